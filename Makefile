@@ -1,0 +1,92 @@
+# Two commands set everything up on a fresh Debian or Ubuntu: `make demo` and `make test`. Neither asks anything;
+# what only root may install is installed for root, and is otherwise named in the one line to type.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet --quiet
+BROWSERS := chromium chromium-browser google-chrome
+
+APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120
+# INSTALL,PACKAGE: from the distribution where we may, otherwise the line to type and failure. The first attempt
+# spares the download of package lists where they are there and fresh.
+INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $(1) from the distribution"; \
+	    { $(APT) install --no-install-recommends $(1) 2>/dev/null || \
+	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
+	  else printf '%s\n' "this machine lacks $(1); type:" "sudo apt-get install -y $(1)" >&2; false; fi
+
+.PHONY: help demo test soak lock reference picture clean engine browser shellcheck
+
+help: ## Show these targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+demo: $(VENV)/.run engine ## Score every submission in real containers, build the site, print the standings
+	@$(BIN)/bashboard score
+	@$(BIN)/bashboard build
+
+test: $(VENV)/.test engine browser shellcheck ## Run every check and test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
+	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
+	@$(BIN)/pytest -m 'not soak'
+
+soak: $(VENV)/.test engine browser ## Run the long tests
+	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: there are none
+
+lock: $(VENV)/.test ## Resolve the dependencies anew and pin them with hashes
+	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
+	@$(BIN)/uv lock --quiet --upgrade
+	@$(call EXPORT,--no-dev) >requirements.txt
+	@$(call EXPORT,--dev) >requirements-dev.txt
+
+reference: $(VENV)/.run ## Write the command line's reference
+	@$(BIN)/python -m evaluator.cli.reference >site/cli.md
+
+picture: $(VENV)/.test browser ## Take README's picture of the board that was last built
+	@$(BIN)/python -m tests.picture
+
+clean: ## Remove the virtual environment, what was built and caches; the evidence store stays
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# the lock itself names registry hosts and stays out of the repository
+EXPORT = { echo "\# Pinned by 'make lock' from pyproject.toml, for CPython 3.11 and later."; \
+	$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate --group build $(1); }
+
+engine: $(VENV)/.run
+	@$(BIN)/bashboard doctor --fix
+
+browser:
+	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
+	{ $(call INSTALL,chromium); } || echo "no Chromium: the tests that need one are skipped"
+
+# a wheel brings it where there is one for the machine
+shellcheck: $(VENV)/.test
+	@PATH="$(BIN):$$PATH"; command -v shellcheck >/dev/null || { $(call INSTALL,shellcheck); }
+
+$(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/python
+	@echo "installing the pinned dependencies"
+	@$(PIP) install --require-hashes -r requirements.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: requirements-dev.txt | $(VENV)/.run
+	@echo "installing the pinned dependencies of the tests"
+	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call INSTALL,python3-venv); }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  printf '%s\n' "$(PYTHON) is older than 3.11; type:" "make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 3; }
+	@echo "making the virtual environment"
+	@$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,1 @@
+"""Bashboard: natural-language-to-Bash systems, re-executed, judged and ranked."""

@@ -1,0 +1,34 @@
+"""How long work tells how far it is, without knowing who listens."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Told of stages in order; a stage ends when the next begins."""
+
+    def say(self, text: str) -> None:
+        """Something that takes a while begins; its length is not known."""
+        ...
+
+    def stage(self, name: str, total: int) -> None:
+        """A stage of `total` equal steps begins."""
+        ...
+
+    def advance(self) -> None:
+        """One step of the present stage is done."""
+        ...
+
+
+class Silence:
+    """Nobody listens."""
+
+    def say(self, text: str) -> None:
+        """Say nothing."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Show nothing."""
+
+    def advance(self) -> None:
+        """Count nothing."""

@@ -1,0 +1,147 @@
+"""The records that stages hand to each other and that go to disk.
+
+Every stage takes and returns these; nothing else crosses a room's door. Bytes become records here and
+nowhere else, so a file that breaks its format is refused with the place and the reason. All records are
+frozen and refuse unknown fields; `SCHEMAS` names those whose JSON Schema is published.
+
+Bytes in JSON are a string where they are UTF-8 and `{"base64": "..."}` where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from evaluator.records.base import (
+    FORMAT,
+    SLUG_PATTERN,
+    Bytes,
+    Digest,
+    Identifier,
+    Record,
+    Slug,
+    VersionText,
+    canonical_json,
+    digest_of,
+    json_lines,
+    read_format,
+)
+from evaluator.records.evidence import (
+    Change,
+    Ending,
+    Evidence,
+    FileType,
+    Kind,
+    Member,
+    Output,
+    Process,
+    ShellState,
+    Trial,
+)
+from evaluator.records.standings import Result, Share, Standing, Tally
+from evaluator.records.submissions import (
+    MAX_CANDIDATES,
+    Author,
+    Candidate,
+    Extraction,
+    Link,
+    Method,
+    Prediction,
+    ShortText,
+    SubmissionManifest,
+    command_digest,
+)
+from evaluator.records.suites import (
+    Base,
+    Limits,
+    Observation,
+    OutputMode,
+    SuiteManifest,
+    Task,
+    Timing,
+    Topic,
+    Variant,
+    WorldManifest,
+)
+from evaluator.records.verdicts import (
+    Finding,
+    Outcome,
+    PublishedVerdicts,
+    Step,
+    Verdict,
+)
+
+__all__ = [
+    "FORMAT",
+    "MAX_CANDIDATES",
+    "SCHEMAS",
+    "SLUG_PATTERN",
+    "Author",
+    "Base",
+    "Bytes",
+    "Candidate",
+    "Change",
+    "Digest",
+    "Ending",
+    "Evidence",
+    "Extraction",
+    "FileType",
+    "Finding",
+    "Identifier",
+    "Kind",
+    "Limits",
+    "Link",
+    "Member",
+    "Method",
+    "Observation",
+    "Outcome",
+    "Output",
+    "OutputMode",
+    "Prediction",
+    "Process",
+    "PublishedVerdicts",
+    "Record",
+    "Result",
+    "Share",
+    "ShellState",
+    "ShortText",
+    "Slug",
+    "Standing",
+    "Step",
+    "SubmissionManifest",
+    "SuiteManifest",
+    "Tally",
+    "Task",
+    "Timing",
+    "Topic",
+    "Trial",
+    "Variant",
+    "Verdict",
+    "VersionText",
+    "WorldManifest",
+    "canonical_json",
+    "command_digest",
+    "digest_of",
+    "json_lines",
+    "read_format",
+    "schema_of",
+]
+
+
+SCHEMAS: Final[Mapping[str, type[Record]]] = {
+    "suite": SuiteManifest,
+    "world": WorldManifest,
+    "task": Task,
+    "submission": SubmissionManifest,
+    "prediction": Prediction,
+    "evidence": Evidence,
+    "standing": Standing,
+    "verdict": Verdict,
+}
+"""Published formats by name; `bashboard schema NAME` prints the schema."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a published format. Raises KeyError for an unknown name."""
+    schema = SCHEMAS[name].model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}

@@ -1,0 +1,107 @@
+"""What every record is made of: bytes in JSON, names, digests, and the frozen base class."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
+
+FORMAT: Final = 1
+"""Version of every file format here; a reader refuses a newer one by name."""
+
+
+def _bytes_of(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("a string with a lone surrogate; give such bytes as {'base64': '...'}") from error
+    if isinstance(value, dict) and set(value) == {"base64"} and isinstance(value["base64"], str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"not base64: {error}") from error
+    raise ValueError(f"expected a string or {{'base64': '...'}}, found {type(value).__name__}")
+
+
+def _json_of(value: bytes) -> str | dict[str, str]:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode()}
+
+
+Bytes = Annotated[
+    bytes,
+    PlainValidator(_bytes_of),
+    PlainSerializer(_json_of, when_used="json"),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"base64": {"type": "string"}},
+                    "required": ["base64"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+"""Arbitrary bytes; a string in JSON where they are UTF-8."""
+
+SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+"""A name that is safe as a folder, an address and a table cell: lower case, digits, inner dashes; at most 64."""
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+"""A task's or world's name, unique in its suite."""
+
+VersionText = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
+
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""SHA-256 in hexadecimal."""
+
+
+def digest_of(*parts: bytes) -> str:
+    """SHA-256 over length-prefixed parts, so that no two different lists of parts collide by concatenation."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(len(part).to_bytes(8, "big"))
+        state.update(part)
+    return state.hexdigest()
+
+
+def canonical_json(value: object) -> bytes:
+    """The one JSON text of a value: sorted keys, no spaces, UTF-8. Keys and published lines are made of it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, closed, strict about types that JSON can tell apart."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    def to_json(self) -> str:
+        """One line of JSON without the fields that hold their default."""
+        return self.model_dump_json(exclude_defaults=True)
+
+
+def read_format(value: object, reader: str) -> None:
+    """Refuse by name a file whose `format` is newer than this program's; raise ValueError."""
+    found = value.get("format") if isinstance(value, Mapping) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise ValueError(f"{reader} has format {found}; this bashboard reads format {FORMAT}: upgrade bashboard")
+
+
+def json_lines(records: Iterable[Record]) -> str:
+    """Records as JSON lines with a final newline."""
+    return "".join(f"{record.to_json()}\n" for record in records)

@@ -1,0 +1,150 @@
+"""What executing a command showed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from evaluator.records.base import Bytes, Digest, Record, canonical_json, digest_of
+
+
+class Kind(StrEnum):
+    """What happened to a path."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    MODE = "mode"
+    DELETED = "deleted"
+    TYPE = "type"
+    TOUCHED = "touched"
+
+
+class FileType(StrEnum):
+    """What stands at a path."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    FIFO = "fifo"
+    SOCKET = "socket"
+    CHARACTER = "character"
+    BLOCK = "block"
+
+
+class Member(Record):
+    """One entry of an archive, with its name as stored; `content` is the digest of its bytes."""
+
+    name: Bytes
+    type: FileType
+    mode: int
+    content: Digest | None = None
+    target: Bytes | None = None
+
+
+class Change(Record):
+    """One path that differs from the world before the command.
+
+    For deletions only `path` and `kind` are set. `mode` holds permission bits, `content` the digest of a
+    regular file's bytes (of the first 64 MB), `text` those bytes where the task lists the path, `members`
+    what an archive or compressed file holds and `packing` how (`tar`, `gzip+tar`, `zip`, `gzip`, ...),
+    `target` a symbolic link's text. The `old_` fields hold what stood there before, for kinds modified, mode
+    and type, so that a judge can tell what a command set from what it found.
+    """
+
+    path: Bytes
+    kind: Kind
+    type: FileType | None = None
+    mode: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+    size: int | None = None
+    content: Digest | None = None
+    target: Bytes | None = None
+    text: Bytes | None = None
+    members: tuple[Member, ...] | None = None
+    mtime: int | None = None
+    packing: str | None = None
+    old_mode: int | None = None
+    old_uid: int | None = None
+    old_gid: int | None = None
+
+
+class Output(Record):
+    """A stream's bytes up to the cap, with size and digest of all of it."""
+
+    data: Bytes = b""
+    size: int = 0
+    digest: Digest = hashlib.sha256(b"").hexdigest()
+
+    @property
+    def truncated(self) -> bool:
+        """True where more was printed than is kept."""
+        return self.size > len(self.data)
+
+
+class Ending(StrEnum):
+    """How a command ended: by itself, or at a limit."""
+
+    EXITED = "exited"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    DISK = "disk"
+    CRASH = "crash"
+
+
+class ShellState(Record):
+    """What the shell held when the command ended. `alive` is false after `exec` or where it cannot be seen."""
+
+    alive: bool
+    cwd: Bytes = b""
+    umask: str = ""
+    variables: Mapping[str, Bytes] = Field(default_factory=dict)
+    functions: Mapping[str, Bytes] = Field(default_factory=dict)
+    aliases: Mapping[str, Bytes] = Field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    traps: tuple[Bytes, ...] = ()
+
+
+class Process(Record):
+    """A process left running: its arguments joined by NUL as the kernel keeps them, and its user id."""
+
+    arguments: Bytes
+    uid: int
+    state: str
+
+
+class Evidence(Record):
+    """What executing one command in one variant once showed.
+
+    `status` is bash's exit status (128 + n after signal n). `changes` are sorted by path. `verifier` is the
+    exit status of the task's verifier script. `cpu_ms` and `wall_ms` are informative and outside `digest`.
+    """
+
+    ending: Ending
+    status: int | None = None
+    stdout: Output = Output()
+    stderr: Output = Output()
+    changes: tuple[Change, ...] = ()
+    changes_truncated: bool = False
+    shell: ShellState | None = None
+    processes: tuple[Process, ...] | None = None
+    verifier: int | None = None
+    cpu_ms: float = 0.0
+    wall_ms: float = 0.0
+
+    @property
+    def digest(self) -> str:
+        """Digest of everything but durations and times of day: equal evidence, equal digest."""
+        return digest_of(
+            canonical_json(self.model_dump(mode="json", exclude={"cpu_ms", "wall_ms"}, exclude_defaults=True))
+        )
+
+
+class Trial(Record):
+    """A command's runs in one variant: the first, and where one was made a second, spaced one."""
+
+    first: Evidence
+    again: Evidence | None = None

@@ -1,0 +1,151 @@
+"""A suite on disk: its manifest, its worlds and their variants, its tasks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText, canonical_json, digest_of
+
+
+class Topic(StrEnum):
+    """What a task is about; the board shows accuracy by it."""
+
+    FILES = "files"
+    TEXT = "text"
+    SEARCH = "search"
+    ARCHIVES = "archives"
+    PERMISSIONS = "permissions"
+    PROCESSES = "processes"
+    SYSTEM = "system"
+    SCRIPTS = "scripts"
+
+
+class OutputMode(StrEnum):
+    """How standard output is compared."""
+
+    EXACT = "exact"
+    LINES = "lines"
+    SET = "set"
+    NONE = "none"
+
+
+class Observation(StrEnum):
+    """What a task asks to be compared beyond standard output and the file-system change set."""
+
+    EXIT = "exit"
+    STDERR = "stderr"
+    SHELL = "shell"
+    PROCESSES = "processes"
+    MTIME = "mtime"
+
+
+class Limits(Record):
+    """What one command may use in one variant. CPU seconds decide; wall time is ten times that."""
+
+    cpu_s: Annotated[float, Field(gt=0, le=60)] = 2.0
+    memory_mb: Annotated[int, Field(ge=64, le=4096)] = 512
+    processes: Annotated[int, Field(ge=16, le=4096)] = 256
+    disk_mb: Annotated[int, Field(ge=1, le=1024)] = 64
+    inodes: Annotated[int, Field(ge=100, le=1_000_000)] = 30_000
+    output_kb: Annotated[int, Field(ge=1, le=16_384)] = 256
+
+    @property
+    def wall_s(self) -> float:
+        """Wall-clock limit in seconds: ten times the CPU limit, so a busy machine does not decide."""
+        return 10 * self.cpu_s
+
+
+class Base(Record):
+    """The root file system a task sees: a distribution's release and packages on top of its essential ones."""
+
+    distribution: Literal["debian"] = "debian"
+    release: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")] = "trixie"
+    packages: tuple[Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$")], ...] = ()
+
+
+def _whole_second(value: datetime) -> datetime:
+    if value.tzinfo is None or value.microsecond:
+        raise ValueError("expected a whole second with a time zone, such as 2025-03-14T09:30:00Z")
+    return value.astimezone(UTC)
+
+
+class SuiteManifest(Record):
+    """`suite.toml`: a named, versioned set of tasks and worlds, and the machine they run on.
+
+    `earlier_versions` lists the versions it had before, which a submission may still answer.
+    """
+
+    format: Literal[1]
+    name: Slug
+    version: VersionText
+    earlier_versions: tuple[VersionText, ...] = ()
+    title: str
+    description: str
+    shell: Literal["bash"] = "bash"
+    base: Base
+    limits: Limits = Limits()
+    clock: Annotated[datetime, AfterValidator(_whole_second)]
+    environment: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], str]
+    user: str = "root"
+    cwd: str
+    scratch: tuple[str, ...] = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
+
+
+class Variant(Record):
+    """One build of a world: its name, and the seed its `build.sh` gets as `$SEED`."""
+
+    name: Slug
+    seed: int
+
+
+class WorldManifest(Record):
+    """`world.toml`: the variants a world is built in."""
+
+    format: Literal[1]
+    title: str
+    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
+    cwd: str | None = None
+    user: str | None = None
+
+
+class Timing(Record):
+    """How long a person takes for the task, in seconds, and how that is known."""
+
+    human_s: Annotated[float, Field(gt=0)]
+    provenance: Literal["empirical", "estimated"]
+
+
+class Task(Record):
+    """One line of `tasks/<topic>.jsonl`: an instruction with its references.
+
+    `volatile` is the reason why this task's output may differ between runs of one reference; without it
+    `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says.
+    """
+
+    id: Identifier
+    nl: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+    references: Annotated[tuple[Bytes, ...], Field(min_length=1)]
+    near_misses: tuple[Bytes, ...] = ()
+    world: Identifier
+    output: OutputMode
+    observe: tuple[Observation, ...] = ()
+    topic: Topic
+    difficulty: Annotated[int, Field(ge=1, le=5)]
+    setup: Bytes | None = None
+    verify: Bytes | None = None
+    text_files: tuple[str, ...] = ()
+    timing: Timing | None = None
+    volatile: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names this task's text and comparison for an adjudication: a reworded task is another one."""
+        return digest_of(
+            canonical_json(
+                self.model_dump(mode="json", exclude={"timing", "difficulty", "topic"}, exclude_defaults=True)
+            )
+        )

@@ -1,0 +1,73 @@
+"""Which flags the common utilities have: what `options.toml` says, ready to be looked up.
+
+Only the utility itself knows whether `-n5` is one flag with a value or two flags, so commands cannot be read
+as structure without such a table. It is data; the reading is in `evaluator.shell.utilities`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+
+class Options(NamedTuple):
+    """One utility's options. Letters stand for single-letter flags, which cluster after one dash.
+
+    flags       letters that take no value
+    values      letters that take a value, attached or as the next word
+    attached    letters whose value, where there is one, is attached
+    long_values long options that take the next word as value, without dashes
+    words       whole single-dash words (`find -name`), mapped to the number of words that follow as values
+    number      what may follow a dash as a count, a signal or an index (`head -5`, `kill -KILL`)
+    runs        words before the command that this utility runs; None where it runs none
+    script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
+    bundled     the first word is a cluster with or without a dash (`tar xvf`)
+    known       False for a utility that is not in the table: any letter is then a flag without a value
+    """
+
+    flags: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+    attached: frozenset[str] = frozenset()
+    long_values: frozenset[str] = frozenset()
+    words: dict[str, int] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
+    number: re.Pattern[str] | None = None
+    runs: int | None = None
+    script: str = ""
+    bundled: bool = False
+    known: bool = True
+
+    def has(self, letter: str) -> bool:
+        """Whether a single-letter flag is one of this utility's."""
+        if not self.known:
+            return letter.isalpha()
+        return letter in self.flags or letter in self.values or letter in self.attached or letter == self.script
+
+
+UNKNOWN = Options(known=False)
+
+
+@cache
+def option_table() -> dict[str, Options]:
+    """Options by utility name."""
+    table = tomllib.loads(files("evaluator.shell").joinpath("options.toml").read_text(encoding="utf-8"))
+    return {name: _options(entry) for name, entry in table.items()}
+
+
+def _options(entry: dict[str, Any]) -> Options:
+    words = dict.fromkeys(entry.get("words", "").split(), 0)
+    words |= dict.fromkeys(entry.get("word_values", "").split(), 1)
+    words |= entry.get("word_counts", {})
+    return Options(
+        flags=frozenset(entry.get("flags", "")),
+        values=frozenset(entry.get("values", "")),
+        attached=frozenset(entry.get("attached", "")),
+        long_values=frozenset(entry.get("long_values", "").split()),
+        words=words,
+        number=re.compile(entry["number"]) if "number" in entry else None,
+        runs=entry.get("runs"),
+        script=entry.get("script", ""),
+        bundled=entry.get("bundled", False),
+    )

@@ -1,0 +1,94 @@
+"""Read commands with tree-sitter, where bashlex refuses what bash accepts.
+
+It knows `case`, arrays, arithmetic, `[[ ]]` and `time`, takes 0.02 ms for an everyday command and time
+linear in the length of a hostile one; but it is another grammar than bash's, and it trips on a trailing
+backslash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
+from evaluator.shell.words import unquoted
+
+_CALLS: Final = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_SIDE: Final = frozenset({"heredoc_redirect", "herestring_redirect"})
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def read_calls(command: str) -> tuple[Call, ...]:
+    """All calls of a command in the order they are written. Raises UnreadableError."""
+    source = command.encode(errors="replace")
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        raise UnreadableError("tree-sitter: not a shell command")
+    return tuple(_Tree(source).calls(root, 0))
+
+
+class _Tree:
+    """tree-sitter's tree of one command; its nodes say where in the source's bytes they stand."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+
+    def calls(self, root: Node, depth: int) -> Iterator[Call]:
+        """Calls at or under a node. No recursion but into words: lists nest as deep as they are long."""
+        if depth > MAX_DEPTH:
+            raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.type in _CALLS:
+                yield self._call([node], depth)
+            elif node.type == "redirected_statement" and node.children[0].type in _CALLS:
+                yield self._call(node.children, depth)
+            else:
+                stack.extend(reversed(node.named_children))
+
+    def _call(self, nodes: Sequence[Node], depth: int) -> Call:
+        """A call from its node and the redirections beside it."""
+        words: list[Node] = []
+        aside: list[Node] = []
+        for node in _parts(nodes):
+            if node.type == "file_redirect":
+                # tree-sitter takes every word after `> file` for a target; the shell takes one.
+                targets = node.children_by_field_name("destination")
+                aside += targets[:1]
+                words += targets[1:]
+            elif node.type in _SIDE or (node.type == "variable_assignment" and not words):
+                aside.append(node)
+            else:
+                words.append(node)
+        nested = (call for node in aside for call in self.calls(node, depth + 1))
+        return Call(tuple(self._words(words, depth)), tuple(nested))
+
+    def _words(self, nodes: Sequence[Node], depth: int) -> Iterator[Word]:
+        """Nodes that touch are one word: tree-sitter sees two in `a`date`.txt` and in `$a/$b`."""
+        at = 0
+        while at < len(nodes):
+            end = at + 1
+            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
+                end += 1
+            source = self.source[nodes[at].start_byte : nodes[end - 1].end_byte].decode(errors="replace")
+            nested = (call for node in nodes[at:end] for call in self.calls(node, depth + 1))
+            yield Word(unquoted(source), tuple(nested))
+            at = end
+
+
+def _parts(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Words, assignments and redirections in order; the expression of a test comes apart into its words."""
+    for node in nodes:
+        if node.type in _CALLS or node.type.endswith("_expression"):
+            yield from _parts(node.children)
+        else:
+            yield node

@@ -1,0 +1,232 @@
+"""Calls become utilities: which program, with which flags, which arguments, and which utilities it runs in
+turn.
+
+The shell knows words only. That `-la` is two flags, that what follows `find -exec` or `xargs` is a command,
+and that what follows `sh -c` is a script, is knowledge about utilities: it comes from the option table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from evaluator.shell.options import UNKNOWN, Options
+from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
+
+EXECUTORS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+"""The predicates of `find` that run a command up to `;` or `+`."""
+
+_OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!", "(", ")", ","})
+"""What joins the predicates of `find` instead of being one."""
+
+
+class Flag(NamedTuple):
+    """An option as it was given: `-n`, `--all`, `-name`; `value` is "" where it takes none or none was given.
+
+    Short options that cluster are one flag each; a number (`head -5`) is the flag `-` with the number as
+    value. The value of `find -exec` is what ends it: `;` or `+`.
+    """
+
+    name: str
+    value: str = ""
+
+
+class Utility(NamedTuple):
+    """A program as a command calls it. `nested` are the utilities it runs, in order.
+
+    `name` has no folder, unless it is one that the shell must expand first (`~/run.sh`, `$EDITOR`).
+    """
+
+    name: str
+    flags: tuple[Flag, ...] = ()
+    arguments: tuple[str, ...] = ()
+    nested: tuple[Utility, ...] = ()
+
+    def walk(self) -> Iterator[Utility]:
+        """This utility, then everything nested in it, depth first."""
+        yield self
+        for utility in self.nested:
+            yield from utility.walk()
+
+
+class Reading(NamedTuple):
+    """How calls are read: `read` reads the scripts in their words, `table` says which options utilities have."""
+
+    read: Callable[[str], tuple[Call, ...]]
+    table: Mapping[str, Options]
+
+
+def utilities_of_calls(calls: tuple[Call, ...], reading: Reading, depth: int = 0) -> tuple[Utility, ...]:
+    """Utilities of calls in order. Raises UnreadableError where they are nested too deep."""
+    if depth > MAX_DEPTH:
+        raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
+    found: list[Utility] = []
+    for call in calls:
+        outer = utilities_of_calls(call.nested, reading, depth + 1)
+        if call.words and not _printed(call.words[0]):
+            found.append(_Words(call.words, reading, depth).utility(outer))
+        else:
+            for word in call.words:
+                found.extend(utilities_of_calls(word.nested, reading, depth + 1))
+            found.extend(outer)
+    return tuple(found)
+
+
+def _printed(program: Word) -> bool:
+    """Whether a program's name is what a substitution prints: then it has no name until it is run."""
+    return bool(program.nested) and program.text.startswith(("$(", "`"))
+
+
+class _Words:
+    """One pass over the words of one call."""
+
+    def __init__(self, words: tuple[Word, ...], reading: Reading, depth: int) -> None:
+        self.words = words
+        self.reading = reading
+        self.depth = depth
+        self.at = 1
+        self.flags: list[Flag] = []
+        self.arguments: list[str] = []
+        self.nested: list[Utility] = list(self._substituted(words[0]))
+
+    def utility(self, outer: tuple[Utility, ...]) -> Utility:
+        name = self.words[0].text
+        if "$" not in name and not name.startswith("~"):
+            name = name.rpartition("/")[2] or name
+        options = self.reading.table.get(name, UNKNOWN)
+        if name == "find":
+            self._read_find(options)
+        else:
+            self._read_options(options)
+        return Utility(name, tuple(self.flags), tuple(self.arguments), (*self.nested, *outer))
+
+    def _read_options(self, options: Options) -> None:
+        if options.bundled and self._left() and not self.words[1].text.startswith("-"):
+            self._take_cluster("-" + self._take().text, options)
+        operands = 0
+        while self._left():
+            text = self.words[self.at].text
+            if text == "--":
+                self.at += 1
+                break
+            if text == "-" and options.runs is not None:
+                self._take_argument()
+                continue
+            if self._take_flag(text, options):
+                continue
+            if options.runs is not None and operands >= options.runs and "=" not in text:
+                self._run(self.words[self.at :])
+                return
+            operands += 1
+            self._take_argument()
+        if self._left() and options.runs is not None:
+            self._run(self.words[self.at :])
+        while self._left():
+            self._take_argument()
+
+    def _take_flag(self, text: str, options: Options) -> bool:
+        """Take a word that is a flag, with its value; False where it is an argument."""
+        if len(text) < 2 or text[0] != "-":
+            return False
+        if text in options.words:
+            self._take()
+            self._take_values(text, options.words[text])
+        elif text[1] == "-":
+            if not text[2:3].isalpha():
+                return False
+            self._take_long(options)
+        elif options.number and options.number.match(text, 1):
+            self._take()
+            self.flags.append(Flag("-", text[1:]))
+        elif not options.has(text[1]):
+            return False
+        else:
+            self._take()
+            self._take_cluster(text, options)
+        return True
+
+    def _take_long(self, options: Options) -> None:
+        name, equals, value = self._take().text.partition("=")
+        self.flags.append(Flag(name, value))
+        if not equals and name[2:] in options.long_values and self._left():
+            self.flags[-1] = Flag(name, self._take().text)
+
+    def _take_cluster(self, text: str, options: Options) -> None:
+        script = False
+        for position, letter in enumerate(text[1:], start=2):
+            rest = text[position:]
+            if letter == options.script:
+                script = True
+                self.flags.append(Flag(f"-{letter}"))
+            elif letter in options.values:
+                self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._left() else "")))
+                return
+            elif letter in options.attached:
+                self.flags.append(Flag(f"-{letter}", rest))
+                return
+            elif letter in options.flags or not options.known:
+                self.flags.append(Flag(f"-{letter}"))
+        if script and self._left():
+            self._run_text(self._take().text)
+
+    def _run(self, words: tuple[Word, ...]) -> None:
+        self.at = len(self.words)
+        if len(words) == 1 and " " in words[0].text.strip():
+            self._run_text(words[0].text)
+        else:
+            self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
+
+    def _run_text(self, text: str) -> None:
+        """A word that is a command line for another shell; one that no reader can read runs nothing we know of."""
+        try:
+            calls = self.reading.read(text)
+        except UnreadableError:
+            return
+        self.nested.extend(utilities_of_calls(calls, self.reading, self.depth + 1))
+
+    def _read_find(self, options: Options) -> None:
+        while self._left():
+            text = self.words[self.at].text
+            if text in _OPERATORS:
+                self._take()
+            elif text in EXECUTORS:
+                self._take()
+                self._take_executed(text)
+            elif not self._take_flag(text, options):
+                self._take_argument()
+
+    def _take_executed(self, name: str) -> None:
+        start = self.at
+        position = len(self.flags)
+        while self._left() and self.words[self.at].text not in (";", "+", "{};"):
+            self.at += 1
+        words = self.words[start : self.at]
+        end = self._take_silently() if self._left() else ""
+        self.flags.insert(position, Flag(name, end[-1:]))
+        if words:
+            self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
+
+    def _take_values(self, name: str, count: int) -> None:
+        values = [self._take().text for _ in range(count) if self._left()]
+        self.flags.append(Flag(name, " ".join(values)))
+
+    def _take_argument(self) -> None:
+        self.arguments.append(self._take().text)
+
+    def _take(self) -> Word:
+        word = self.words[self.at]
+        self.at += 1
+        self.nested.extend(self._substituted(word))
+        return word
+
+    def _take_silently(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1].text
+
+    def _left(self) -> bool:
+        return self.at < len(self.words)
+
+    def _substituted(self, word: Word) -> tuple[Utility, ...]:
+        if not word.nested:
+            return ()
+        return utilities_of_calls(word.nested, self.reading, self.depth + 1)

@@ -1,0 +1,77 @@
+"""Quote removal: what a word of shell text is once the shell has taken its quotes away.
+
+bashlex drops every backslash between double quotes (`"%p\\n"` becomes `%pn`) and tree-sitter removes no quotes at
+all, so both readers hand the source of a word to this one function.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PIECE: Final = re.compile(
+    r"""
+      \\(?P<escaped>.?)                    # outside quotes a backslash keeps the next character
+    | \$'(?P<ansi>(?:\\.|[^'\\])*)'
+    | '(?P<single>[^']*)'
+    | (?P<quote>\$?")
+    | (?P<substitution>\$\(|`)
+    | (?P<plain>[^\\'"$`]+|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_ANSI_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+def unquoted(source: str) -> str:
+    """A word's text with quotes removed. Expansions and substitutions stay as they are written, quotes and all."""
+    pieces: list[str] = []
+    at = 0
+    while found := _PIECE.match(source, at):
+        at = found.end()
+        match found.lastgroup:
+            case "escaped":
+                pieces.append(found["escaped"].strip("\n"))
+            case "ansi":
+                pieces.append(_ANSI_ESCAPE.sub(lambda escape: _ANSI.get(escape[1], escape[1]), found["ansi"]))
+            case "quote":
+                at = _double_quoted(source, at, pieces)
+            case "substitution":
+                end = _end_of_substitution(source, found.start())
+                pieces.append(source[found.start() : end])
+                at = end
+            case name:
+                pieces.append(found[name or "plain"])
+        if at >= len(source):
+            break
+    return "".join(pieces)
+
+
+def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
+    """Take what stands between double quotes from `at`; returns where the word goes on."""
+    while at < len(source) and source[at] != '"':
+        if source[at] == "\\" and source[at + 1 : at + 2] in ("$", "`", '"', "\\", "\n"):
+            pieces.append(source[at + 1].strip("\n"))
+            at += 2
+        elif source[at] == "`" or source.startswith("$(", at):
+            end = _end_of_substitution(source, at)
+            pieces.append(source[at:end])
+            at = end
+        else:
+            pieces.append(source[at])
+            at += 1
+    return at + 1
+
+
+def _end_of_substitution(source: str, at: int) -> int:
+    """Where a substitution that begins at `at` ends; the end of the text where it does not."""
+    if source[at] == "`":
+        end = source.find("`", at + 1)
+        return len(source) if end < 0 else end + 1
+    depth = 0
+    for position in range(at, len(source)):
+        depth += {"(": 1, ")": -1}.get(source[position], 0)
+        if source[position] == ")" and depth == 0:
+            return position + 1
+    return len(source)

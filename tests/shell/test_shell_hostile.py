@@ -1,0 +1,54 @@
+"""Commands are an attacker's: none may raise, or take long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.metrics.nlc2cmd import score_pair, signatures_of
+from evaluator.shell import utilities_of
+
+SIZE = 100_000
+SYNTAX = st.text(alphabet="ab-{}()[]<>|&;$`'\"\\!#=*?+~/ \n\t0", max_size=60)
+PIECES = """find . -exec {} \\; + xargs sh -c 'ls' nohup sudo env $(ls) `pwd` <(a) | && ; ( ) { } for in do done
+if then fi case esac << EOF > -- - -n5 tar xf --x= a=b $x ${y} [[ ]] ! time"""
+WORDS = st.lists(st.sampled_from(sorted(set(PIECES.split()))), max_size=25).map(" ".join)
+
+
+@given(SYNTAX | WORDS | st.text(max_size=40) | st.binary(max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_no_text_raises(command: str | bytes) -> None:
+    """Whatever the text, the answer is utilities or None, and a score within bounds."""
+    utilities_of(command)
+    assert -1 <= score_pair(command, "ls -l") <= 1
+    assert -1 <= score_pair("ls -l", command) <= 1
+
+
+@pytest.mark.parametrize("size", [1_000, 4_000, 16_000, SIZE])
+@pytest.mark.parametrize(
+    "unit",
+    ["$(", "(", "{ ", "`", "'", '"', "<(", '"$(', "a=(", "$((", "${a:-", "cat <<a\n", "cat <<a <<b ", "a|", "a&&",
+     "a;", "xargs ", "nohup ", "find . -exec ", "bash -c ", "if a;then ", "case a in ", "[[ a && ", "! ", ">b ",
+     "f(){ ", "{a,", "\\", "\0", "\n", "&", "<", "$", ";;", "#", "-", "\u2014", "\ud800", "for a in b; do "],
+)  # fmt: skip
+def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
+    """Text built to exhaust a parser's stack or its time costs less than a few seconds and raises nothing."""
+    command = unit * (size // len(unit))
+    before = time.perf_counter()
+    signatures_of(command)
+    utilities_of(command + "ls")
+    assert time.perf_counter() - before < 10
+
+
+@pytest.mark.parametrize(("before", "after"), [("$(echo ", ")"), ("(", ")"), ("{ ", "; }"), ("sh -c 'ls ", "'")])
+def test_deep_nesting_is_unreadable_or_read_but_never_an_error(before: str, after: str) -> None:
+    """Closed nesting a thousand deep is no more dangerous than unclosed."""
+    utilities_of(before * 1000 + "ls" + after * 1000)
+
+
+def test_a_command_with_nul_is_unreadable() -> None:
+    """No command with NUL in it can be run."""
+    assert utilities_of("ls\0-l") is None

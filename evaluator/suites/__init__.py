@@ -1,0 +1,1 @@
+"""Suites on disk: loading them, and finding what does not hold in them."""

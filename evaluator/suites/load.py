@@ -1,0 +1,153 @@
+"""Read a suite's folder into records, naming every problem in it at file and line."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldManifest
+from evaluator.records.base import read_format
+
+RecordType = TypeVar("RecordType", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteWorld:
+    """A world as its folder has it: the manifest, the script that builds it, the one that starts processes."""
+
+    name: str
+    manifest: WorldManifest
+    build: bytes
+    start: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite, whole: `tasks` in order of topic file and line, `worlds` by the name tasks give."""
+
+    folder: Path
+    manifest: SuiteManifest
+    worlds: Mapping[str, SuiteWorld]
+    tasks: tuple[Task, ...]
+
+    def task(self, name: str) -> Task:
+        """The task of that id. Raises UsageError that names near ones."""
+        found = next((task for task in self.tasks if task.id == name), None)
+        if found is None:
+            import difflib
+
+            near = difflib.get_close_matches(name, [task.id for task in self.tasks], 3)
+            hint = f"did you mean {', '.join(near)}?" if near else f"see: bashboard suite show {self.manifest.name}"
+            raise UsageError(f"suite {self.manifest.name} has no task {name!r}; {hint}")
+        return found
+
+    def variants(self, task: Task) -> tuple[str, ...]:
+        """Names of the variants a task runs in."""
+        return tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
+
+
+def find_suites(fixtures: Path) -> dict[str, Path]:
+    """Folders of the suites below `fixtures`, by name."""
+    return {file.parent.name: file.parent for file in sorted(fixtures.glob("*/suite.toml"))}
+
+
+def load_suite(folder: Path) -> Suite:
+    """Read a suite. Raises FormatError with all problems, UsageError where `folder` holds no suite."""
+    if not (folder / "suite.toml").is_file():
+        raise UsageError(f"{folder} holds no suite: expected a suite.toml in it")
+    problems: list[Problem] = []
+    manifest = _read_toml(folder / "suite.toml", SuiteManifest, problems)
+    if manifest is not None and manifest.name != folder.name:
+        problems.append(Problem(folder / "suite.toml", 0, f"name: expected {folder.name!r}, found {manifest.name!r}"))
+    worlds = {path.name: _read_world(path, problems) for path in sorted(folder.glob("worlds/*")) if path.is_dir()}
+    files = sorted((folder / "tasks").glob("*.jsonl"))
+    tasks = [entry for file in files for entry in _read_tasks(file, problems)]
+    if not files:
+        problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
+    problems += _contradictions(tasks, worlds.keys())
+    if manifest is None or problems:
+        raise FormatError(problems)
+    known = {name: world for name, world in worlds.items() if world is not None}
+    return Suite(folder, manifest, known, tuple(task for _, _, task in tasks))
+
+
+def _problems_of(error: ValidationError, path: Path, line: int) -> Iterator[Problem]:
+    for detail in error.errors(include_url=False, include_context=False):
+        place = ".".join(str(part) for part in detail["loc"]) or "the line"
+        yield Problem(path, line, f"{place}: {detail['msg']}, found {detail['input']!r:.100}")
+
+
+def _read(value: Any, record: type[RecordType], path: Path, line: int, problems: list[Problem]) -> RecordType | None:
+    try:
+        read_format(value, path.name)
+        return record.model_validate(value)
+    except ValidationError as error:
+        problems.extend(_problems_of(error, path, line))
+    except ValueError as error:
+        problems.append(Problem(path, line, str(error)))
+    return None
+
+
+def _read_toml(path: Path, record: type[RecordType], problems: list[Problem]) -> RecordType | None:
+    try:
+        value = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        problems.append(Problem(path, 0, f"does not read as TOML: {error}"))
+        return None
+    return _read(value, record, path, 0, problems)
+
+
+def _read_world(folder: Path, problems: list[Problem]) -> SuiteWorld | None:
+    manifest = _read_toml(folder / "world.toml", WorldManifest, problems)
+    twice = _repeated(variant.name for variant in manifest.variants) if manifest else []
+    problems += [
+        Problem(folder / "world.toml", 0, f"variant {name} stands twice: expected another name") for name in twice
+    ]
+    build, start = folder / "build.sh", folder / "start.sh"
+    if not build.is_file():
+        problems.append(Problem(build, 0, "is missing: expected the script that builds the world"))
+        return None
+    if manifest is None:
+        return None
+    return SuiteWorld(folder.name, manifest, build.read_bytes(), start.read_bytes() if start.is_file() else None)
+
+
+def _read_tasks(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, int, Task]]:
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            problems.append(Problem(path, number, f"does not read as JSON: {error}"))
+            continue
+        task = _read(value, Task, path, number, problems)
+        if task is not None:
+            yield path, number, task
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _contradictions(tasks: list[tuple[Path, int, Task]], worlds: Collection[str]) -> Iterator[Problem]:
+    seen: dict[str, str] = {}
+    for path, line, task in tasks:
+        if task.id in seen:
+            yield Problem(path, line, f"task {task.id} stands twice: expected another id than that of {seen[task.id]}")
+        seen.setdefault(task.id, f"{path.name}:{line}")
+        if task.world not in worlds:
+            yield Problem(path, line, f"task {task.id} runs in world {task.world!r}: expected one of {sorted(worlds)}")
+        if task.topic.value != path.stem:
+            yield Problem(path, line, f"task {task.id} has topic {task.topic.value}: expected {path.stem}, as the file")
+        least = 3 if task.output is OutputMode.SET else 2
+        if len(task.references) < least:
+            yield Problem(
+                path, line, f"task {task.id}: expected {least} references or more, found {len(task.references)}"
+            )

@@ -1,0 +1,55 @@
+"""The core suite is what a board may be measured by: references agree, near misses and doing nothing fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from picture import PICTURE, depicted, marked
+
+from evaluator.pipeline.board import make_boards
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.verify import verify_suite
+from evaluator.progress import Silence
+from evaluator.suites.verify import Violation
+from evaluator.testing.checkouts import copy_checkout
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="session")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy of the checkout, with a store of its own."""
+    return copy_checkout(ROOT, tmp_path_factory.mktemp("core"))
+
+
+@pytest.fixture(scope="session")
+def violated(core: Project) -> list[Violation]:
+    """What does not hold, from one run."""
+    return verify_suite(core, core.suite("core"), Silence())
+
+
+@pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "alignment"])
+def test_what_must_hold_of_every_task_does(violated: list[Violation], kind: str) -> None:
+    assert [each.to_json() for each in violated if each.role.startswith(kind)] == []
+
+
+def test_nothing_else_is_found(violated: list[Violation]) -> None:
+    assert violated == []
+
+
+def test_what_was_verified_is_scored_without_executing_anything(core: Project, violated: list[Violation]) -> None:
+    """Second references pass every task of the suite and doing nothing passes none, from the evidence at hand."""
+    (board,) = make_boards(core, Silence(), submissions=["second-reference", "always-true"], execute=False)
+    passed = {row.submission: (row.passed, row.asked) for row in board.standings}
+    asked = len(core.suite("core").tasks)
+    assert passed == {"second-reference": (asked, asked), "always-true": (0, asked)}
+
+
+def test_the_picture_shows_the_board_as_it_is(core: Project, violated: list[Violation]) -> None:
+    """README's picture was taken of these standings in this style; `make picture` takes it anew."""
+    (board,) = make_boards(core, Silence())
+    rows = [row.model_dump(mode="json") for row in board.standings]
+    assert marked(PICTURE.read_bytes()) == depicted(rows)

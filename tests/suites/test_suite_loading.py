@@ -1,0 +1,177 @@
+"""A suite's folder is read whole, and every problem in it is named at file and line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import FormatError, UsageError
+from evaluator.suites.load import find_suites, load_suite
+from evaluator.testing.checkouts import small_suite, small_task, write_suite
+
+TASKS = [small_task("files-1"), small_task("files-2", world="other"), small_task("text-1", topic="text")]
+
+Spoil = Callable[[Path], object]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_suite(tmp_path, TASKS)
+
+
+def problems(folder: Path) -> list[str]:
+    """The problems found, with paths from the suite's folder."""
+    with pytest.raises(FormatError) as caught:
+        load_suite(folder)
+    return [str(problem).removeprefix(f"{folder}/") for problem in caught.value.problems]
+
+
+def replace(name: str, old: str, new: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+
+    return spoil
+
+
+def append(name: str, data: bytes) -> Spoil:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes() + data)
+
+
+def remove(name: str) -> Spoil:
+    return lambda folder: (folder / name).unlink()
+
+
+def line(**fields: object) -> bytes:
+    """A sound task's line with some fields otherwise."""
+    sound = json.loads(small_task("files-9").to_json())
+    return json.dumps({**sound, **fields}).encode() + b"\n"
+
+
+BROKEN: dict[str, tuple[Spoil, list[str]]] = {
+    "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
+    "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
+    "a newer format": (
+        replace("suite.toml", "format = 1", "format = 2"),
+        ["suite.toml: suite.toml has format 2; this bashboard reads format 1: upgrade bashboard"],
+    ),
+    "an unknown field": (replace("suite.toml", "cwd", "colour"), ["suite.toml: cwd: Field required", "suite.toml: co"]),
+    "a clock without a zone": (replace("suite.toml", "09:30:00Z", "09:30:00"), ["suite.toml: clock: "]),
+    "another name than the folder's": (
+        replace("suite.toml", '"tiny"', '"other"'),
+        ["suite.toml: name: expected 'tiny', found 'other'"],
+    ),
+    "no tasks": (lambda folder: shutil.rmtree(folder / "tasks"), ["tasks: holds no tasks"]),
+    "no worlds": (
+        lambda folder: shutil.rmtree(folder / "worlds"),
+        ["tasks/files.jsonl:1: task files-1 runs in", "tasks/files.jsonl:2: task files-2", "tasks/text.jsonl:1: task"],
+    ),
+    "a world that is not built": (remove("worlds/other/build.sh"), ["worlds/other/build.sh: is missing: expected"]),
+    "a world that says nothing": (
+        remove("worlds/other/world.toml"),
+        ["worlds/other/world.toml: does not read as TOML"],
+    ),
+    "a variant twice": (
+        replace("worlds/other/world.toml", '"two"', '"one"'),
+        ["worlds/other/world.toml: variant one stands twice: expected another name"],
+    ),
+    "a seed that is none": (
+        replace("worlds/other/world.toml", "seed = 2", 'seed = "two"'),
+        ["worlds/other/world.toml: variants.1.seed: "],
+    ),
+    "no JSON": (append("tasks/files.jsonl", b"{\n"), ["tasks/files.jsonl:3: does not read as JSON"]),
+    "an empty line": (append("tasks/files.jsonl", b"\n"), ["tasks/files.jsonl:3: does not read as JSON"]),
+    "bytes that are not UTF-8": (append("tasks/files.jsonl", b'{"id": "\xff"}\n'), ["tasks/files.jsonl:3: does not"]),
+    "no object": (append("tasks/files.jsonl", b"[]\n"), ["tasks/files.jsonl:3: the line: "]),
+    "a mode that is none": (
+        append("tasks/files.jsonl", line(output="roughly")),
+        ["tasks/files.jsonl:3: output: Input should be 'exact', 'lines', 'set' or 'none', found 'roughly'"],
+    ),
+    "an id twice": (
+        append("tasks/text.jsonl", line(id="files-1", topic="text")),
+        ["tasks/text.jsonl:2: task files-1 stands twice: expected another id than that of files.jsonl:1"],
+    ),
+    "a world that is not there": (
+        append("tasks/files.jsonl", line(world="moon")),
+        ["tasks/files.jsonl:3: task files-9 runs in world 'moon': expected one of ['other', 'world']"],
+    ),
+    "another topic than the file's": (
+        append("tasks/files.jsonl", line(topic="search")),
+        ["tasks/files.jsonl:3: task files-9 has topic search: expected files, as the file"],
+    ),
+    "one reference": (
+        append("tasks/files.jsonl", line(references=["ls"])),
+        ["tasks/files.jsonl:3: task files-9: expected 2 references or more, found 1"],
+    ),
+    "two references for a set": (
+        append("tasks/files.jsonl", line(output="set")),
+        ["tasks/files.jsonl:3: task files-9: expected 3 references or more, found 2"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "expected"), BROKEN.values(), ids=BROKEN)
+def test_a_problem_is_named_where_it_is(folder: Path, spoil: Spoil, expected: list[str]) -> None:
+    spoil(folder)
+    found = problems(folder)
+    assert len(found) == len(expected)
+    assert [text[: len(start)] for text, start in zip(found, expected, strict=True)] == expected
+
+
+def test_all_problems_are_named_at_once(folder: Path) -> None:
+    for name in ("no JSON", "a mode that is none", "a seed that is none", "another name than the folder's"):
+        BROKEN[name][0](folder)
+    assert [text.partition(": ")[0] for text in problems(folder)] == [
+        "suite.toml",
+        "worlds/other/world.toml",
+        "tasks/files.jsonl:3",
+        "tasks/files.jsonl:4",
+    ]
+
+
+def test_a_world_that_does_not_read_is_not_also_said_to_be_missing(folder: Path) -> None:
+    (folder / "worlds" / "other" / "world.toml").write_text("format = 1\n")
+    assert [text.partition(": ")[0] for text in problems(folder)] == ["worlds/other/world.toml"] * 2
+
+
+def test_a_folder_without_a_manifest_holds_no_suite(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no suite: expected a suite\.toml in it"):
+        load_suite(tmp_path)
+
+
+def test_suites_are_found_by_name(tmp_path: Path) -> None:
+    folders = {name: write_suite(tmp_path, TASKS, name=name) for name in ("b", "a")}
+    (tmp_path / "fixtures" / "train").mkdir()
+    assert find_suites(tmp_path / "fixtures") == folders
+    assert list(find_suites(tmp_path / "fixtures")) == ["a", "b"]
+
+
+def test_tasks_come_in_order_of_file_and_line(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path, TASKS)
+    assert [task.id for task in suite.tasks] == ["files-1", "files-2", "text-1"]
+
+
+def test_a_task_is_read_as_it_was_written(tmp_path: Path) -> None:
+    task = small_task("files-1", references=(b"ls", b"printf '\\n\xff'"), setup=b"touch x\n", observe=("exit",))
+    assert small_suite(tmp_path, [task]).tasks == (task,)
+
+
+def test_a_world_has_its_scripts_and_variants(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path, TASKS, build=b"mkdir /srv\n", start=b"sleep 9 &\n", variants={"b": 2, "a": 1})
+    world = suite.worlds["world"]
+    assert (world.build, world.start) == (b"mkdir /srv\n", b"sleep 9 &\n")
+    assert suite.variants(suite.tasks[0]) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("file-1", "has no task 'file-1'; did you mean files-1, files-2"), ("moon", "see: bashboard suite show tiny")],
+)
+def test_an_unknown_task_is_refused_with_near_ones(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        small_suite(tmp_path, TASKS).task(name)

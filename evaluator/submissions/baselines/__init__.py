@@ -1,0 +1,58 @@
+"""The honest baselines: programs whose predictions are submissions, regenerated here byte for byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from evaluator.records import FORMAT, SuiteManifest, Task, json_lines
+from evaluator.submissions.baselines.baseline import Baseline
+from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE
+from evaluator.submissions.baselines.retrieval import TFIDF_RETRIEVAL
+from evaluator.submissions.baselines.rules import RULE_BASED
+from evaluator.submissions.baselines.training import TrainingPair, read_pairs
+
+__all__ = ["BASELINES", "Baseline", "TrainingPair", "baseline_files", "read_pairs"]
+
+BASELINES: Final[Mapping[str, Baseline]] = {
+    "always-true": ALWAYS_TRUE,
+    "rules": RULE_BASED,
+    "second-reference": SECOND_REFERENCE,
+    "tfidf-retrieval": TFIDF_RETRIEVAL,
+}
+"""By the slug of their submission."""
+
+
+def baseline_files(
+    name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
+) -> dict[str, bytes]:
+    """The submission's files by name. Raises KeyError for a baseline that is none of BASELINES."""
+    baseline = BASELINES[name]
+    return {
+        "submission.toml": _manifest(baseline, suite).encode(),
+        f"{suite.name}.jsonl": json_lines(baseline.predict(tasks, pairs)).encode(),
+    }
+
+
+def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
+    lines = [
+        f"format = {FORMAT}",
+        f"system = {_text(baseline.system)}",
+        f"description = {_text(baseline.description)}",
+        "open_weights = true",
+        f'method = "{baseline.method}"',
+        *(['training_data = ["fixtures/train/pairs.jsonl"]'] if baseline.learns else []),
+        "",
+        "[[authors]]",
+        'name = "Bashboard"',
+        "",
+        "[suites]",
+        f'{suite.name} = "{suite.version}"',
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text(value: str) -> str:
+    """A TOML basic string; JSON's escapes are among its own."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,47 @@
+"""Two submissions that say something about the benchmark and nothing about language.
+
+What the benchmark itself calls right must pass, and doing nothing must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluator.records import Candidate, Method, Prediction, Task
+from evaluator.submissions.baselines.baseline import Baseline
+from evaluator.submissions.baselines.training import TrainingPair
+
+
+def repeat_second_reference(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
+    """Every task's second reference; its only one where there is no second."""
+    return [_answer(task, task.references[min(1, len(task.references) - 1)]) for task in tasks]
+
+
+def do_nothing(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
+    """The command `true` for every task."""
+    return [_answer(task, b"true") for task in tasks]
+
+
+def _answer(task: Task, command: bytes) -> Prediction:
+    return Prediction(task=task.id, candidates=(Candidate(command=command),))
+
+
+SECOND_REFERENCE = Baseline(
+    system="Second reference",
+    description=(
+        "Not a system: the second reference of every task, copied. It checks that execution is deterministic and "
+        "that the judge accepts what the suite itself calls correct, so everything must pass."
+    ),
+    method=Method.OTHER,
+    predict=repeat_second_reference,
+)
+
+ALWAYS_TRUE = Baseline(
+    system="Always true",
+    description=(
+        "Not a system: the command 'true', which does nothing and succeeds, for every task. It checks that doing "
+        "nothing is never accepted, so nothing must pass."
+    ),
+    method=Method.OTHER,
+    predict=do_nothing,
+)

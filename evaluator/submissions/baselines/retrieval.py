@@ -1,0 +1,69 @@
+"""The nearest known instruction's command: TF-IDF over words and letters, then the literals exchanged.
+
+Similarities are rounded before they are ranked and ties go to the pair that stands first in the file, so a
+last bit that differs between two machines' arithmetic moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import FeatureUnion
+
+from evaluator.records import MAX_CANDIDATES, Candidate, Method, Prediction, Task
+from evaluator.submissions.baselines.baseline import Baseline
+from evaluator.submissions.baselines.literals import mask_literals, transfer_literals
+from evaluator.submissions.baselines.training import TrainingPair
+
+RANKED_DECIMALS: Final = 6
+CONFIDENCE_DECIMALS: Final = 3
+_WORD: Final = r"[\w-]+"
+
+
+def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
+    """Five different commands a task at most, of the most similar instructions; similarity is the confidence."""
+    features = _features()
+    known = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
+    asked = features.transform([mask_literals(task.nl) for task in tasks])
+    similarities = np.round((asked @ known.T).toarray() / len(features.transformer_list), RANKED_DECIMALS)
+    return [
+        Prediction(task=task.id, candidates=_candidates(task.nl, row.tolist(), pairs))
+        for task, row in zip(tasks, similarities, strict=True)
+    ]
+
+
+def _features() -> FeatureUnion:
+    """Both parts give unit vectors, so half the inner product is the mean of their two cosine similarities."""
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
+    return FeatureUnion([("words", words), ("letters", letters)])
+
+
+def _candidates(instruction: str, similarities: list[float], pairs: Sequence[TrainingPair]) -> tuple[Candidate, ...]:
+    nearest = sorted(range(len(pairs)), key=lambda index: (-similarities[index], index))
+    confidences: dict[str, float] = {}
+    for index in nearest:
+        if similarities[index] <= 0 or len(confidences) == MAX_CANDIDATES:
+            break
+        command = transfer_literals(pairs[index].command, pairs[index].nl, instruction)
+        confidences.setdefault(command, min(1.0, round(similarities[index], CONFIDENCE_DECIMALS)))
+    return tuple(
+        Candidate(command=command.encode(), confidence=confidence) for command, confidence in confidences.items()
+    )
+
+
+TFIDF_RETRIEVAL = Baseline(
+    system="TF-IDF retrieval",
+    description=(
+        "Gives the commands of the five most similar instructions among the repository's own training pairs: cosine "
+        "similarity of TF-IDF vectors over words and over letters, literals masked. Paths, quoted text, numbers, "
+        "extensions and names of the retrieved instruction are replaced in its command by those of the task's. "
+        "Sees a task's instruction and nothing else of it; pairs and program were fixed before the tasks were read."
+    ),
+    method=Method.RETRIEVAL,
+    predict=retrieve,
+    learns=True,
+)

@@ -1,0 +1,63 @@
+"""A translator of keywords and slots, as one would have written before learning did it (AInix, Tellina's kin).
+
+It knows nothing of a task but its instruction: the rules of the table that apply, the most specific first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import Final
+
+from evaluator.records import MAX_CANDIDATES, Candidate, Method, Prediction, Task
+from evaluator.submissions.baselines.baseline import Baseline
+from evaluator.submissions.baselines.conditions import find_tests
+from evaluator.submissions.baselines.rule_table import RULES, Rule
+from evaluator.submissions.baselines.slots import find_slots
+from evaluator.submissions.baselines.training import TrainingPair
+
+DOUBT: Final = 3
+"""Confidence is n / (n + DOUBT) for n keywords and slots: more evidence, never certainty."""
+
+
+def translate(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
+    """The commands of the five most specific rules that apply to each instruction; none where none does."""
+    return [Prediction(task=task.id, candidates=_candidates(task.nl)) for task in tasks]
+
+
+def _candidates(instruction: str) -> tuple[Candidate, ...]:
+    slots = {**dict(find_slots(instruction)), "tests": " ".join(find_tests(instruction)) or "-type f"}
+    applying = [rule for rule in RULES if _applies(rule, instruction.lower(), slots)]
+    weights: dict[str, int] = {}
+    for rule in sorted(applying, key=lambda rule: -_weight(rule)):
+        weights.setdefault(rule.template.format_map(slots), _weight(rule))
+    return tuple(
+        Candidate(command=command.encode(), confidence=round(weight / (weight + DOUBT), 3))
+        for command, weight in list(weights.items())[:MAX_CANDIDATES]
+    )
+
+
+def _applies(rule: Rule, lowered: str, slots: Mapping[str, str]) -> bool:
+    return _holes(rule) <= slots.keys() and all(re.search(keyword, lowered) for keyword in rule.keywords)
+
+
+def _weight(rule: Rule) -> int:
+    """Keywords count double; a hole that is always filled counts nothing."""
+    return 2 * len(rule.keywords) + len(_holes(rule) - {"directory", "tests"})
+
+
+def _holes(rule: Rule) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(rule.template) if name}
+
+
+RULE_BASED = Baseline(
+    system="Keyword and slot rules",
+    description=(
+        "A translator without learning: about a hundred intents, each a few keyword expressions and a command's "
+        "template whose holes are filled with paths, names, numbers, sizes and times found in the instruction. Sees a "
+        "task's instruction and nothing else of it; the rules were written before the tasks were read."
+    ),
+    method=Method.RULES,
+    predict=translate,
+)

@@ -1,0 +1,24 @@
+"""Instruction-command pairs that a baseline may learn from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import StringConstraints, TypeAdapter
+
+from evaluator.records import Record
+
+
+class TrainingPair(Record):
+    """One line of `fixtures/train/pairs.jsonl`: an instruction and a command that carries it out."""
+
+    nl: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+    command: Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
+
+
+_LINE = TypeAdapter(TrainingPair)
+
+
+def read_pairs(data: bytes) -> tuple[TrainingPair, ...]:
+    """The pairs of a JSONL file, in file order. Raises pydantic's ValidationError at the first that is none."""
+    return tuple(_LINE.validate_json(line) for line in data.splitlines())

@@ -1,0 +1,29 @@
+"""How large a submission may be. Its author chooses the bytes, so every one of these is checked before use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from evaluator.records import Record
+
+Count = Annotated[int, Field(gt=0)]
+
+
+class SubmissionLimits(Record):
+    """`[tool.bashboard.limits]` of pyproject.toml; sizes in bytes.
+
+    `command_bytes` holds for one command, `line_bytes` for one line of a `.jsonl` file, `file_bytes` for a
+    whole one, `manifest_bytes` for submission.toml, `lines` for the lines of a file, `entries` for the names
+    in a folder, `nesting` for arrays and objects inside each other, `problems` for those listed per file.
+    """
+
+    command_bytes: Count = 16_384
+    line_bytes: Count = 262_144
+    file_bytes: Count = 16_777_216
+    manifest_bytes: Count = 65_536
+    lines: Count = 100_000
+    entries: Count = 64
+    nesting: Count = 16
+    problems: Count = 1_000

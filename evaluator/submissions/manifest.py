@@ -1,0 +1,148 @@
+"""`submission.toml`: bytes to the record of who submitted what, with everything wrong named at its line."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from evaluator.printable import printable
+from evaluator.records import Method, SubmissionManifest, read_format
+from evaluator.submissions.fields import Location, read_record
+from evaluator.submissions.json_text import LONGEST_INTEGER
+from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.locate import line_of, toml_lines
+from evaluator.submissions.names import MANIFEST_NAME
+from evaluator.submissions.report import Report
+from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.text import read_lines
+from evaluator.submissions.wording import listed, nearest, quoted
+
+_MODEL_BASED: Final = frozenset({Method.PROMPTED, Method.FINE_TUNED, Method.AGENT})
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_JOINERS: Final = "\u200c\u200d"
+"""Zero-width characters that names of some languages are spelled with."""
+
+
+def check_manifest(
+    data: bytes,
+    report: Report,
+    limits: SubmissionLimits,
+    suites: Mapping[str, SuiteInfo],
+    answered: Collection[str],
+) -> SubmissionManifest | None:
+    """The record in the file's bytes, or None where it is none; faults go to `report`.
+
+    `suites` are those known here, by name; `answered` names those whose file stands beside submission.toml.
+    """
+    lines = read_lines(data, report, limits)
+    if not data or None in lines:
+        return None
+    text = "\n".join(line for line in lines if line is not None)
+    value = _toml(text, report)
+    if value is None:
+        return None
+    places = toml_lines(text)
+    try:
+        read_format(value, MANIFEST_NAME)
+    except ValueError as error:
+        report.error(line_of(("format",), places), printable(str(error)))
+        return None
+    _check_models(value, line_of(("method",), places), report)
+    parameters = value.get("parameters")
+    if isinstance(parameters, int) and parameters >= 10**LONGEST_INTEGER:
+        message = f"parameters: expected at most {LONGEST_INTEGER} digits, found {parameters.bit_length():,} bits"
+        report.error(line_of(("parameters",), places), message)
+    listed_suites = value.get("suites")
+    for name, version in listed_suites.items() if isinstance(listed_suites, dict) else ():
+        _check_suite(name, version, line_of(("suites", name), places), report, suites, answered)
+    return _manifest(value, places, report)
+
+
+def _manifest(value: dict[str, Any], places: dict[Location, int], report: Report) -> SubmissionManifest | None:
+    for location, character in _hidden(value):
+        name = f"U+{ord(character):04X} {unicodedata.name(character, 'control character')}"
+        report.error(line_of(location, places), f"hidden character {name} in {quoted(location[0])}: remove it")
+    manifest, faults = read_record(SubmissionManifest, json.dumps(value, default=_foreign))
+    for fault in faults:
+        report.error(line_of(fault.location, places), fault.message)
+    return manifest
+
+
+def _toml(text: str, report: Report) -> dict[str, Any] | None:
+    try:
+        value = tomllib.loads(text)
+        json.dumps(value, default=_foreign)
+    except RecursionError:
+        report.error(0, "arrays or tables nested too deep: expected the flat fields of a submission")
+    except ValueError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        report.error(int(line[1]) if line else 0, f"broken TOML: {printable(str(error))[:300]}")
+    else:
+        if isinstance(value.get("format"), bool):
+            value["format"] = str(value["format"])
+        return value
+    return None
+
+
+def _foreign(value: object) -> list[str]:
+    """A TOML date or time as something that no field of the record accepts."""
+    return [str(value)]
+
+
+def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
+    """The first character in each field that a reader would not see, with the field's place."""
+    for name, field in value.items():
+        allowed = _JOINERS + ("\n\t" if name == "description" else "")
+        for character in _characters(field):
+            if unicodedata.category(character) in _HIDDEN and character not in allowed:
+                yield (name,), character
+                break
+
+
+def _characters(field: object) -> Iterator[str]:
+    match field:
+        case str():
+            yield from field
+        case list():
+            for item in field:
+                yield from _characters(item)
+        case dict():
+            for item in field.values():
+                yield from _characters(item)
+
+
+def _check_models(value: dict[str, Any], line: int, report: Report) -> None:
+    method = value.get("method")
+    if not isinstance(method, str) or method not in _MODEL_BASED or value.get("models"):
+        return
+    advice = "name every model used in 'models', as its maker names it"
+    if value.get("open_weights") is True:
+        report.error(line, f"method '{method}' with open weights but no model named: {advice}")
+    else:
+        report.warning(line, f"method '{method}' but no model named: {advice}")
+
+
+def _check_suite(
+    name: str,
+    version: object,
+    line: int,
+    report: Report,
+    suites: Mapping[str, SuiteInfo],
+    answered: Collection[str],
+) -> None:
+    suite = suites.get(name)
+    if suite is None:
+        known = nearest(name, suites) or f"; known here: {listed(suites) or 'none'}"
+        report.error(line, f"suites: unknown suite {quoted(name)}{known}")
+    elif isinstance(version, str) and _VERSION.fullmatch(version) and version not in suite.versions:
+        fault = "is still to come" if suite.is_older_than(version) else "never was"
+        expected = f"expected one of {listed(suite.versions)}"
+        report.error(line, f"suites: version {quoted(version)} of {name} {fault}: {expected}")
+    if name not in answered:
+        shown = quoted(f"{name}.jsonl", 80)
+        report.error(line, f"suites: {quoted(name)} is listed but {shown} is not here: add it or remove the line")

@@ -1,0 +1,138 @@
+"""`<suite>.jsonl`: bytes to predictions, with everything wrong named at its line.
+
+A task without a line is scored as unanswered, so its absence is a warning, as is what only looks unmeant;
+whatever breaks the format refuses the submission.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from typing import Final
+
+from pydantic import ValidationError
+
+from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
+from evaluator.submissions.extraction import extract, first_block
+from evaluator.submissions.fields import read_record
+from evaluator.submissions.json_text import read_json
+from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.report import Report
+from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.tasks import TaskNames
+from evaluator.submissions.text import read_lines
+from evaluator.submissions.wording import counted, described
+
+_FENCE_IS_RUN: Final = (
+    "'output' holds a fenced block but submission.toml declares extraction = \"none\", so the fence itself is "
+    'run; declare extraction = "markdown"'
+)
+
+Doubts = defaultdict[str, list[int]]
+"""What may not be meant, with its lines: said once a file, because it is a habit of a system."""
+
+
+def check_predictions(
+    data: bytes,
+    report: Report,
+    limits: SubmissionLimits,
+    suite: SuiteInfo | None,
+    answered: str | None,
+    extraction: Extraction,
+) -> dict[str, Prediction]:
+    """The file's predictions by task, in file order, each with candidates; faults go to `report`.
+
+    `suite` is None where it is not known here; `answered` is the version that the submission answered.
+    Predictions for tasks that the suite does not ask are left out.
+    """
+    tasks = TaskNames(report, suite, answered)
+    predictions: dict[str, Prediction] = {}
+    doubts: Doubts = defaultdict(list)
+    unreadable = 0
+    for number, text in enumerate(read_lines(data, report, limits), start=1):
+        value = None if text is None else _read_object(number, text, report, limits)
+        if text is None or value is None:
+            unreadable += text is None or bool(text.strip())
+            continue
+        tasks.note(number, value.get("task"))
+        prediction = _read_prediction(number, text, value, report)
+        if prediction is None:
+            _check_commands(number, _sound_candidates(value), report, limits)
+            continue
+        _note_doubts(number, prediction, extraction, doubts)
+        prediction = extract(prediction, extraction)
+        _check_commands(number, enumerate(prediction.candidates or ()), report, limits)
+        if tasks.asks(prediction.task):
+            predictions.setdefault(prediction.task, prediction)
+    _tell_doubts(doubts, report)
+    if data:
+        tasks.note_missing(unreadable)
+    return predictions
+
+
+def _read_object(number: int, text: str, report: Report, limits: SubmissionLimits) -> dict[str, object] | None:
+    if not text.strip():
+        report.error(number, "blank line: expected one JSON object on every line; remove it")
+        return None
+    try:
+        value, faults = read_json(text, limits.nesting)
+    except ValueError as error:
+        report.error(number, str(error))
+        return None
+    for fault in faults:
+        report.error(number, fault)
+    if isinstance(value, dict):
+        return value
+    expected = 'an object such as {"task": "…", "candidates": [{"command": "…"}]}'
+    report.error(number, f"expected {expected}, found {described(value)}")
+    return None
+
+
+def _read_prediction(number: int, text: str, value: dict[str, object], report: Report) -> Prediction | None:
+    candidates = value.get("candidates")
+    if isinstance(candidates, list) and len(candidates) > MAX_CANDIDATES:
+        found = f"candidates: {len(candidates):,} given, expected at most {MAX_CANDIDATES}"
+        report.error(number, f"{found}; keep the best {MAX_CANDIDATES}, best first")
+        text = json.dumps({**value, "candidates": candidates[:MAX_CANDIDATES]})
+    prediction, faults = read_record(Prediction, text)
+    for fault in faults:
+        report.error(number, fault.message)
+    return prediction
+
+
+def _sound_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
+    """What can be read of the candidates in a line that is refused, so that their faults are named at once."""
+    candidates = value.get("candidates")
+    for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
+        with suppress(KeyError, TypeError, ValidationError):
+            yield rank, Candidate(command=candidate["command"])
+
+
+def _check_commands(
+    number: int, candidates: Iterable[tuple[int, Candidate]], report: Report, limits: SubmissionLimits
+) -> None:
+    for rank, candidate in candidates:
+        place = f"candidates[{rank}].command"
+        if (nul := candidate.command.find(b"\0")) >= 0:
+            report.error(number, f"{place}: NUL at byte {nul}: no shell can be given one; remove it")
+        if (size := len(candidate.command)) > limits.command_bytes:
+            report.error(number, f"{place}: {size:,} bytes, expected at most {limits.command_bytes:,}; shorten it")
+
+
+def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:
+    candidates = prediction.candidates or ()
+    if any(not candidate.command.strip() for candidate in candidates):
+        doubts["an empty command is judged invalid; where there is no answer give no candidate"].append(number)
+    if any(better.confidence < worse.confidence for better, worse in pairwise(candidates)):
+        doubts["confidence rises after the first candidate, which is the one ranked: put the best first"].append(number)
+    if extraction is Extraction.NONE and prediction.output and first_block(prediction.output) is not None:
+        doubts[_FENCE_IS_RUN].append(number)
+
+
+def _tell_doubts(doubts: Doubts, report: Report) -> None:
+    for message, lines in doubts.items():
+        again = f" ({counted(len(lines), 'line')} like this)" if len(lines) > 1 else ""
+        report.warning(lines[0], f"{message}{again}")

@@ -1,0 +1,42 @@
+"""What checking a submission needs to know of a suite: its versions and its tasks' names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from evaluator.records import SuiteManifest, Task
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteInfo:
+    """A suite as a submission sees it; `tasks` are the names of its present version's, in order."""
+
+    version: str
+    tasks: tuple[str, ...]
+    earlier_versions: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
+        """From the suite's own records."""
+        return cls(manifest.version, tuple(task.id for task in tasks), manifest.earlier_versions)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Every version the suite ever had, the present one first."""
+        return (self.version, *self.earlier_versions)
+
+    def asks_other_tasks_than(self, version: str) -> bool:
+        """True where an earlier version had other tasks: its major number is another (semantic versions)."""
+        return _numbers(version)[0] != _numbers(self.version)[0]
+
+    def is_older_than(self, version: str) -> bool:
+        """True where a submission names a version that is still to come."""
+        return _numbers(self.version) < _numbers(version)
+
+
+def _numbers(version: str) -> tuple[tuple[int, str], ...]:
+    """A version's three numbers, comparable whatever their length: no conversion that could be refused."""
+    stripped = (number.lstrip("0") for number in version.split("."))
+    return tuple((len(number), number) for number in stripped)

@@ -1,0 +1,125 @@
+"""A whole submission folder: every problem in it, and where no error is among them the submission itself.
+
+Checking and loading are one examination, so what `check` lets pass is what is scored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from evaluator.errors import Problem, Severity
+from evaluator.printable import printable
+from evaluator.records import Extraction, Prediction, SubmissionManifest
+from evaluator.submissions.files import Entry, EntryKind, OpenFolder, kind_of, names_beside, open_folder
+from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.manifest import check_manifest
+from evaluator.submissions.names import MANIFEST_NAME, entry_problems, slug_faults, suite_of
+from evaluator.submissions.predictions import check_predictions
+from evaluator.submissions.report import Report
+from evaluator.submissions.suites import SuiteInfo
+
+_DEFAULT_LIMITS = SubmissionLimits()
+
+
+class Examination(NamedTuple):
+    """What a folder holds, all problems first; `manifest` is None where it could not be read."""
+
+    problems: list[Problem]
+    slug: str
+    manifest: SubmissionManifest | None
+    predictions: dict[str, dict[str, Prediction]]
+
+    @property
+    def refused(self) -> bool:
+        """True where at least one problem is an error."""
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+def check_submission(
+    folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
+) -> list[Problem]:
+    """Every problem in a submission's folder; none of severity error means that it can be scored.
+
+    `suites` are those known here, by name. Raises UsageError where there is nothing at `folder`.
+    """
+    return examine(folder, suites, limits).problems
+
+
+def examine(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> Examination:
+    """Read and check a submission's folder. Raises UsageError where there is nothing at `folder`."""
+    kind = kind_of(folder)
+    place = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
+    if place.name != printable(place.name):
+        problems = [Problem(folder.parent, 0, fault) for fault in slug_faults(place.name, ())]
+        return Examination(problems, place.name, None, {})
+    whole = Report(folder, limits.problems)
+    if kind is not EntryKind.FOLDER:
+        whole.error(0, f"{kind}: expected a submission's folder")
+        return Examination(whole.problems(), place.name, None, {})
+    try:
+        for fault in slug_faults(place.name, names_beside(place)):
+            whole.error(0, fault)
+        with open_folder(folder, limits.entries) as opened:
+            return _Reading(folder, opened, suites, limits).examine(place.name, whole)
+    except OSError as error:
+        whole.error(0, f"cannot be read: {error.strerror}")
+        return Examination(whole.problems(), place.name, None, {})
+
+
+class _Reading:
+    """One reading of one open folder."""
+
+    def __init__(
+        self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits
+    ) -> None:
+        self._folder = folder
+        self._opened = opened
+        self._suites = suites
+        self._limits = limits
+        self._files = {entry.name: entry for entry in opened.entries if entry.kind is EntryKind.FILE}
+        self._reports: list[Report] = []
+
+    def examine(self, slug: str, whole: Report) -> Examination:
+        """The manifest first, because it says how the other files are to be read."""
+        if self._opened.overfull:
+            whole.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
+        if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
+            whole.error(0, f"no {MANIFEST_NAME}: expected one that says who submits what")
+        answered = {suite: entry for entry in self._files.values() if (suite := suite_of(entry.name))}
+        manifest = self._manifest(answered)
+        predictions = {suite: self._predictions(suite, entry, manifest) for suite, entry in answered.items()}
+        problems = whole.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
+        problems += [problem for report in self._reports for problem in report.problems()]
+        return Examination(problems, slug, manifest, predictions)
+
+    def _manifest(self, answered: Mapping[str, Entry]) -> SubmissionManifest | None:
+        entry = self._files.get(MANIFEST_NAME)
+        if entry is None:
+            return None
+        report, data = self._read(entry, self._limits.manifest_bytes)
+        return None if data is None else check_manifest(data, report, self._limits, self._suites, answered)
+
+    def _predictions(self, suite: str, entry: Entry, manifest: SubmissionManifest | None) -> dict[str, Prediction]:
+        report, data = self._read(entry, self._limits.file_bytes)
+        if manifest is not None and suite not in manifest.suites:
+            report.error(0, f"suite {suite} is not listed in {MANIFEST_NAME}: add it under [suites], or remove this")
+        if data is None:
+            return {}
+        answered = manifest.suites.get(suite) if manifest else None
+        extraction = manifest.extraction if manifest else Extraction.MARKDOWN
+        return check_predictions(data, report, self._limits, self._suites.get(suite), answered, extraction)
+
+    def _read(self, entry: Entry, most: int) -> tuple[Report, bytes | None]:
+        report = Report(self._folder / entry.name, self._limits.problems)
+        self._reports.append(report)
+        if entry.size > most:
+            report.error(0, f"{entry.size:,} bytes: expected at most {most:,}; it is not read")
+            return report, None
+        try:
+            return report, self._opened.read(entry, most)
+        except OSError as error:
+            report.error(0, f"cannot be read: {error.strerror or error}")
+            return report, None

@@ -1,0 +1,43 @@
+"""A sound submission folder to spoil, and the suite it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from evaluator.submissions import SuiteInfo
+
+SUITES: Final = {"core": SuiteInfo("2.1.0", ("find-1", "find-2", "text-1"), ("1.0.0", "2.0.0"))}
+
+MANIFEST: Final = b"""format = 1
+system = "A system"
+open_weights = true
+method = "rules"
+
+[[authors]]
+name = "A group"
+
+[suites]
+core = "2.1.0"
+"""
+
+PREDICTIONS: Final = b"""{"task":"find-1","candidates":[{"command":"ls"},{"command":"ls -a","confidence":0.5}]}
+{"task":"find-2","output":"find ."}
+{"task":"text-1","candidates":[],"latency_s":0.5,"input_tokens":3}
+"""
+
+
+def make_folder(parent: Path, manifest: bytes = MANIFEST, predictions: bytes = PREDICTIONS) -> Path:
+    """A folder `a-system` under `parent` with these files."""
+    folder = parent / "a-system"
+    folder.mkdir()
+    (folder / "submission.toml").write_bytes(manifest)
+    (folder / "core.jsonl").write_bytes(predictions)
+    return folder
+
+
+def manifest_with(old: str, new: str) -> bytes:
+    """The sound manifest with one text replaced, which must be there."""
+    if old not in MANIFEST.decode():
+        raise ValueError(f"{old!r} is not in the sound manifest")
+    return MANIFEST.decode().replace(old, new).encode()

@@ -1,0 +1,211 @@
+"""What may not stand in a submission's folder, told of real files, links, FIFOs and sockets."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from submission_folders import MANIFEST, SUITES, make_folder, manifest_with
+
+from evaluator.errors import FormatError, UsageError
+from evaluator.submissions import SubmissionLimits, check_submission, load_submission
+
+
+def found(folder: Path) -> list[str]:
+    """Every problem, its place told from the submission's folder."""
+    return [str(problem).replace(str(folder), "HERE") for problem in check_submission(folder, SUITES)]
+
+
+def link_predictions(folder: Path) -> None:
+    (folder / "core.jsonl").rename(folder.parent / "outside")
+    (folder / "core.jsonl").symlink_to("../outside")
+
+
+def bind_socket(folder: Path) -> None:
+    (folder / "core.jsonl").unlink()
+    here = Path.cwd()
+    os.chdir(folder)  # a socket's address is short, pytest's folders are not
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("core.jsonl")
+    finally:
+        os.chdir(here)
+
+
+def replace(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink()
+        make(folder / name)
+
+    return spoil
+
+
+def add(name: str, data: bytes = b"") -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def grow(folder: Path) -> None:
+    with (folder / "core.jsonl").open("r+b") as file:
+        file.truncate(1 << 40)
+
+
+SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link for a file": (link_predictions, "HERE/core.jsonl: a symbolic link: expected a regular file"),
+    "a dangling link": (lambda folder: (folder / "x").symlink_to("nowhere"), "HERE/x: a symbolic link"),
+    "a link for the manifest": (
+        replace("submission.toml", lambda path: path.symlink_to("/etc/hostname")),
+        "HERE/submission.toml: a symbolic link",
+    ),
+    "a link for verdicts": (
+        lambda folder: (folder / "core.verdicts.jsonl").symlink_to("core.jsonl"),
+        "HERE/core.verdicts.jsonl: a symbolic link",
+    ),
+    "a FIFO": (replace("core.jsonl", os.mkfifo), "HERE/core.jsonl: a FIFO: expected a regular file"),
+    "a FIFO for the manifest": (replace("submission.toml", os.mkfifo), "HERE/submission.toml: a FIFO"),
+    "a socket": (bind_socket, "HERE/core.jsonl: a socket: expected a regular file"),
+    "a folder": (replace("core.jsonl", Path.mkdir), "HERE/core.jsonl: a folder: expected a regular file"),
+    "a sparse file of a terabyte": (grow, "HERE/core.jsonl: 1,099,511,627,776 bytes: expected at most"),
+    "a file that does not belong": (add("notes.md"), "HERE/notes.md: does not belong in a submission"),
+    "a misspelt name": (add("core.json"), "HERE/core.json: does not belong in a submission; did you mean 'core.jsonl'"),
+    "a hidden file": (add(".hidden"), "HERE/.hidden: does not belong"),
+    "a name with an escape sequence": (add("a\x1b[2J"), r"HERE: 'a\x1b[2J': does not belong"),
+    "a name with a line end": (add("core.jsonl\n"), r"HERE: 'core.jsonl\n': does not belong"),
+    "a name with a bidirectional override": (add("a\u202elnosj"), r"HERE: 'a\u202elnosj': does not belong"),
+    "a name that is not UTF-8": (
+        lambda folder: (folder / os.fsdecode(b"\xff")).touch(),
+        r"HERE: '\udcff': does not belong",
+    ),
+    "names that differ in case": (add("CORE.jsonl"), "HERE/core.jsonl: name differs from 'CORE.jsonl' in case"),
+    "names that look alike": (add("ｃore.jsonl"), "in case or spelling only"),
+    "no manifest": (lambda folder: (folder / "submission.toml").unlink(), "HERE: no submission.toml"),
+    "a suite without its file": (
+        lambda folder: (folder / "core.jsonl").unlink(),
+        "HERE/submission.toml:10: suites: 'core' is listed but 'core.jsonl' is not here",
+    ),
+    "a file without its suite": (
+        add("other.jsonl", b"{}\n"),
+        "HERE/other.jsonl: suite other is not listed in submission.toml",
+    ),
+    "more names than are read": (
+        lambda folder: [add(f"x{number}")(folder) for number in range(70)],
+        "HERE: more than 64 names in this folder",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_a_spoiled_folder_is_refused(tmp_path: Path, case: str) -> None:
+    spoil, message = SPOILED[case]
+    folder = make_folder(tmp_path)
+    spoil(folder)
+    problems = found(folder)
+    assert any(message in problem for problem in problems), problems
+    assert all(problem.isprintable() for problem in problems)
+    with pytest.raises(FormatError):
+        load_submission(folder, SUITES)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making a device needs root")
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (folder / "core.jsonl").unlink()
+    try:
+        os.mknod(folder / "core.jsonl", 0o020600, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("this root may not make devices")
+    assert "HERE/core.jsonl: a device: expected a regular file; put the file itself here, or remove it" in found(folder)
+
+
+SPOILED_MANIFESTS = {
+    "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
+    "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
+    "a newer format": ("format = 1", "format = 2", ":1: submission.toml has format 2; this bashboard reads format 1"),
+    "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
+    "a missing field": ('method = "rules"', "", ": method: missing field"),
+    "an unknown field": ("open_weights", "open_weight", ":3: open_weight: unknown field; did you mean 'open_weights'?"),
+    "an unknown method": ('"rules"', '"magic"', ":4: method: expected 'prompted'"),
+    "a method that is an array": ('"rules"', '["rules"]', ":4: method: expected 'prompted'"),
+    "suites that are an array": ('[suites]\ncore = "2.1.0"', "", ": suites: missing field"),
+    "a suite's version that is a number": ('"2.1.0"', "2", ":10: suites.core: expected a string, found 2"),
+    "a truth value in quotes": ("= true", '= "true"', ":3: open_weights: expected true or false, found 'true'"),
+    "a date": ('"A system"', "2020-01-01", ":2: system: expected a string"),
+    "an empty name": ('"A system"', '""', ":2: system: expected at least 1 character"),
+    "an author without a name": ('name = "A group"', "", ":6: authors[0].name: missing field"),
+    "a link that is a script": ('"rules"', '"rules"\nlink = "javascript:alert(1)"', ":5: link: expected an address"),
+    "an unknown suite": ('core = "2', 'cor = "2', ":10: suites: unknown suite 'cor'; did you mean 'core'?"),
+    "a version to come": ("2.1.0", "2.2.0", ":10: suites: version '2.2.0' of core is still to come"),
+    "a version that never was": ("2.1.0", "1.5.0", ":10: suites: version '1.5.0' of core never was"),
+    "a version of a thousand digits": ("2.1.0", f"{'9' * 5000}.1.0", " of core is still to come"),
+    "a version in two parts": ("2.1.0", "2.1", ":10: suites.core: expected a suite's name"),
+    "a suite's name that leaves the folder": ("core =", '"../core" =', ":10: suites: unknown suite '../core'"),
+    "open weights of no model": ('"rules"', '"fine-tuned"', ":4: method 'fine-tuned' with open weights but no model"),
+    "a hidden character": ("A system", "A \u202esystem", ":2: hidden character U+202E RIGHT-TO-LEFT OVERRIDE in 'sys"),
+    "a NUL": ("A system", "A\\u0000system", ":2: hidden character U+0000"),
+    "an integer past all bounds": ("format = 1", f"format = 1\nparameters = {'9' * 5000}", "broken TOML"),
+    "an integer past 64 bits": ("format = 1", f"format = 1\nparameters = 0x{'f' * 50}", ":2: parameters: expected at"),
+    "deep nesting": ("format = 1", f"format = 1\nx = {'[' * 9000}{']' * 9000}", ": arrays or tables nested too deep"),
+    "CRLF": ("format = 1\n", "format = 1\r\n", ":1: 1 carriage return"),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED_MANIFESTS)
+def test_a_spoiled_manifest_is_refused_at_its_line(tmp_path: Path, case: str) -> None:
+    old, new, message = SPOILED_MANIFESTS[case]
+    folder = make_folder(tmp_path, manifest_with(old, new))
+    problems = found(folder)
+    assert any(f"HERE/submission.toml{message}" in problem or message in problem for problem in problems), problems
+    with pytest.raises(FormatError):
+        load_submission(folder, SUITES)
+
+
+def test_a_closed_model_that_is_not_named_is_told(tmp_path: Path) -> None:
+    data = manifest_with("open_weights = true", "open_weights = false").replace(b'"rules"', b'"agent"')
+    assert [": warning: method 'agent' but no model named" in text for text in found(make_folder(tmp_path, data))] == [
+        True
+    ]
+
+
+def test_published_verdicts_may_stand_beside(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (folder / "core.verdicts.jsonl").write_bytes(b"whatever the publish workflow wrote")
+    assert found(folder) == []
+
+
+@pytest.mark.parametrize("name", ["A-System", "-a", "a_b", "a.b", "a" * 65, "ä", "a b"])
+def test_a_folder_name_that_is_no_slug_is_refused(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path).rename(tmp_path / name)
+    assert any("folder name" in problem and "expected lower-case letters" in problem for problem in found(folder))
+
+
+def test_a_folder_name_with_a_line_end_never_reaches_a_message(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path).rename(tmp_path / "a\n::error::")
+    assert found(folder) == [f"{tmp_path}: folder name 'a\\n::error::': expected lower-case letters, digits and "
+                             "inner '-', at most 64; rename the folder"]  # fmt: skip
+
+
+def test_two_folder_names_that_differ_in_case_are_refused(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (tmp_path / "A-SYSTEM").mkdir()
+    assert found(folder) == [
+        "HERE: folder name 'a-system' differs from 'A-SYSTEM' in case or spelling only; rename one"
+    ]
+
+
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(make_folder(tmp_path))
+    assert found(link) == ["HERE: a symbolic link: expected a submission's folder"]
+
+
+def test_nothing_at_the_path_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        check_submission(tmp_path / "nothing", SUITES)
+
+
+def test_a_manifest_larger_than_its_limit_is_not_read(tmp_path: Path) -> None:
+    limits = SubmissionLimits(manifest_bytes=len(MANIFEST) - 1)
+    [problem] = check_submission(make_folder(tmp_path), SUITES, limits)
+    assert problem.message == f"{len(MANIFEST)} bytes: expected at most {len(MANIFEST) - 1}; it is not read"

@@ -1,0 +1,61 @@
+"""A file as large as is allowed, sound or made of faults, is checked in seconds."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from submission_folders import make_folder, manifest_with
+
+from evaluator.submissions import SubmissionLimits, SuiteInfo, check_submission, load_submission
+
+LINES = 100_000
+SUITES = {"core": SuiteInfo("2.1.0", tuple(f"task-{number}" for number in range(LINES)))}
+SECONDS = 30
+"""Measured: 2 to 4; the rest is for a busy machine. Quadratic work in any of these would take hours."""
+
+
+def full_file() -> bytes:
+    candidates = [{"command": "find . -name '*.txt'", "confidence": 0.5}] * 2
+    lines = (json.dumps({"task": task, "candidates": candidates}) for task in SUITES["core"].tasks)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def test_a_hundred_thousand_sound_lines_load_in_seconds(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, predictions=full_file())
+    start = time.monotonic()
+    assert len(load_submission(folder, SUITES).predictions["core"]) == LINES
+    assert time.monotonic() - start < SECONDS
+
+
+HOSTILE = {
+    "unknown tasks": b"".join(b'{"task":"t%d","output":""}\n' % number for number in range(LINES)),
+    "blank lines": b"\n" * 16_000_000,
+    "open brackets": (b"[" * 250_000 + b"\n") * 60,
+    "quotes never closed": (b'"[\\' * 80_000 + b"\n") * 60,
+    "wrong candidates": (b'{"task":"a","candidates":[' + b"0," * 120_000 + b"0]}\n") * 60,
+    "equal keys": (b"{" + b'"k":0,' * 40_000 + b'"k":0}\n') * 60,
+    "fences": (b'{"task":"task-1","output":"' + (b"`" * 50_000 + b"x`\\n") * 4 + b'"}\n') * 60,
+    "carriage returns": b"\r" * 16_000_000,
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_file_of_faults_is_refused_in_seconds_with_as_many_problems_as_are_listed(tmp_path: Path, case: str) -> None:
+    data = HOSTILE[case]
+    limits = SubmissionLimits(problems=100)
+    assert len(data) <= limits.file_bytes
+    start = time.monotonic()
+    problems = check_submission(make_folder(tmp_path, predictions=data), SUITES, limits)
+    assert time.monotonic() - start < SECONDS
+    assert 0 < len(problems) < 220
+
+
+def test_a_manifest_of_tables_is_refused_in_seconds(tmp_path: Path) -> None:
+    tables = "[[a]]\nb=1\n" * 6_000
+    folder = make_folder(tmp_path, manifest_with('core = "2.1.0"\n', f'core = "2.1.0"\n{tables}'))
+    start = time.monotonic()
+    assert any("unknown field" in problem.message for problem in check_submission(folder, SUITES))
+    assert time.monotonic() - start < SECONDS

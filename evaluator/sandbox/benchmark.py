@@ -1,0 +1,158 @@
+"""How fast the sandbox is, against what else could run a command: ratios from one run on one machine.
+
+The same command is run bare in the worker's own container, through the worker with full evidence, by
+`docker exec` and by `docker run --rm`. Bare and ours take turns in small rounds, so a machine whose speed
+drifts slows both.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evaluator.errors import SandboxError
+from evaluator.progress import Progress
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.daemon import engine_errors
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.image import SuiteImage
+from evaluator.sandbox.pool import Pool
+from evaluator.sandbox.runner.protocol import World
+
+ROUNDS: Final = 10
+COMMAND: Final = "echo hi > /tmp/x; ls /"
+BARE: Final = "echo hi > /run/bashboard/x; ls /"
+WORLD: Final = World("", "bench", "one", 1, b"mkdir -p /srv/bench", None, None, "/srv/bench", "root")
+_BARE_LOOP: Final = """
+import json, os, sys, time
+null = os.open('/dev/null', os.O_WRONLY)
+found = []
+for _ in range(int(sys.argv[1])):
+    began = time.perf_counter()
+    to_null = [(os.POSIX_SPAWN_DUP2, null, 1)]
+    pid = os.posix_spawn('/bin/bash', ['bash', '-c', sys.argv[2]], os.environ, file_actions=to_null)
+    os.waitpid(pid, 0)
+    found.append(time.perf_counter() - began)
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Milliseconds a command by one way of running it, and how many times the bare way that is."""
+
+    name: str
+    commands: int
+    p50: float
+    p95: float
+    p99: float
+    per_second: float
+    ratio: float
+
+
+def _row(name: str, times_s: Sequence[float], bare_p50: float) -> Row:
+    ordered = sorted(times_s)
+
+    def at(share: float) -> float:
+        return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000, 2)
+
+    ratio = round(statistics.median(ordered) * 1000 / bare_p50, 2) if bare_p50 else 1.0
+    return Row(name, len(ordered), at(0.5), at(0.95), at(0.99), round(len(ordered) / sum(ordered), 1), ratio)
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def bench_sandbox(
+    engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
+) -> tuple[list[Row], dict[str, float]]:
+    """Rows for every way of running a command, and the mean milliseconds that a job of ours spends in each phase."""
+    plan = WorkerPlan(image, manifest, cpus[0])
+    worker = ContainerWorker(engine, plan)
+    try:
+        request = Request.of(WORLD, COMMAND.encode())
+        worker.tell(request.world.to_line())
+        worker.ask(request.job.to_line(), 60)
+        bare, ours, phases = _take_turns(worker, request, jobs, progress)
+        executed = [_timed(lambda: worker.container.exec_run(["bash", "-c", BARE])) for _ in range(max(5, jobs // 20))]
+    finally:
+        worker.close()
+    bare_p50 = statistics.median(bare) * 1000
+    rows = [
+        _row("bash -c, bare, same container", bare, 0),
+        _row("ours, full evidence, 1 worker", ours, bare_p50),
+        _all_workers(engine, plan, jobs, cpus, bare_p50, progress),
+        _row("docker exec", executed, bare_p50),
+        _row("docker run --rm", _docker_runs(engine, image, max(5, jobs // 40), progress), bare_p50),
+    ]
+    return rows, phases
+
+
+def _take_turns(
+    worker: ContainerWorker, request: Request, jobs: int, progress: Progress
+) -> tuple[list[float], list[float], dict[str, float]]:
+    bare: list[float] = []
+    ours: list[float] = []
+    phases: dict[str, float] = {}
+    share = max(1, jobs // ROUNDS)
+    progress.stage("bare and ours in turns", ROUNDS)
+    for _ in range(ROUNDS):
+        with engine_errors("the bare loop could not be run"):
+            answer = worker.container.exec_run(["python3", "-I", "-S", "-c", _BARE_LOOP, str(share), BARE])
+        bare += json.loads(answer.output)
+        for _ in range(share):
+            began = time.perf_counter()
+            line = worker.ask(request.job.to_line(), 60)
+            ours.append(time.perf_counter() - began)
+            if "error" in line:
+                raise SandboxError(line["error"])
+            for name, spent in line["phases"].items():
+                phases[name] = phases.get(name, 0.0) + spent
+        progress.advance()
+    within = {name: round(spent / len(ours), 3) for name, spent in phases.items()}
+    between = statistics.mean(ours) * 1000 - sum(within.values())
+    return bare, ours, {**within, "host and line": round(between, 3)}
+
+
+def _all_workers(
+    engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
+) -> Row:
+    """Wall time divided by commands, so that what workers do side by side counts once."""
+
+    def start(place: int) -> ContainerWorker:
+        return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[place]))
+
+    requests = [Request.of(WORLD, f"{COMMAND} # {number}".encode()) for number in range(jobs)]
+    with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
+        for _ in pool.execute(requests[: len(cpus) * 4]):
+            pass
+        progress.stage(f"{len(cpus)} workers", jobs)
+        began = time.perf_counter()
+        for _ in pool.execute(requests):
+            progress.advance()
+        each = (time.perf_counter() - began) / jobs
+    return _row(f"ours, full evidence, {len(cpus)} workers", [each] * jobs, bare_p50)
+
+
+def _docker_runs(engine: Engine, image: SuiteImage, count: int, progress: Progress) -> list[float]:
+    options = {"remove": True, "network_mode": "none", "tmpfs": {"/run/bashboard": ""}}
+
+    def run_once() -> None:
+        with engine_errors("docker run failed"):
+            engine.client.containers.run(image.reference, ["bash", "-c", BARE], **options)
+
+    progress.stage("docker run --rm", count)
+    found = []
+    for _ in range(count):
+        found.append(_timed(run_once))
+        progress.advance()
+    return found

@@ -1,0 +1,252 @@
+"""A worker: one long-lived container with our runner in it, fed one job at a time over its attached streams.
+
+The container has no network and a read-only root. It holds the capabilities that building overlays and
+namespaces needs; the commands inside hold none of those (see `image/jail.c`). When our process dies, the
+runner's input ends and the container goes with it; what a crash of the engine leaves is found by its label.
+
+A container's end is a command's doing or somebody else's. A command cannot reach its container's processes: they
+are in another process namespace, and nothing in it speaks to the engine. So a container that was removed, paused or
+ended by a signal without being out of memory was ended from outside, and no command is charged with that; one whose
+runner crashed, fell silent or ran out of memory is the command's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from docker.errors import NotFound
+
+from evaluator.errors import EngineError, SandboxError
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.daemon import engine_errors
+from evaluator.sandbox.engine import Engine, container_security
+from evaluator.sandbox.image import SuiteImage
+from evaluator.sandbox.ownership import CREW, LABEL, owner_label
+from evaluator.sandbox.runner import PROTOCOL
+from evaluator.sandbox.worker import Line, WorkerDiedError
+
+RUN_DIRECTORY: Final = "/run/bashboard"
+RUNNER_MEMORY_MB: Final = 384
+"""For the runner itself and the layers it builds, on top of what a command may use."""
+
+READY_TIMEOUT_S: Final = 60.0
+FROM_OUTSIDE: Final = frozenset(
+    128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
+)
+"""Exit statuses of a runner that somebody ended by a signal: the engine as it stops, its user, or the machine's."""
+
+CAPABILITIES: Final = (
+    *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
+    *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID"),
+)
+_START: Final = (
+    "import sys; sys.path.insert(0, '/opt/bashboard'); from evaluator.sandbox.runner.__main__ import main; main()"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """What a container is made from: image, suite, the CPU it is pinned to (None: any) and the crew it is of."""
+
+    image: SuiteImage
+    manifest: SuiteManifest
+    cpu: int | None = None
+    crew: str = ""
+
+
+def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
+    """Everything the container is confined by, as docker-py takes it."""
+    limits = plan.manifest.limits
+    memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
+    return {
+        "command": ["python3", "-I", "-S", "-c", _START],
+        "labels": {LABEL: owner_label(os.getpid()), CREW: plan.crew},
+        "stdin_open": True,
+        "tty": False,
+        "network_mode": "none",
+        "read_only": True,
+        "init": True,
+        "cap_drop": ["ALL"],
+        "cap_add": list(CAPABILITIES),
+        "security_opt": container_security(engine),
+        "tmpfs": {RUN_DIRECTORY: f"rw,nosuid,nodev,size={RUNNER_MEMORY_MB // 2}m,mode=700"},
+        "mem_limit": memory,
+        "memswap_limit": memory,
+        "pids_limit": limits.processes + 16,
+        "cpuset_cpus": None if plan.cpu is None else str(plan.cpu),
+        "log_config": {"type": "none"},
+        "environment": {"PYTHONDONTWRITEBYTECODE": "1"},
+    }
+
+
+def settings_line(manifest: SuiteManifest) -> Line:
+    """The first line the runner reads: what holds for every job of the suite."""
+    return {
+        "clock_s": int(manifest.clock.timestamp()),
+        "cpu_s": manifest.limits.cpu_s,
+        "disk_mb": manifest.limits.disk_mb,
+        "inodes": manifest.limits.inodes,
+        "output_bytes": manifest.limits.output_kb * 1024,
+        "environment": manifest.environment,
+    }
+
+
+class _Stream:
+    """The attached streams of a container: lines in, framed output back."""
+
+    def __init__(self, attached: socket.socket) -> None:
+        self._socket = attached
+        self._frame = b""
+        self._lines = bytearray()
+        self.complaints = bytearray()
+
+    def send(self, line: Line) -> None:
+        self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+    def receive(self, timeout_s: float) -> Line | None:
+        """The next line of the runner; None at the end of the stream. Raises TimeoutError."""
+        self._socket.settimeout(timeout_s)
+        start = 0
+        while (end := self._lines.find(b"\n", start)) < 0:
+            start = len(self._lines)
+            header = self._exactly(8)
+            if header is None:
+                return None
+            kind, length = struct.unpack(">BxxxL", header)
+            payload = self._exactly(length)
+            if payload is None:
+                return None
+            target = self._lines if kind == 1 else self.complaints
+            target += payload
+        line = bytes(self._lines[:end])
+        del self._lines[: end + 1]
+        try:
+            answer: Line = json.loads(line)
+        except ValueError as error:
+            raise SandboxError(f"the runner's line does not read: {error}") from error
+        return answer
+
+    def _exactly(self, count: int) -> bytes | None:
+        parts = []
+        while count:
+            part = self._socket.recv(min(count, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.close()
+
+
+class ContainerWorker:
+    """A worker in a container of the engine; usable when made, gone when closed."""
+
+    def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
+        with contextlib.ExitStack() as opened:
+            with engine_errors("a worker container could not be started"):
+                options = container_options(engine, plan)
+                self.container = engine.client.containers.create(plan.image.reference, **options)
+                opened.callback(self._remove)
+                streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+                attached = self.container.attach_socket(params=streams)
+                # docker-py hands out a wrapper whose finaliser closes it: keep it as long as the raw socket
+                opened.callback(_close, attached)
+                self._stream = _Stream(getattr(attached, "_sock", attached))
+                # the stream goes before the container: removing waits for unread output otherwise
+                opened.callback(self._stream.close)
+                self.container.start()
+            self._greet(plan)
+            self._opened = opened.pop_all()
+
+    def _greet(self, plan: WorkerPlan) -> None:
+        """Send the settings and refuse a runner whose jail does not hold."""
+        try:
+            ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
+        except WorkerDiedError as death:  # no command was in it that could be charged
+            raise SandboxError(f"a worker did not start: {death}") from death
+        if ready.get("protocol") != PROTOCOL:
+            raise SandboxError(f"the image's runner speaks protocol {ready.get('protocol')}, expected {PROTOCOL}")
+        broken = [f"{name}: {found}" for name, found in ready["checks"].items() if found]
+        if broken:
+            raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(broken))
+
+    def tell(self, line: Line) -> None:
+        """Send one line that has no answer."""
+        with contextlib.suppress(OSError):  # a broken stream shows at the next answer, with its cause
+            self._stream.send(line)
+
+    def ask(self, line: Line, timeout_s: float) -> Line:
+        """Send one line and wait for its answer. Raises WorkerDiedError where the command may have ended it.
+
+        Raises EngineError where it did not, SandboxError for an answer that does not read.
+        """
+        self.tell(line)
+        try:
+            answer = self._stream.receive(timeout_s)
+        except TimeoutError:
+            raise self._silence(timeout_s) from None
+        except OSError as error:
+            raise EngineError(f"the stream to a worker broke: {error}") from error
+        if answer is None:
+            raise self._death()
+        return answer
+
+    def _silence(self, timeout_s: float) -> SandboxError | EngineError:
+        """Why nothing came for so long: the engine's doing, or the runner's."""
+        state = self._state(wait_s=0)
+        if isinstance(state, EngineError):
+            return state
+        if state.get("Paused"):
+            return EngineError("the worker's container was paused from outside")
+        return WorkerDiedError(f"no answer from the runner in {timeout_s:.0f} s", out_of_memory=False)
+
+    def _death(self) -> SandboxError | EngineError:
+        """Why the stream ended: the command's doing, somebody else's, or the engine's own end."""
+        state = self._state(wait_s=15)
+        if isinstance(state, EngineError):
+            return state
+        status, out_of_memory = state["ExitCode"], bool(state.get("OOMKilled"))
+        if status in FROM_OUTSIDE and not out_of_memory:
+            return EngineError(f"the worker's container was ended from outside (status {status})")
+        said = self._stream.complaints.decode("utf-8", "replace").strip()[-500:]
+        message = f"the worker's container ended with status {status} {said}".rstrip()
+        return WorkerDiedError(message, out_of_memory=out_of_memory)
+
+    def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:
+        """The container's state as the engine has it, after its end where that is awaited."""
+        try:
+            with engine_errors("the engine went away"):
+                try:
+                    if wait_s:
+                        self.container.wait(timeout=wait_s)
+                    self.container.reload()
+                except NotFound:
+                    return EngineError("the worker's container was removed from outside")
+        except EngineError as error:
+            return error
+        state: Mapping[str, Any] = self.container.attrs["State"]
+        return state
+
+    def _remove(self) -> None:
+        with contextlib.suppress(EngineError), engine_errors("the worker's container could not be removed"):
+            self.container.remove(force=True)
+
+    def close(self) -> None:
+        """Take the container down."""
+        self._opened.close()
+
+
+def _close(attached: Any) -> None:
+    with contextlib.suppress(OSError):
+        attached.close()

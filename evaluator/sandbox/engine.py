@@ -1,0 +1,271 @@
+"""The container engine: the one place that decides which is used, and why.
+
+An engine that runs is used as it is. Places are asked in this order, and the first that answers is taken:
+
+1. `DOCKER_HOST`, and then nothing else: who names an engine does not want another one.
+2. Docker's default socket.
+3. podman's socket of the system.
+4. The rootless sockets of this user, Docker's and then podman's. They come last because a container without the
+   host's root cannot mount an overlay everywhere.
+
+Where none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing,
+and started: through systemd where that is process 1, otherwise by hand. By hand it gets neither a bridge nor
+packet-filter rules. Our containers have no network at all and our image builds use the host's, so an engine of
+ours needs neither, leaves the machine's firewall alone, and starts where the kernel has no such tables.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+import docker
+from docker.errors import DockerException
+
+from evaluator.errors import EngineError, MissingError
+from evaluator.sandbox.daemon import START_TIMEOUT_S, SYSTEM_DAEMON, Daemon, connect, innermost, launch, wait_for_engine
+from evaluator.sandbox.machine import (
+    Machine,
+    Progress,
+    ThisMachine,
+    install_packages,
+    line_to_install,
+    uses_apt,
+)
+
+OTHER_START_TIMEOUT_S: Final = 10.0
+"""A pid file may be stale: an engine that nobody is really starting must not cost the whole time of a start."""
+
+ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+"""Docker gives the kernel's name of a machine where podman, and every image, has the distribution's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine that answered, and what it said about itself when asked once.
+
+    `host` is its address, `why` says in a sentence how it came to be chosen. `security` holds the names of the
+    confinements it applies (apparmor, seccomp, selinux, rootless, cgroupns), `runtimes` its low-level runtimes,
+    the default one first, `warnings` what it says it cannot do (such as limiting swap).
+    """
+
+    client: docker.DockerClient = field(repr=False, compare=False)
+    host: str
+    name: Literal["docker", "podman"]
+    version: str
+    api_version: str
+    architecture: str
+    kernel: str
+    cgroup_version: int
+    storage_driver: str
+    security: frozenset[str]
+    runtimes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    started_by_us: bool
+    why: str
+
+
+class Fact(NamedTuple):
+    """One line of what `doctor` shows."""
+
+    name: str
+    value: str
+    why: str
+
+
+class Address(NamedTuple):
+    """A place where an engine may listen, and what makes it a candidate."""
+
+    host: str
+    origin: str
+
+
+class Silence(NamedTuple):
+    """A place that did not answer, and how."""
+
+    address: Address
+    reason: str
+
+
+def engine_addresses(environment: Mapping[str, str], user: int, default: str = SYSTEM_DAEMON.host) -> list[Address]:
+    """The places to ask, in order; see the module's docstring for why this order."""
+    if named := environment.get("DOCKER_HOST"):
+        return [Address(named, "DOCKER_HOST names it")]
+    runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
+    return [
+        Address(default, "Docker's default socket"),
+        Address("unix:///run/podman/podman.sock", "podman's system socket"),
+        Address(f"unix://{runtime}/docker.sock", "this user's rootless Docker"),
+        Address(f"unix://{runtime}/podman/podman.sock", "this user's rootless podman"),
+    ]
+
+
+def find_engine(environment: Mapping[str, str]) -> Engine:
+    """The first running engine.
+
+    Raises:
+        MissingError: none answers; the message tells each place asked and ends with the line to type.
+    """
+    found = _ask_all(environment, SYSTEM_DAEMON.host)
+    if isinstance(found, Engine):
+        return found
+    raise MissingError(explain_silence(found, ThisMachine()))
+
+
+def ensure_engine(
+    environment: Mapping[str, str],
+    progress: Progress,
+    machine: Machine | None = None,
+    daemon: Daemon = SYSTEM_DAEMON,
+) -> Engine:
+    """The first running engine; where there is none and we may, the distribution's, installed and started.
+
+    Raises:
+        MissingError: none answers and none may be started here; it ends with the line to type.
+        EngineError: ours was started and does not answer; the message holds the last lines of its log.
+    """
+    found = _ask_all(environment, daemon.host)
+    if isinstance(found, Engine):
+        return found
+    machine = machine or ThisMachine()
+    if not may_start(environment, machine):
+        raise MissingError(explain_silence(found, machine))
+    why = "no engine answered and we are root: "
+    if not machine.has("dockerd"):
+        install_packages(machine, ["docker.io"], progress)
+        why += "installed docker.io from the distribution, "
+    if machine.has("/run/systemd/system"):
+        progress("starting the container engine through systemd")
+        client = _start_unit(machine, daemon.host)
+        return describe(client, daemon.host, why + "started it through systemd", started_by_us=True)
+    progress("starting the container engine by hand")
+    client = _await_other_start(daemon) or wait_for_engine(daemon.host, launch(daemon), str(daemon.log))
+    return describe(client, daemon.host, why + f"started it by hand (log: {daemon.log})", started_by_us=True)
+
+
+def _start_unit(machine: Machine, host: str) -> docker.DockerClient:
+    done = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
+    if done.status != 0:
+        raise EngineError(f"systemd could not start docker.service:\n{done.tail()}")
+    return wait_for_engine(host, None, "journalctl -u docker")
+
+
+def _await_other_start(daemon: Daemon) -> docker.DockerClient | None:
+    """An engine that someone else is just starting, as the package's own installation does on some machines."""
+    if not daemon.pidfile.exists():
+        return None
+    try:
+        return wait_for_engine(daemon.host, None, "unknown", OTHER_START_TIMEOUT_S)
+    except EngineError:
+        return None
+
+
+def may_start(environment: Mapping[str, str], machine: Machine) -> bool:
+    """Whether an engine of the distribution may be installed and started: root, apt, and no other engine named."""
+    return not environment.get("DOCKER_HOST") and machine.is_root and uses_apt(machine)
+
+
+def explain_silence(silences: Sequence[Silence], machine: Machine) -> str:
+    """Why there is no engine: every place asked and what it said, and as the last line what to type."""
+    asked = "\n".join(f"  {silence.address.host}: {silence.reason}" for silence in silences)
+    return f"no container engine answers:\n{asked}\ntype:\n{_line_to_type(silences, machine)}"
+
+
+def _line_to_type(silences: Sequence[Silence], machine: Machine) -> str:
+    first = silences[0]
+    if first.address.origin.startswith("DOCKER_HOST"):
+        return "unset DOCKER_HOST"
+    if any("permission" in silence.reason.lower() for silence in silences):
+        return 'sudo usermod -aG docker "$USER" && newgrp docker'
+    if machine.has("dockerd") and not machine.is_root:
+        return "sudo systemctl start docker"
+    return line_to_install(machine, ["docker.io"])
+
+
+def _ask_all(environment: Mapping[str, str], default: str) -> Engine | list[Silence]:
+    silences = []
+    for address in engine_addresses(environment, os.getuid(), default):
+        try:
+            return describe(connect(address.host, environment), address.host, f"it answers, and {address.origin}")
+        except (DockerException, OSError) as error:
+            silences.append(Silence(address, innermost(error)))
+    return silences
+
+
+def describe(client: docker.DockerClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
+    """Ask the engine once who it is; raise docker's own error where it does not say."""
+    return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
+
+
+def engine_of(
+    client: docker.DockerClient,
+    version: Mapping[str, Any],
+    info: Mapping[str, Any],
+    host: str,
+    why: str,
+    *,
+    started_by_us: bool = False,
+) -> Engine:
+    """The record of an engine from its replies to `/version` and `/info`; pure."""
+    components = {component.get("Name", "") for component in version.get("Components") or ()}
+    machine = info.get("Architecture") or version.get("Arch", "")
+    default = info.get("DefaultRuntime") or ""
+    others = sorted(set(info.get("Runtimes") or ()) - {default})
+    return Engine(
+        client=client,
+        host=host,
+        name="podman" if "Podman Engine" in components else "docker",
+        version=version["Version"],
+        api_version=version["ApiVersion"],
+        architecture=ARCHITECTURES.get(machine, machine),
+        kernel=info.get("KernelVersion") or "",
+        cgroup_version=int(info.get("CgroupVersion") or 1),
+        storage_driver=info.get("Driver") or "",
+        security=frozenset(_names_of(info.get("SecurityOptions") or ())),
+        runtimes=tuple(name for name in (default, *others) if name),
+        warnings=tuple(info.get("Warnings") or ()),
+        started_by_us=started_by_us,
+        why=why,
+    )
+
+
+def _names_of(options: Sequence[str]) -> Iterator[str]:
+    """`name=seccomp,profile=default` → `seccomp`; engines before API 1.26 say `seccomp` alone."""
+    for option in options:
+        yield option.split(",")[0].removeprefix("name=")
+
+
+def container_security(engine: Engine) -> list[str]:
+    """The `security_opt` of a container that holds our runner; nothing of a submission runs under it directly.
+
+    The runner mounts overlays and pivots roots, which the engine's default seccomp profile and AppArmor's and
+    SELinux's default confinement of containers forbid; each command gets a stricter filter of ours instead. A
+    confinement that an engine does not know it refuses to switch off, so only those it names are.
+    """
+    options = ["no-new-privileges", "seccomp=unconfined"]
+    if "apparmor" in engine.security:
+        options.append("apparmor=unconfined")
+    if "selinux" in engine.security:
+        options.append("label=disable")
+    return options
+
+
+def engine_facts(engine: Engine) -> list[Fact]:
+    """What `doctor` shows of the engine, most important first; a value that may be trouble says so in `why`."""
+    rootless = "rootless" in engine.security
+    facts = [
+        Fact("engine", f"{engine.name} {engine.version}", engine.why),
+        Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),
+        Fact("API", engine.api_version, "the newest that engine and client both speak"),
+        Fact("machine", engine.architecture, f"Linux {engine.kernel}"),
+        Fact("runtime", ", ".join(engine.runtimes), "the first is the default"),
+        Fact("storage", engine.storage_driver, "the runner's overlays lie on top of it"),
+        Fact("cgroups", f"version {engine.cgroup_version}", "where limits and out-of-memory counts are read"),
+        Fact("security", ", ".join(sorted(engine.security)) or "none", "confinements the engine applies"),
+        Fact("container options", ", ".join(container_security(engine)), "what our runner needs to build overlays"),
+    ]
+    if rootless:
+        facts.append(Fact("rootless", "yes", "overlays inside may be refused: prefer an engine of the system"))
+    return facts + [Fact("warning", warning, "the engine says so") for warning in engine.warnings]

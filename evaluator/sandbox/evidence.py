@@ -1,0 +1,63 @@
+"""What is asked of the sandbox, and the key under which its answer holds.
+
+Two requests with one key give the same evidence, whoever asks and whenever: the key covers the command's
+bytes, everything the world is built from, what is observed, the limits, the clock and the base's packages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from evaluator.errors import InfraError
+from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
+from evaluator.sandbox.runner.protocol import Job, World
+
+
+def layer_digest(world: World) -> str:
+    """Digest of everything one variant of a world is built from, a task's set-up included.
+
+    >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
+    '9a9c8a5e'
+    """
+    facts = {"name": world.name, "variant": world.variant, "seed": world.seed, "cwd": world.cwd, "user": world.user}
+    scripts = (world.build, world.start or b"", world.setup or b"")
+    return digest_of(canonical_json(facts), *scripts)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command to be executed once in one variant of a world."""
+
+    world: World
+    job: Job
+
+    @staticmethod
+    def of(
+        world: World,
+        command: bytes,
+        *,
+        verify: bytes | None = None,
+        observe: frozenset[str] = frozenset(),
+        text_files: frozenset[bytes] = frozenset(),
+    ) -> Request:
+        """A request whose world is named by its digest."""
+        named = replace(world, layer=layer_digest(world))
+        return Request(named, Job(named.layer, command, verify, observe, text_files))
+
+
+def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
+    """Digest of what is the same for every command of a suite: limits, clock, environment, base."""
+    shared = manifest.model_dump(mode="json", include={"shell", "limits", "clock", "environment"})
+    return digest_of(canonical_json(shared), fingerprint.encode()).encode()
+
+
+def evidence_key(request: Request, machine: bytes) -> str:
+    """The key of a request's evidence; `machine` is the suite's `machine_digest`."""
+    job = request.job
+    asked = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
+    verify = b"" if job.verify is None else job.verify
+    return digest_of(job.command, verify, job.layer.encode(), canonical_json(asked), machine)
+
+
+Answer = Evidence | InfraError
+"""What became of a request: evidence, or the failure of ours that kept us from having any."""

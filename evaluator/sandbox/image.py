@@ -1,0 +1,113 @@
+"""The sandbox image of a suite: found or built, once for each set of inputs."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from docker.errors import APIError, ImageNotFound
+
+from evaluator.errors import ImageError
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.base import BaseImage, ensure_base
+from evaluator.sandbox.daemon import engine_errors
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.inputs import build_arguments, build_context, fingerprint, image_reference
+from evaluator.sandbox.ownership import LABEL, owner_label
+
+PACKAGES_FILE: Final = "/opt/bashboard/packages"
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteImage:
+    """An image that commands of a suite can run in; `packages` are the base's `name=version` lines, sorted."""
+
+    reference: str
+    image_id: str
+    architecture: str
+    packages: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """What of the image evidence depends on."""
+        return fingerprint(self.architecture, self.packages)
+
+
+def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
+    """The suite's image if it is there already."""
+    reference = image_reference(manifest)
+    with engine_errors(f"the engine could not show {reference}"):
+        try:
+            attributes = engine.client.images.get(reference).attrs
+        except ImageNotFound:
+            return None
+        packages = _read_file(engine, reference, PACKAGES_FILE).decode().split()
+    return SuiteImage(reference, attributes["Id"], attributes["Architecture"], tuple(packages))
+
+
+def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
+    """The suite's image, built if it is not there. Raises ImageError with the build's last lines."""
+    if found := find_image(engine, manifest):
+        return found
+    base = ensure_base(engine, manifest.base.release, progress)
+    _build(engine, base, manifest, progress)
+    if built := find_image(engine, manifest):
+        return built
+    raise ImageError(f"{image_reference(manifest)} was built, but the engine does not show it")
+
+
+def _pack(context: Mapping[str, bytes]) -> io.BytesIO:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, data in sorted(context.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    packed.seek(0)
+    return packed
+
+
+def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: Progress) -> None:
+    progress(f"building the sandbox image of suite {manifest.name} (once; a minute or two)")
+    lines: list[str] = []
+    with engine_errors("the engine went away while it built the sandbox image"):
+        try:
+            stream = engine.client.api.build(
+                fileobj=_pack(build_context()),
+                custom_context=True,
+                tag=image_reference(manifest),
+                buildargs={"ROOT": base.reference, **build_arguments(manifest)},
+                network_mode="host",
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+        except APIError as error:
+            raise ImageError(f"the engine would not build the sandbox image: {error}") from error
+        for message in stream:
+            text = str(message.get("stream") or message.get("error") or "").rstrip()
+            lines += [text] if text else []
+            if text.startswith("Step "):
+                progress(text)
+            if "error" in message:
+                raise ImageError("the sandbox image could not be built:\n" + "\n".join(lines[-20:]))
+
+
+def _read_file(engine: Engine, image: str, path: str) -> bytes:
+    """One file of an image, read through a container that is never started."""
+    container = engine.client.api.create_container(image, ["true"], labels={LABEL: owner_label(os.getpid())})
+    try:
+        chunks, _ = engine.client.api.get_archive(container["Id"], path)
+        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+            member = archive.extractfile(path.rsplit("/", 1)[-1])
+            if member is None:
+                raise ImageError(f"{image} has no file {path}")
+            return member.read()
+    finally:
+        engine.client.api.remove_container(container["Id"], force=True)

@@ -1,0 +1,73 @@
+"""Write the seccomp filter that every job runs under, as raw BPF, to the path given.
+
+Everything is allowed but what reaches out of a job or into the kernel: new namespaces and mounts, tracing,
+kernel keys, programs and modules, clocks, raw I/O submission. Run at image build with libseccomp's binding.
+
+Sockets are those a shell's programs use: local, internet, and the two netlink protocols that list addresses and
+sockets. Asking for another family would make the host load a module for it.
+"""
+
+import sys
+from pathlib import Path
+
+import seccomp
+
+REFUSED = """
+    acct add_key adjtimex bpf chroot clock_adjtime clock_settime create_module delete_module fanotify_init
+    finit_module fsconfig fsmount fsopen fspick get_kernel_syms init_module io_uring_enter io_uring_register
+    io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr
+    move_mount name_to_handle_at nfsservctl open_by_handle_at open_tree perf_event_open pivot_root
+    process_madvise process_vm_readv process_vm_writev ptrace query_module quotactl quotactl_fd reboot
+    request_key setdomainname sethostname setns settimeofday stime swapoff swapon syslog umount umount2
+    unshare userfaultfd uselib ustat vhangup vm86 vm86old
+"""
+
+NAMESPACE_FLAGS = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+BINARY_TREE = 2
+"""The kernel walks the filter for every system call there is when a job loads it; a list takes 0.15 ms longer."""
+
+NEWEST_KNOWN, NEWEST_REFUSED = 462, 511
+"""System calls later than the first, up to the second, are those of kernels to come: they are not there."""
+UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
+NETLINK_ROUTE, NETLINK_SOCK_DIAG = 0, 4
+UNSUPPORTED_PROTOCOL, UNSUPPORTED_FAMILY = 93, 97
+
+
+def _restrict_sockets(rules: seccomp.SyscallFilter) -> None:
+    families = set(range(NETLINK)) - {0, UNIX, INET, INET6}
+    for family in families:
+        rules.add_rule(seccomp.ERRNO(UNSUPPORTED_FAMILY), "socket", seccomp.Arg(0, seccomp.EQ, family))
+    rules.add_rule(seccomp.ERRNO(UNSUPPORTED_FAMILY), "socket", seccomp.Arg(0, seccomp.GT, NETLINK))
+    # sudo works in silence on a kernel without audit; on one that refuses it complains
+    netlink = seccomp.Arg(0, seccomp.EQ, NETLINK)
+    for protocol in set(range(NETLINK_SOCK_DIAG)) - {NETLINK_ROUTE}:
+        rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", netlink, seccomp.Arg(2, seccomp.EQ, protocol))
+    beyond = seccomp.Arg(2, seccomp.GT, NETLINK_SOCK_DIAG)
+    rules.add_rule(seccomp.ERRNO(UNSUPPORTED_PROTOCOL), "socket", netlink, beyond)
+
+
+def build() -> seccomp.SyscallFilter:
+    """The filter: allow by default, refuse with EPERM, kill foreign architectures."""
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+    rules.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
+    rules.set_attr(seccomp.Attr.CTL_OPTIMIZE, BINARY_TREE)
+    for name in REFUSED.split():
+        try:
+            rules.add_rule(seccomp.ERRNO(1), name)
+        except (RuntimeError, ValueError):  # a call this libseccomp or architecture does not know
+            continue
+    rules.add_rule(seccomp.ERRNO(38), "clone3")  # its flags are out of reach in memory; libc falls back to clone
+    for flag in NAMESPACE_FLAGS:
+        rules.add_rule(seccomp.ERRNO(1), "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+    for request in (TIOCSTI, TIOCLINUX):
+        rules.add_rule(seccomp.ERRNO(1), "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+    for number in range(NEWEST_KNOWN + 1, NEWEST_REFUSED + 1):
+        rules.add_rule(seccomp.ERRNO(38), number)
+    _restrict_sockets(rules)
+    return rules
+
+
+if __name__ == "__main__":
+    with Path(sys.argv[1]).open("wb") as file:
+        build().export_bpf(file)

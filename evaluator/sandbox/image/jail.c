@@ -1,0 +1,333 @@
+/* jail.c: run commands, each in its own world that vanishes with it. Static; started once by the runner.
+ *
+ * Requests come one at a time on descriptor RUNNER, a packet each: texts that end in NUL, and descriptors that
+ * land at the places below. The texts are the overlay's lower directories, a scratch directory holding `upper`,
+ * `work` and an empty `root`, the user's number, the groups' numbers (`1000,27`, the primary one first), the
+ * working directory, three digits HOLD, START, STATE, and the command's environment. HOLD 1: keep what the
+ * command left running until RELEASE ends, so that the runner can look. START 1: the world's start script runs
+ * first. STATE 1: bash reads the script at HOOK first, and its state at the end goes to STATE, which bash finds
+ * at SHELL_STATE, out of the way of the digits that commands use. A place that is not needed gets /dev/null.
+ * One byte answers a request, when nothing of the job is left. On SIGTERM the job at hand is killed.
+ *
+ * The process tree: this program waits outside; for each job it clones process 1 of new pid, mount, ipc, uts,
+ * cgroup and time namespaces, which pivots into the overlay, starts bash as the next process and reaps. When
+ * process 1 ends, the kernel ends all it started; it dies with its parent, so the runner's death ends the job.
+ *
+ * The report is one line: `ended WAITSTATUS CPU SETUP RUN`, the last three in microseconds (of the command's CPU
+ * time, until bash was started, until it ended), or `broken STEP ERRNO`. The second is ours.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER };
+#define FILTER "/opt/bashboard/filter.bpf"
+#define ORIGIN 1000
+#define SHELL_STATE 251 /* pin.c closes it on exec */
+#define HOSTNAME "box"
+#define FACTS "/run/bashboard/proc/" /* fixed figures, bound over those of the machine */
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+/* What a container's root has by habit, less what reaches beyond its own files and processes. */
+static const int KEPT[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID};
+
+static void die(const char *step) {
+    dprintf(REPORT, "broken %s %d\n", step, errno);
+    _exit(125);
+}
+#define TRY(step, call) do { if ((call) < 0) die(step); } while (0)
+
+/* The job's monotonic and boot clocks begin at ORIGIN. */
+static void begin_time(void) {
+    struct timespec mono, boot;
+    char line[128];
+    TRY("time namespace", unshare(CLONE_NEWTIME));
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    int n = snprintf(line, sizeof line, "monotonic %lld %ld\nboottime %lld %ld\n",
+                     (long long)ORIGIN - mono.tv_sec - 1, 999999999L - mono.tv_nsec,
+                     (long long)ORIGIN - boot.tv_sec - 1, 999999999L - boot.tv_nsec);
+    int fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+    TRY("time offsets", fd);
+    TRY("time offsets", write(fd, line, n));
+    close(fd);
+}
+
+static void read_only(const char *path) {
+    if (mount(path, path, 0, MS_BIND | MS_REC, 0) == 0)
+        TRY(path, mount(0, path, 0, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
+    else if (errno != ENOENT)
+        die(path);
+}
+
+/* FACTS is read-only as a file system, so what lies here is too. */
+static void cover(const char *with, const char *path) {
+    if (mount(with, path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(path);
+}
+
+/* proc: fixed figures where a machine would show through, nothing writable that is the kernel's. */
+static void mount_proc(void) {
+    static const char *const sealed[] = {"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"};
+    static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
+                                         "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
+                                         "kpageflags", "kpagecgroup", "softirqs", "zoneinfo", "buddyinfo",
+                                         "pagetypeinfo", "slabinfo", "vmallocinfo", "iomem", "ioports", "locks"};
+    static const char *const fixed[] = {"uptime", "loadavg", "meminfo", "stat", "cpuinfo", "version", "vmstat",
+                                        "sys/kernel/osrelease", "sys/kernel/random/uuid",
+                                        "sys/kernel/random/boot_id"};
+    char from[128], path[64];
+    TRY("proc", mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
+    for (size_t i = 0; i < sizeof sealed / sizeof *sealed; i++) read_only(sealed[i]);
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        snprintf(path, sizeof path, "proc/%s", hidden[i]);
+        cover(FACTS "empty", path);
+    }
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        snprintf(from, sizeof from, FACTS "%s", strrchr(fixed[i], '/') ? strrchr(fixed[i], '/') + 1 : fixed[i]);
+        snprintf(path, sizeof path, "proc/%s", fixed[i]);
+        cover(from, path);
+    }
+}
+
+static void enter_world(const char *lower, const char *scratch) {
+    char options[4096], root[256];
+    int n = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=off,"
+                     "index=off,metacopy=off,xino=off,volatile", lower, scratch, scratch);
+    if (n >= (int)sizeof options) { errno = E2BIG; die("overlay options"); }
+    snprintf(root, sizeof root, "%s/root", scratch);
+    TRY("private mounts", mount(0, "/", 0, MS_REC | MS_PRIVATE, 0));
+    TRY("overlay", mount("overlay", root, "overlay", MS_NOSUID, options));
+    TRY("root", chdir(root));
+    mount_proc();
+    TRY("pivot_root", syscall(SYS_pivot_root, ".", "."));
+    TRY("old root", umount2(".", MNT_DETACH));
+    TRY("host name", sethostname(HOSTNAME, strlen(HOSTNAME)));
+}
+
+/* A fixed limit, or the container's own where that is lower and may not be raised. */
+static void limit(int resource, rlim_t soft, rlim_t hard) {
+    struct rlimit value;
+    TRY("rlimit", getrlimit(resource, &value));
+    if (hard > value.rlim_max) hard = value.rlim_max;
+    value = (struct rlimit){soft < hard ? soft : hard, hard};
+    TRY("rlimit", setrlimit(resource, &value));
+}
+
+/* Where memory runs out, the kernel is to take the job and not the runner. */
+static void offer_to_memory_killer(void) {
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    TRY("memory killer", fd);
+    TRY("memory killer", write(fd, "1000", 4));
+    close(fd);
+}
+
+static unsigned long long kept_capabilities(void) {
+    unsigned long long mask = 0;
+    for (size_t i = 0; i < sizeof KEPT / sizeof *KEPT; i++) mask |= 1ULL << KEPT[i];
+    return mask;
+}
+
+/* What no job shall ever have, given up before the first: it holds for all that is started from here. */
+static void give_up(void) {
+    unsigned long long mask = kept_capabilities();
+    for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+        if (!(mask >> cap & 1)) TRY("bounding set", prctl(PR_CAPBSET_DROP, cap));
+    TRY("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    TRY("address layout", personality(PER_LINUX | ADDR_NO_RANDOMIZE));
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_NOFILE, 1024, 4096);
+    limit(RLIMIT_MEMLOCK, 1 << 16, 1 << 16);
+    limit(RLIMIT_NPROC, 4096, 4096);
+    limit(RLIMIT_SIGPENDING, 4096, 4096);
+    umask(022);
+}
+
+struct user { uid_t uid; gid_t gids[64]; int count; };
+
+/* `gids` is a list such as `1000,27`, the first being the primary group. */
+static struct user read_user(const char *uid, char *gids) {
+    struct user user = {.uid = atoi(uid)};
+    for (char *gid = strtok(gids, ","); gid && user.count < 64; gid = strtok(0, ","))
+        user.gids[user.count++] = atoi(gid);
+    return user;
+}
+
+/* From here on a root without the machine: no capability beyond KEPT can come back, by exec or otherwise. */
+static void drop_privileges(const struct user *user) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0}};
+    unsigned long long mask = user->uid == 0 ? kept_capabilities() : 0;
+    data[0].permitted = data[0].effective = (unsigned)mask;
+    data[1].permitted = data[1].effective = (unsigned)(mask >> 32);
+    TRY("groups", setgroups(user->count, user->gids));
+    TRY("gid", setresgid(user->gids[0], user->gids[0], user->gids[0]));
+    TRY("uid", setresuid(user->uid, user->uid, user->uid));
+    TRY("capabilities", syscall(SYS_capset, &header, data));
+}
+
+static struct sock_fprog filter;
+
+static void load_filter(void) {
+    struct stat st;
+    int file = open(FILTER, O_RDONLY | O_CLOEXEC);
+    TRY("filter", file);
+    TRY("filter", fstat(file, &st));
+    filter.len = st.st_size / sizeof(struct sock_filter);
+    filter.filter = malloc(st.st_size);
+    if (!filter.filter || read(file, filter.filter, st.st_size) != st.st_size) die("filter");
+    close(file);
+}
+
+/* Keep the `count` descriptors of `kept` at the places named there, and no other. */
+static void keep_descriptors(const int *kept, const int *places, int count) {
+    int high[4];
+    for (int i = 0; i < count; i++) TRY("descriptors", high[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, 300));
+    TRY("descriptors", close_range(3, 299, 0));
+    for (int i = 0; i < count; i++)
+        TRY("descriptors", dup3(high[i], places[i], places[i] == REPORT ? O_CLOEXEC : 0));
+    close_range(300, ~0U, 0);
+}
+
+/* One process of the job: bash, with descriptor `script` as its command. */
+static pid_t spawn(int script, int state, const struct user *user, const char *cwd, char **environment) {
+    static char *const bash[] = {"bash", "-c", ":", 0};
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    TRY("session", setsid());
+    int null = open("/dev/null", O_RDWR);
+    TRY("/dev/null", null);
+    TRY("stdin", dup2(null, 0));
+    if (script == START) TRY("start's streams", dup2(null, OUT) | dup2(null, ERR));
+    keep_descriptors((int[]){script, REPORT, HOOK, STATE}, (int[]){COMMAND, REPORT, HOOK, SHELL_STATE}, state ? 4 : 2);
+    offer_to_memory_killer();
+    for (int sig = 1; sig < NSIG; sig++) signal(sig, SIG_DFL);
+    drop_privileges(user);
+    TRY("working directory", chdir(cwd));
+    TRY("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
+    execve("/bin/bash", bash, environment);
+    die("exec");
+    return 0;
+}
+
+static int reap(pid_t wanted, struct rusage *usage) {
+    int status;
+    for (;;) {
+        pid_t pid = wait4(-1, &status, 0, usage);
+        if (pid == wanted) return status;
+        if (pid < 0 && errno != EINTR) die("wait");
+    }
+}
+
+/* Real time in microseconds: the one clock that a new time namespace leaves alone. */
+static long long moment(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
+static volatile pid_t job;
+
+static void kill_job(int sig) {
+    (void)sig;
+    if (job > 0) kill(job, SIGKILL);
+}
+
+struct request {
+    char *lower, *scratch, *cwd, *environment[256];
+    struct user user;
+    int hold, start, state;
+};
+
+static char message[1 << 17];
+
+/* The next request, its descriptors at their places (they are the lowest free ones, in the order sent); false at
+ * the end. */
+static int receive(struct request *request) {
+    union { char bytes[CMSG_SPACE(STATE * sizeof(int))]; struct cmsghdr header; } control;
+    struct iovec text = {message, sizeof message - 1};
+    struct msghdr packet = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &control,
+                            .msg_controllen = sizeof control};
+    ssize_t size;
+    while ((size = recvmsg(RUNNER, &packet, 0)) < 0 && errno == EINTR) ;
+    if (size <= 0) return 0;
+    char *texts[6], *next = message, *end = message + size;
+    *end = 0;
+    for (int i = 0; i < 6; i++, next += strlen(next) + 1) texts[i] = next < end ? next : end;
+    *request = (struct request){.lower = texts[0], .scratch = texts[1], .cwd = texts[4]};
+    request->user = read_user(texts[2], texts[3]);
+    request->hold = texts[5][0] == '1', request->start = texts[5][1] == '1', request->state = texts[5][2] == '1';
+    for (int i = 0; next < end && i < 255; i++, next += strlen(next) + 1) request->environment[i] = next;
+    return 1;
+}
+
+/* Process 1 of a job. */
+static void run_job(struct request *request, long long began) {
+    struct rusage usage;
+    struct user root = {.count = 1};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGTERM, SIG_DFL); /* which the kernel keeps from process 1 */
+    close(RUNNER);
+    enter_world(request->lower, request->scratch);
+    if (request->start) {
+        int status = reap(spawn(START, 0, &root, "/", request->environment), &usage);
+        if (status) { errno = WEXITSTATUS(status); die("start script"); }
+    }
+    long long started = moment();
+    pid_t bash = spawn(COMMAND, request->state, &request->user, request->cwd, request->environment);
+    TRY("fork", bash);
+    for (int fd = OUT; fd <= STATE; fd++)
+        if (fd != REPORT && fd != RELEASE) close(fd);
+    int status = reap(bash, &usage);
+    long long seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+    long long us = seconds * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    dprintf(REPORT, "ended %d %lld %lld %lld\n", status, us, started - began, moment() - started);
+    close(REPORT);
+    char byte;
+    while (request->hold && read(RELEASE, &byte, 1) < 0 && errno == EINTR) ;
+    _exit(0);
+}
+
+int main(void) {
+    int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    struct sigaction action = {.sa_handler = kill_job};
+    static struct request request;
+    prctl(PR_SET_NAME, "init");
+    sigaction(SIGTERM, &action, 0);
+    load_filter();
+    give_up();
+    while (receive(&request)) {
+        long long began = moment();
+        begin_time();
+        pid_t init = syscall(SYS_clone, SIGCHLD | flags, 0, 0, 0, 0);
+        TRY("namespaces", init);
+        if (init == 0) run_job(&request, began);
+        job = init;
+        for (int fd = OUT; fd <= STATE; fd++) close(fd);
+        while (waitpid(init, 0, 0) < 0 && errno == EINTR) ;
+        job = 0;
+        if (send(RUNNER, "", 1, MSG_NOSIGNAL) < 0) break;
+    }
+    return 0;
+}

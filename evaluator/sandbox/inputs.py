@@ -1,0 +1,56 @@
+"""What the sandbox image of a suite is made from, and the two names that follow from it. Pure: asks no engine.
+
+The image's tag is the digest of everything it is made from, so an image that exists is the right one and a
+changed file makes another. What commands can tell apart is less than that: the *fingerprint* is the digest of
+architecture, runner protocol and the base's package versions, so that a base bootstrapped from a mirror and
+one pulled from a registry give the same evidence keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from evaluator.records import SuiteManifest, canonical_json, digest_of
+from evaluator.sandbox.runner import PROTOCOL
+
+REPOSITORY: Final = "bashboard-suite"
+
+
+def fingerprint(architecture: str, packages: tuple[str, ...]) -> str:
+    """Digest of architecture, runner protocol and the base's package versions."""
+    return digest_of(canonical_json({"architecture": architecture, "protocol": PROTOCOL, "packages": list(packages)}))
+
+
+def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir() and entry.name != "__pycache__":
+            yield from _files(entry, f"{prefix}{entry.name}/")
+        elif entry.is_file():
+            yield f"{prefix}{entry.name}", entry.read_bytes()
+
+
+def build_context() -> Mapping[str, bytes]:
+    """Every file the image is built from, by its name in the build's context."""
+    sandbox = resources.files("evaluator.sandbox")
+    context = {f"image/{name}": data for name, data in _files(sandbox / "image")}
+    context["Dockerfile"] = context.pop("image/Dockerfile")
+    context["runner/__init__.py"] = context["runner/sandbox/__init__.py"] = b""
+    for name, data in _files(sandbox / "runner"):
+        context[f"runner/sandbox/runner/{name}"] = data
+    return context
+
+
+def build_arguments(manifest: SuiteManifest) -> dict[str, str]:
+    """What of a suite the image's build is told."""
+    return {"PACKAGES": " ".join(sorted(manifest.base.packages)), "EPOCH": str(int(manifest.clock.timestamp()))}
+
+
+def image_reference(manifest: SuiteManifest) -> str:
+    """The tag that names the image by what it is made from."""
+    context = build_context()
+    arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release})
+    parts = [part for name in sorted(context) for part in (name.encode(), context[name])]
+    return f"{REPOSITORY}:{manifest.name}-{digest_of(arguments, *parts)[:24]}"

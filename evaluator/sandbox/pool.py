@@ -1,0 +1,186 @@
+"""Execute many requests on several workers, and tell the candidate's failures from ours.
+
+What a command does to its container is the command's: the container is replaced, the command tried once more
+in a fresh one, and charged if it takes that down as well. What the engine does, or whoever else ends containers,
+is ours: the request is tried again with growing pauses and in the end answered with the error, which is no evidence
+and no score. An engine that was waited for in vain is not waited for again: the requests that follow get one try
+each, until one succeeds. A command
+that ran into the wall clock runs once more when all others are done, since a busy machine may have caused it;
+others of its kind may run beside it, each on a CPU of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from pydantic import ValidationError
+
+from evaluator.errors import EngineError, SandboxError
+from evaluator.records import Ending, Evidence
+from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
+
+PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Before each new try after a failure of the engine: it has 15 seconds to come back."""
+
+ANSWER_GRACE_S: Final = 60.0
+"""Beyond the wall limit, for building the world and reading what the command left."""
+
+StartWorker = Callable[[int], Worker]
+"""Starts the worker of a place (0, 1, ...); raises InfraError."""
+
+
+class Patience:
+    """How long failures of ours are waited out: all of `PAUSES_S`, and nothing once that was in vain."""
+
+    def __init__(self) -> None:
+        self._spent = False
+
+    def pauses(self) -> Iterator[float]:
+        """The pauses that a request is due."""
+        return iter(() if self._spent else PAUSES_S)
+
+    def spend(self) -> None:
+        """All the pauses were in vain."""
+        self._spent = True
+
+    def renew(self) -> None:
+        """A request succeeded."""
+        self._spent = False
+
+
+class _Seat:
+    """One place in the pool: a worker that is started when needed and replaced when lost."""
+
+    def __init__(self, start: StartWorker, place: int, wall_s: float) -> None:
+        self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
+        self._worker: Worker | None = None
+        self._known: set[str] = set()
+
+    def ask(self, request: Request) -> Line:
+        """Run one request on this seat's worker."""
+        if self._worker is None:
+            self._worker, self._known = self._start_worker(), set()
+        if request.world.layer not in self._known:
+            self._worker.tell(request.world.to_line())
+            self._known.add(request.world.layer)
+        return self._worker.ask(request.job.to_line(), self._timeout_s)
+
+    def _start_worker(self) -> Worker:
+        try:
+            return self._start(self._place)
+        except WorkerDiedError as death:  # before it was given the request, which is therefore not charged
+            raise SandboxError(f"a worker did not start: {death}") from death
+
+    def replace(self) -> None:
+        """Take the worker down; the next request starts another."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+
+def _charged(death: WorkerDiedError) -> Evidence:
+    """Evidence of a command that took two containers down."""
+    return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
+
+
+def _answer_of(line: Line) -> tuple[Answer, bool]:
+    """A runner's line as an answer, and whether the wall clock ended the command."""
+    if "error" in line:
+        return SandboxError(line["error"]), False
+    try:
+        return Evidence.model_validate(line["evidence"]), bool(line["by_wall"])
+    except (ValidationError, KeyError) as error:
+        return SandboxError(f"the runner's evidence does not read: {error}"), False
+
+
+def _execute(seat: _Seat, request: Request, patience: Patience, sleep: Callable[[float], None]) -> tuple[Answer, bool]:
+    """One request to its answer, with the retries that are its due."""
+    deaths, pauses = 0, patience.pauses()
+    while True:
+        try:
+            line = seat.ask(request)
+        except WorkerDiedError as death:
+            seat.replace()
+            deaths += 1
+            if deaths == 2:
+                return _charged(death), False
+        except (EngineError, SandboxError) as error:
+            seat.replace()
+            pause = next(pauses, None)
+            if pause is None:
+                patience.spend()
+                return error, False
+            sleep(pause)
+        else:
+            patience.renew()
+            return _answer_of(line)
+
+
+class Pool:
+    """Workers for one suite. Use as a context manager: its workers are gone afterwards."""
+
+    def __init__(
+        self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._seats = [_Seat(start, place, wall_s) for place in range(size)]
+        self._patience, self._sleep = Patience(), sleep
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for seat in self._seats:
+            seat.replace()
+
+    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+        """Every request with its answer, in the order they are ready. Requests of one world go together."""
+        again: list[Request] = []
+        for request, (answer, by_wall) in self._parallel(requests):
+            if by_wall:
+                again.append(request)
+            else:
+                yield request, answer
+        for request, (answer, _) in self._parallel(again):
+            yield request, answer
+
+    def _parallel(self, requests: Sequence[Request]) -> Iterator[tuple[Request, tuple[Answer, bool]]]:
+        waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        for request in requests:
+            waiting.put(request)
+        done: queue.SimpleQueue[tuple[Request, tuple[Answer, bool]] | BaseException] = queue.SimpleQueue()
+        stop = threading.Event()
+
+        def serve(seat: _Seat) -> None:
+            try:
+                while not stop.is_set():
+                    request = waiting.get_nowait()
+                    done.put((request, _execute(seat, request, self._patience, self._sleep)))
+            except queue.Empty:
+                return
+            except BaseException as error:  # a bug of ours: it is raised where the caller waits
+                done.put(error)
+
+        threads = [threading.Thread(target=serve, args=(seat,), daemon=True) for seat in self._seats[: len(requests)]]
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in requests:
+                item = done.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+def worker_count() -> int:
+    """One worker a CPU this process may use."""
+    return len(os.sched_getaffinity(0))

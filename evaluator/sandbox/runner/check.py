@@ -1,0 +1,62 @@
+"""The runner's look at itself: what a job may do is tried inside a job before any command is taken.
+
+A sandbox that fails open says nothing; so every hold is tried, and the host refuses to use a worker unless
+all of them held.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluator.sandbox.runner.job import Entry, Jail
+from evaluator.sandbox.runner.layers import BASE, make_scratch
+from evaluator.sandbox.runner.protocol import Settings
+
+ALLOWED_CAPABILITIES = "00000000000000fb"
+"""CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID."""
+
+_PROBE = b"""
+while read -r name value; do
+  case $name in CapEff:|CapPrm:|CapBnd:|CapAmb:|CapInh:|NoNewPrivs:|Seccomp:) echo "${name%:} $value" ;; esac
+done < /proc/self/status
+mount -t tmpfs none /mnt 2>/dev/null && echo "mount 1" || echo "mount 0"
+unshare --user true 2>/dev/null && echo "unshare 1" || echo "unshare 0"
+(echo x > /proc/sys/kernel/domainname) 2>/dev/null && echo "sysctl 1" || echo "sysctl 0"
+(echo x > /proc/uptime) 2>/dev/null && echo "figures 1" || echo "figures 0"
+chroot / true 2>/dev/null && echo "chroot 1" || echo "chroot 0"
+mknod /dev/probe c 1 3 2>/dev/null && echo "mknod 1" || echo "mknod 0"
+echo "pid $$"
+echo "clock $EPOCHSECONDS"
+echo "command ${#BASH_EXECUTION_STRING}"
+"""
+
+
+def check_jail(settings: Settings, jail: Jail, directory: Path) -> dict[str, str]:
+    """What held, by name: an empty text where it did, else what was found. Raises BrokenError."""
+    scratch = make_scratch(directory / "check")
+    devices = str(directory / "layers" / "devices")
+    ended = jail.run(Entry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)
+    found = dict(line.split(" ", 1) for line in ended.stdout.kept.decode("utf-8", "replace").splitlines())
+    wanted = {
+        "CapEff": ALLOWED_CAPABILITIES,
+        "CapPrm": ALLOWED_CAPABILITIES,
+        "CapBnd": ALLOWED_CAPABILITIES,
+        "CapInh": "0" * 16,
+        "CapAmb": "0" * 16,
+        "NoNewPrivs": "1",
+        "Seccomp": "2",
+        "mount": "0",
+        "unshare": "0",
+        "sysctl": "0",
+        "figures": "0",
+        "chroot": "0",
+        "mknod": "0",
+        "pid": "2",
+        "clock": str(settings.clock_s),
+        "command": str(len(_PROBE)),
+    }
+    said = ended.stderr.kept.decode("utf-8", "replace").strip()[:300]
+    return {
+        name: "" if found.get(name) == value else f"expected {value}, found {found.get(name, 'nothing')} {said}".strip()
+        for name, value in wanted.items()
+    }

@@ -1,0 +1,61 @@
+"""The state a shell ends in: a hook that makes bash report it, and the reader of that report.
+
+bash reads the hook before the command (BASH_ENV), so the command stays the real `-c` argument. The hook sets
+an EXIT trap that writes to a descriptor of ours. After `exec`, or where the command sets its own EXIT trap,
+nothing is reported: the state is then not alive, which is an observation and not a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evaluator.sandbox.runner.protocol import json_of
+
+HOOK_FD, STATE_FD = 7, 251
+"""Where bash has the hook and its report: the latter out of reach of the digits commands use (`exec 9>lock`)."""
+_SECTIONS = {
+    "cwd": "pwd",
+    "umask": "umask",
+    "options": "set +o; builtin shopt -p",
+    "aliases": "alias -p",
+    "traps": "trap -p",
+    "functions": "declare -f",
+    "variables": "declare -p",
+}
+_REPORT = " ".join(f"builtin printf '\\''\\0{name}\\0'\\''; builtin {command};" for name, command in _SECTIONS.items())
+HOOK = (f"unset BASH_ENV; exec {HOOK_FD}<&-; trap '{{ {_REPORT} }} >&{STATE_FD} 2>/dev/null' EXIT; : bash\n").encode()
+
+_VARIABLE = re.compile(rb"^declare -[-a-zA-Z]+ ([A-Za-z_][A-Za-z0-9_]*)", re.M)
+_FUNCTION = re.compile(rb"^([^\s()]+) \(\)\s*$", re.M)
+_ALIAS = re.compile(rb"^alias (?:-- )?([^=\n]+)=", re.M)
+_OUR_TRAP = re.compile(rb"trap -- '\{ builtin printf .*? EXIT\n?", re.S)
+
+
+def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
+    """Split a listing at the lines that begin an entry; each value is the entry's whole text."""
+    starts = list(head.finditer(text))
+    ends = [*(match.start() for match in starts), len(text)][1:]
+    return {
+        match[1].decode("utf-8", "backslashreplace"): json_of(text[match.start() : end].rstrip(b"\n"))
+        for match, end in zip(starts, ends, strict=True)
+    }
+
+
+def read_state(report: bytes) -> dict[str, Any]:
+    """The shell state in a report of the hook; `{"alive": False}` where there is none."""
+    parts = report.split(b"\0")
+    sections = dict(zip(parts[1::2], parts[2::2], strict=False))
+    if set(sections) != {name.encode() for name in _SECTIONS}:
+        return {"alive": False}
+    traps = _OUR_TRAP.sub(b"", sections[b"traps"])
+    return {
+        "alive": True,
+        "cwd": json_of(sections[b"cwd"].removesuffix(b"\n")),
+        "umask": sections[b"umask"].decode("ascii", "replace").strip(),
+        "options": sorted(line.decode("utf-8", "replace") for line in sections[b"options"].splitlines()),
+        "aliases": _entries(sections[b"aliases"], _ALIAS),
+        "traps": sorted((json_of(line) for line in traps.splitlines() if line), key=repr),
+        "functions": _entries(sections[b"functions"], _FUNCTION),
+        "variables": _entries(sections[b"variables"], _VARIABLE),
+    }

@@ -1,0 +1,165 @@
+"""The local store: evidence and verdicts under their keys, in one SQLite file.
+
+Whatever is written is kept, whoever is killed when: a row is there or it is not. Rows are never changed,
+because a key says everything that its record depends on; so the file may be deleted at any time and only
+costs the work again. Nothing here is published.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import TypeAdapter
+
+from evaluator.errors import InfraError
+from evaluator.records import Evidence, Verdict
+
+LAYOUT: Final = 1
+"""Number of the tables' layout; a store with another is started afresh."""
+
+_TABLES: Final = {
+    "evidence": "(key TEXT, run INTEGER, record BLOB, PRIMARY KEY (key, run)) WITHOUT ROWID",
+    "verdicts": "(key TEXT PRIMARY KEY, suite TEXT, task TEXT, command TEXT, parts TEXT, record TEXT) WITHOUT ROWID",
+    "images": "(reference TEXT PRIMARY KEY, fingerprint TEXT) WITHOUT ROWID",
+}
+_INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
+_BATCH: Final = 500
+
+_EVIDENCE: Final = TypeAdapter(Evidence)
+_VERDICT: Final = TypeAdapter(Verdict)
+
+Run = tuple[str, int]
+"""An evidence key, and 0 for the first run or 1 for the second, spaced one."""
+
+
+class Judged(NamedTuple):
+    """A verdict with the parts its key was made from, so that a later one can say what changed."""
+
+    verdict: Verdict
+    parts: Mapping[str, str]
+
+
+def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, _BATCH)):
+        yield batch
+
+
+class Store:
+    """Evidence and verdicts of this machine. One process writes at a time; others wait, at most a minute."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._failing("open as our store"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            if self._layout() != LAYOUT:
+                self._start_afresh()
+
+    @contextlib.contextmanager
+    def _failing(self, at: str) -> Iterator[None]:
+        """Turn the database's errors into ours, which say what may be done."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise InfraError(
+                f"{self.path} does not {at} ({error}); it only holds what can be made again: make room or delete it"
+            ) from error
+
+    def _layout(self) -> int:
+        (layout,) = self._database.execute("PRAGMA user_version").fetchone()
+        return int(layout)
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        with self._failing("take what is written"), self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield
+
+    def _start_afresh(self) -> None:
+        with self._all_or_nothing():
+            if self._layout() == LAYOUT:  # another process was faster
+                return
+            for table, columns in _TABLES.items():
+                self._database.execute(f"DROP TABLE IF EXISTS {table}")
+                self._database.execute(f"CREATE TABLE {table} {columns}")
+            self._database.execute(_INDEX)
+            self._database.execute(f"PRAGMA user_version={LAYOUT}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def _rows(self, query: str, values: Sequence[str]) -> list[Any]:
+        # also to read takes room: the log's index is made when it is not there
+        with self._failing("give what it holds"):
+            return self._database.execute(query, values).fetchall()
+
+    def known_runs(self, keys: Iterable[str]) -> set[Run]:
+        """Which runs of these evidence keys are here."""
+        found: set[Run] = set()
+        for batch in _batches(keys):
+            marks = ",".join("?" * len(batch))
+            rows = self._rows(f"SELECT key, run FROM evidence WHERE key IN ({marks})", batch)  # noqa: S608
+            found.update((key, run) for key, run in rows)
+        return found
+
+    def evidence(self, runs: Iterable[Run]) -> dict[Run, Evidence]:
+        """The evidence that is here of these runs."""
+        wanted = set(runs)
+        found: dict[Run, Evidence] = {}
+        for batch in _batches({key for key, _ in wanted}):
+            marks = ",".join("?" * len(batch))
+            query = f"SELECT key, run, record FROM evidence WHERE key IN ({marks})"  # noqa: S608
+            for key, run, record in self._rows(query, batch):
+                if (key, run) in wanted:
+                    found[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
+        return found
+
+    def add_evidence(self, run: Run, evidence: Evidence) -> None:
+        """Keep one run's evidence; what is there already stays."""
+        record = zlib.compress(evidence.to_json().encode(), 1)
+        with self._failing("take what is written"):
+            self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
+
+    def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
+        """The verdicts that are here under these keys."""
+        found: dict[str, Verdict] = {}
+        for batch in _batches(keys):
+            marks = ",".join("?" * len(batch))
+            query = f"SELECT key, record FROM verdicts WHERE key IN ({marks})"  # noqa: S608
+            found |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
+        return found
+
+    def earlier(self, suite: str, task: str, command: str) -> list[Judged]:
+        """Verdicts once given on a command for a task, under whatever key."""
+        query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
+        rows = self._rows(query, (suite, task, command))
+        return [Judged(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
+
+    def add_verdicts(self, judged: Sequence[Judged]) -> None:
+        """Keep verdicts, all or none of them."""
+        rows = [
+            (each.key, each.suite, each.task, each.command, json.dumps(parts), each.to_json()) for each, parts in judged
+        ]
+        with self._all_or_nothing():
+            self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def fingerprint(self, image: str) -> str | None:
+        """The fingerprint an image was last seen with."""
+        rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
+        return rows[0][0] if rows else None
+
+    def set_fingerprint(self, image: str, fingerprint: str) -> None:
+        """Remember an image's fingerprint, so that keys can be told without asking the engine."""
+        with self._failing("take what is written"):
+            self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

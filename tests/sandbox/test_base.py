@@ -1,0 +1,323 @@
+"""Where a Debian release's root comes from, and what shows it afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import socket
+import tarfile
+import threading
+import uuid
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from evaluator.errors import ImageError, MissingError
+from evaluator.sandbox.base import (
+    Source,
+    apt_settings,
+    base_of,
+    bootstrap,
+    bootstrap_command,
+    candidate_sources,
+    ensure_base,
+    find_base,
+    find_sources,
+    is_release,
+    pull,
+)
+from evaluator.sandbox.engine import Engine, find_engine
+from evaluator.sandbox.machine import Finished
+from evaluator.testing.machine import ScriptedMachine
+
+
+def ignore(_: str) -> None:
+    return
+
+
+@pytest.mark.parametrize(
+    ("attributes", "found"),
+    [
+        ({"RepoDigests": ["debian@sha256:ab"]}, ("registry", "sha256:ab")),
+        (
+            {"RepoDigests": ["bashboard-base@sha256:ab", "mirror.example/library/debian@sha256:ab"]},
+            ("registry", "sha256:ab"),
+        ),
+        ({"RepoDigests": [], "Config": {"Labels": {"bashboard.base": "trixie"}}}, ("mirror", "sha256:1")),
+        ({"Config": {"Labels": {"bashboard.base": "bookworm"}}}, None),
+        ({"RepoDigests": ["notdebian@sha256:ab"], "Config": {"Labels": None}}, None),
+        ({"RepoDigests": None, "Config": None}, None),
+    ],
+)
+def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], found: tuple[str, str] | None):
+    """A registry's digest or our label of that release; our tag alone proves nothing."""
+    base = base_of({"Id": "sha256:1", **attributes}, "bashboard-base:trixie", "trixie")
+    assert (base and (base.source, base.digest)) == found
+
+
+INDEXES = """\
+http://mirror.example/debian/ bookworm main Debian
+http://mirror.example/debian/ bookworm main Debian
+http://mirror.example/debian/ bookworm contrib Debian
+http://mirror.example/debian/ bookworm-updates main Debian
+http://mirror.example/debian/ bookworm-backports main Debian
+http://mirror.example/debian/ bookworm-proposed-updates main Debian
+https://safe.example/debian-security/ stable-security main $(ORIGIN)
+https://tools.example/linux/ bookworm main Tools
+https://flat.example/ /  Flat
+"""
+
+
+def test_every_source_of_the_machine_has_its_counterpart_in_the_release():
+    """Updates and security stay with the mirrors they have; other parts, foreign origins and flat ones are left."""
+    assert candidate_sources(Finished(0, INDEXES), "trixie") == [
+        Source("http://mirror.example/debian", "trixie", ("main",)),
+        Source("http://mirror.example/debian", "trixie-updates", ("main",)),
+        Source("https://safe.example/debian-security", "trixie-security", ("main",)),
+    ]
+
+
+def test_a_machine_without_apt_has_no_sources():
+    """Its absence is no error: the answer is that there is no mirror."""
+    machine = ScriptedMachine({"apt-get indextargets": Finished(127, "apt-get: no such program")})
+    assert find_sources(machine, "trixie") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "suite", "accepted"),
+    [
+        ("Origin: Debian\nSuite: stable\nCodename: trixie\n", "trixie", True),
+        ("Hash: SHA256\n\nOrigin: Debian\nCodename: trixie-security\n", "trixie-security", True),
+        ("Origin: Debian\nCodename: forky\n", "trixie", False),
+        ("Origin: Tools\nCodename: trixie\n", "trixie", False),
+        ("<html>Origin: Debian</html>", "trixie", False),
+        ("", "trixie", False),
+    ],
+)
+def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool):
+    """A page that says "not found" politely, or another project's packages for the release, are not it."""
+    assert is_release(text, suite) is accepted
+
+
+def test_settings_a_mirror_depends_on_go_along():
+    """Checks that are switched off and proxies; nothing else of the machine's configuration."""
+    dump = 'APT::Architecture "amd64";\nAcquire::Check-Date "false";\nAcquire::http::Proxy "http://localhost:3142";\n'
+    assert apt_settings(ScriptedMachine({"apt-config dump": Finished(0, dump)})) == [
+        'Acquire::Check-Date "false";',
+        'Acquire::http::Proxy "http://localhost:3142";',
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "certificates"), [("http", False), ("https", True)])
+def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool):
+    """The list of packages is otherwise that of the registry's image, and it is part of every key."""
+    sources = [Source(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
+    command = bootstrap_command("trixie", Path("/tmp/root.tar"), sources, [])
+    assert ("--include=ca-certificates" in command) is certificates
+    assert command[-3:] == ["trixie", "/tmp/root.tar", f"deb {scheme}://mirror.example/debian trixie main"]
+
+
+class Registry(BaseHTTPRequestHandler):
+    """An image registry with one image of one file, as much of the protocol as a pull speaks."""
+
+    blobs: ClassVar[dict[str, tuple[str, bytes]]]
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def _answer(self, *, with_body: bool) -> None:
+        kind, body = self.blobs.get(self.path.rsplit("/", 1)[-1], ("application/json", b"{}"))
+        known = self.path == "/v2/" or self.path.rsplit("/", 1)[-1] in self.blobs
+        self.send_response(200 if known else 404)
+        self.send_header("Docker-Distribution-Api-Version", "registry/2.0")
+        self.send_header("Docker-Content-Digest", digest(body))
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+def digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def published(tag: str) -> dict[str, tuple[str, bytes]]:
+    """The blobs of an image that holds /etc/hello, by digest, and its manifest also by tag."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        entry = tarfile.TarInfo("etc/hello")
+        entry.size = 3
+        archive.addfile(entry, io.BytesIO(b"hi\n"))
+    layer = gzip.compress(tar.getvalue(), mtime=0)
+    rootfs = {"type": "layers", "diff_ids": [digest(tar.getvalue())]}
+    config = json.dumps({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": rootfs}).encode()
+    kinds = ("application/vnd.docker.container.image.v1+json", "application/vnd.docker.image.rootfs.diff.tar.gzip")
+    manifest_kind = "application/vnd.docker.distribution.manifest.v2+json"
+    parts = [
+        {"mediaType": kind, "size": len(blob), "digest": digest(blob)}
+        for kind, blob in zip(kinds, (config, layer), strict=True)
+    ]
+    manifest = json.dumps(
+        {"schemaVersion": 2, "mediaType": manifest_kind, "config": parts[0], "layers": parts[1:]}
+    ).encode()
+    blobs = {digest(blob): ("application/octet-stream", blob) for blob in (config, layer)}
+    return blobs | dict.fromkeys((tag, digest(manifest)), (manifest_kind, manifest))
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """The engine that runs here."""
+    try:
+        found = find_engine(os.environ)
+    except MissingError as error:
+        pytest.skip(str(error).splitlines()[0])
+    yield found
+    found.client.close()
+
+
+@pytest.fixture
+def repository(engine: Engine) -> Iterator[str]:
+    """A repository of the test's own in the engine, emptied afterwards."""
+    name = f"bashboard-test-{uuid.uuid4().hex[:8]}"
+    yield name
+    for image in engine.client.images.list(name):
+        engine.client.images.remove(image.id, force=True)
+
+
+@pytest.fixture
+def registry() -> Iterator[str]:
+    """The address of a registry on the loopback that has debian:trixie-slim."""
+    handler = type("Handler", (Registry,), {"blobs": published("trixie-slim")})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.engine
+def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, repository: str, registry: str):
+    """And the second time it is there, without asking anyone."""
+    if engine.name == "podman":
+        pytest.skip("podman speaks plain HTTP to no registry that its configuration does not name")
+    machine = ScriptedMachine()
+    base = ensure_base(engine, "trixie", ignore, machine=machine, repository=repository, image=f"{registry}/debian")
+    manifest = published("trixie-slim")["trixie-slim"][1]
+    assert (base.source, base.digest) == ("registry", digest(manifest))
+    assert base.reference == f"{repository}:trixie"
+    told: list[str] = []
+    assert ensure_base(engine, "trixie", told.append, repository=repository, image="127.0.0.1:1/debian") == base
+    assert (told, machine.calls) == ([], [])
+
+
+@pytest.mark.engine
+def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, registry: str):
+    """The reason is shown in one line when the mirror is tried next."""
+    reason = pull(engine, f"{registry}/debian:nowhere", ignore)
+    assert reason
+    assert "\n" not in reason
+
+
+@pytest.mark.engine
+def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine):
+    """A black hole must not cost more than the first word's time."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_word_s=0.5) == "no answer within 0 s"
+
+
+def machine_with_mirror(answers: dict[str, Finished]) -> ScriptedMachine:
+    """A machine whose apt knows one mirror; its downloader gives what the test says, and nothing by default."""
+    indexes = Finished(0, "http://mirror.example/debian/ noble main Ubuntu\n")
+    return ScriptedMachine({"apt-get indextargets": indexes, **answers}, programs=["apt-get"])
+
+
+@pytest.mark.engine
+def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Engine, repository: str):
+    """No registry and no mirror: nothing is built, and the message ends with what would help."""
+    machine = machine_with_mirror({})
+    with pytest.raises(MissingError) as caught:
+        bootstrap(engine, "trixie", ignore, machine, repository, "no such host")
+    assert str(caught.value).endswith(f"{engine.name} pull debian:trixie-slim")
+    assert "no such host" in str(caught.value)
+    assert find_base(engine, "trixie", repository) is None
+
+
+class MirroredMachine(ScriptedMachine):
+    """A machine whose mirror has trixie: its downloader writes the InRelease, its mmdebstrap an archive."""
+
+    def __init__(self, root: bytes | None) -> None:
+        super().__init__(programs=["mmdebstrap", "/usr/share/keyrings/debian-archive-keyring.gpg", "apt-get"])
+        self.root = root
+
+    def run(self, *argv: str, timeout_s: float = 900) -> Finished:
+        super().run(*argv, timeout_s=timeout_s)
+        match argv:
+            case ["apt-get", "indextargets", *_]:
+                return Finished(0, "http://mirror.example/debian/ bookworm main Debian\n")
+            case [_, *_, "download-file", _, target]:
+                Path(target).write_text("Origin: Debian\nCodename: trixie\n")
+            case ["mmdebstrap", *options]:
+                if self.root is None:
+                    return Finished(25, "I: starting\nE: cannot sign in to the mirror\n")
+                Path(options[-2]).write_bytes(self.root)
+        return Finished(0, "")
+
+
+@pytest.mark.engine
+def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str):
+    """The engine's real import; only the making of the archive is played."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("hello"))
+    machine = MirroredMachine(tar.getvalue())
+    base = ensure_base(engine, "trixie", ignore, machine=machine, repository=repository, image="127.0.0.1:1/debian")
+    assert (base.source, base.digest) == ("mirror", base.image_id)
+    attributes = engine.client.images.get(base.reference).attrs
+    assert attributes["Config"]["Labels"] == {"bashboard.base": "trixie"}
+    assert attributes["Config"]["Cmd"] == ["bash"]
+    assert find_base(engine, "trixie", repository) == base
+
+
+@pytest.mark.engine
+def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: Engine, repository: str):
+    """And leaves no image behind."""
+    with pytest.raises(ImageError, match="cannot sign in to the mirror"):
+        bootstrap(engine, "trixie", ignore, MirroredMachine(None), repository, "no such host")
+    assert find_base(engine, "trixie", repository) is None
+
+
+@pytest.mark.engine
+def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: str):
+    """Whoever tagged something else so gets no say in what commands see."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("foreign"))
+    engine.client.api.import_image_from_data(tar.getvalue(), repository=repository, tag="trixie")
+    assert find_base(engine, "trixie", repository) is None
+    foreign = engine.client.images.get(f"{repository}:trixie")
+    base = ensure_base(
+        engine,
+        "trixie",
+        ignore,
+        machine=MirroredMachine(tar.getvalue()),
+        repository=repository,
+        image="127.0.0.1:1/debian",
+    )
+    assert find_base(engine, "trixie", repository) == base
+    engine.client.images.remove(foreign.id)

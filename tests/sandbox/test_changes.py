@@ -1,0 +1,234 @@
+"""The change set: what a command did to files, as kinds of change to paths, and nothing that it did not do."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from workbench import Bench
+
+from evaluator.records import Change
+
+pytestmark = pytest.mark.engine
+
+EMPTY = hashlib.sha256(b"").hexdigest()
+
+
+def facts(change: Change) -> dict[str, Any]:
+    """What is set of a change, the path below the world's folder."""
+    return change.model_dump(mode="json", exclude_defaults=True)
+
+
+def brief(bench: Bench, command: str, **asked: Any) -> list[tuple[str, ...]]:
+    """Kind and path of every change; a second word of a path is the type where one is known."""
+    return [
+        (change.kind.value, change.path.decode(), *([change.type.value] if change.type else []))
+        for change in bench.run(command, **asked).changes
+    ]
+
+
+T = "/srv/tiny/"
+TABLE: dict[str, list[tuple[str, ...]]] = {
+    "true": [],
+    "cat file; ls -lR /; stat link; find / >/dev/null 2>&1": [],
+    "touch new": [("added", T + "new", "file")],
+    "mkdir -p a/b": [("added", T + "a", "directory"), ("added", T + "a/b", "directory")],
+    "ln -s nowhere dangling": [("added", T + "dangling", "link")],
+    "mkfifo queue": [("added", T + "queue", "fifo")],
+    "ln file second": [("added", T + "second", "file")],
+    "echo more >> file": [("modified", T + "file", "file")],
+    ": > file": [("modified", T + "file", "file")],
+    "echo x > link": [("modified", T + "file", "file")],
+    "sed -i s/alpha/gamma/ file": [("modified", T + "file", "file")],
+    "chmod 600 file": [("mode", T + "file", "file")],
+    "chmod 711 empty": [("mode", T + "empty", "directory")],
+    "chmod u+s,g+s,+t tool": [("mode", T + "tool", "file")],
+    "chown 5:6 file": [("mode", T + "file", "file")],
+    "chown -h 5:6 link": [("mode", T + "link", "link")],
+    "chgrp 5 empty": [("mode", T + "empty", "directory")],
+    "rm file": [("deleted", T + "file")],
+    "rmdir empty": [("deleted", T + "empty")],
+    "rm -r full": [("deleted", T + "full")],
+    "rm full/*": [("deleted", T + "full/one"), ("deleted", T + "full/two")],
+    "mv file moved": [("deleted", T + "file"), ("added", T + "moved", "file")],
+    "mv empty void": [("deleted", T + "empty"), ("added", T + "void", "directory")],
+    "mv full whole": [
+        ("deleted", T + "full"),
+        ("added", T + "whole", "directory"),
+        ("added", T + "whole/.hidden", "file"),
+        ("added", T + "whole/one", "file"),
+        ("added", T + "whole/two", "file"),
+    ],
+    "ln -sfn full link": [("modified", T + "link", "link")],
+    "rm link; echo file > link": [("type", T + "link", "file")],
+    "rm file; mkdir file": [("type", T + "file", "directory")],
+    "rmdir empty; touch empty": [("type", T + "empty", "file")],
+    "rm -r full; ln -s empty full": [("type", T + "full", "link")],
+    "rm pipe; touch pipe": [("type", T + "pipe", "file")],
+    "rm file; mkdir file; touch file/in": [("type", T + "file", "directory"), ("added", T + "file/in", "file")],
+    "rm -r full; mkdir full": [
+        ("deleted", T + "full/.hidden"),
+        ("deleted", T + "full/one"),
+        ("deleted", T + "full/two"),
+    ],
+    "rm -r full; mkdir full; printf 'same\\n' > full/one; echo other > full/two": [
+        ("deleted", T + "full/.hidden"),
+        ("modified", T + "full/two", "file"),
+    ],
+    "rm -r full; mkdir -m 700 full; mkdir full/one": [
+        ("mode", T + "full", "directory"),
+        ("deleted", T + "full/.hidden"),
+        ("type", T + "full/one", "directory"),
+        ("deleted", T + "full/two"),
+    ],
+    "touch new; rm new; mkdir d; rmdir d": [],
+    "mv file moved; mv moved file": [],
+    "cp -p file copy; mv copy file": [],
+    "echo more >> file; printf 'alpha\\nbeta\\n' > file": [],
+    "chmod 600 file; chmod 644 file": [],
+    "chown 5 file; chown 0 file": [],
+    ": >> file; exec 3<>tool": [],
+    "touch file; touch -d 2020-01-01 full empty": [],
+    "rm file; printf 'alpha\\nbeta\\n' > file": [],
+    "mv full x; mv x full": [],
+    "rm -r full; mkdir full; printf 'same\\n' | tee full/one full/two >/dev/null; echo kept > full/.hidden": [],
+    "rm /bin; mkdir /bin; /usr/bin/touch /bin/ls": [("type", "/bin", "directory"), ("added", "/bin/ls", "file")],
+    "rm /dev/fd; mkdir /dev/fd; : > /dev/fd/0": [("type", "/dev/fd", "directory"), ("added", "/dev/fd/0", "file")],
+    "echo x > /dev/null; echo x > /dev/full": [],
+    "echo x > /dev/shm/kept; echo x > /run/kept; echo x > /tmp/kept": [
+        ("added", "/dev/shm/kept", "file"),
+        ("added", "/run/kept", "file"),
+        ("added", "/tmp/kept", "file"),
+    ],
+    "rm -rf --no-preserve-root /srv /home 2>/dev/null": [("deleted", "/home"), ("deleted", "/srv")],
+    "touch .wh.file .wh..wh..opq": [("added", T + ".wh..wh..opq", "file"), ("added", T + ".wh.file", "file")],
+}
+
+
+@pytest.mark.parametrize("command", TABLE)
+def test_what_a_command_changed(sandbox: Bench, command: str) -> None:
+    """Every net effect and no other: what is undone, or written again as it was, is no change."""
+    assert sorted(brief(sandbox, command), key=lambda row: row[1]) == sorted(TABLE[command], key=lambda row: row[1])
+
+
+DETAILS: dict[str, dict[str, Any]] = {
+    "printf hello > new": {
+        "path": T + "new",
+        "kind": "added",
+        "type": "file",
+        "mode": 0o644,
+        "uid": 0,
+        "gid": 0,
+        "size": 5,
+        "content": hashlib.sha256(b"hello").hexdigest(),
+    },
+    "mkdir -m 1777 new": {"path": T + "new", "kind": "added", "type": "directory", "mode": 0o1777, "uid": 0, "gid": 0},
+    "ln -s '/a b/../c' new": {
+        "path": T + "new",
+        "kind": "added",
+        "type": "link",
+        "mode": 0o777,
+        "uid": 0,
+        "gid": 0,
+        "target": "/a b/../c",
+    },
+    "ln -s $'\\xff' new": {
+        "path": T + "new",
+        "kind": "added",
+        "type": "link",
+        "mode": 0o777,
+        "uid": 0,
+        "gid": 0,
+        "target": {"base64": "/w=="},
+    },
+    "chown 7:8 file; chmod 4755 file": {
+        "path": T + "file",
+        "kind": "mode",
+        "type": "file",
+        "mode": 0o4755,
+        "uid": 7,
+        "gid": 8,
+        "size": 11,
+        "content": hashlib.sha256(b"alpha\nbeta\n").hexdigest(),
+        "old_mode": 0o644,
+        "old_uid": 0,
+        "old_gid": 0,
+    },
+    "chmod 600 file; : > file": {
+        "path": T + "file",
+        "kind": "modified",
+        "type": "file",
+        "mode": 0o600,
+        "uid": 0,
+        "gid": 0,
+        "size": 0,
+        "content": EMPTY,
+        "old_mode": 0o644,
+        "old_uid": 0,
+        "old_gid": 0,
+    },
+    "rm tool; touch tool": {
+        "path": T + "tool",
+        "kind": "modified",
+        "type": "file",
+        "mode": 0o644,
+        "uid": 0,
+        "gid": 0,
+        "size": 0,
+        "content": EMPTY,
+        "old_mode": 0o755,
+        "old_uid": 0,
+        "old_gid": 0,
+    },
+    "rm full/one": {"path": T + "full/one", "kind": "deleted"},
+    "rm empty -r; mkfifo empty": {
+        "path": T + "empty",
+        "kind": "type",
+        "type": "fifo",
+        "mode": 0o644,
+        "uid": 0,
+        "gid": 0,
+    },
+}
+
+
+@pytest.mark.parametrize("command", DETAILS)
+def test_what_is_told_of_a_change(sandbox: Bench, command: str) -> None:
+    """Mode, owner, size, content and target as they are now; mode and owner as they were where they can differ."""
+    (change,) = sandbox.run(command).changes
+    assert {"size": 0, **facts(change)} == {"size": 0, **DETAILS[command]}
+
+
+@pytest.mark.parametrize(
+    ("command", "kinds"),
+    [
+        ("touch -d '2001-02-03 04:05:06' file", {"file": ("touched", 981_173_106)}),
+        ("touch file", {"file": ("touched", 1_741_944_600)}),
+        ("touch -d 2001-02-03 new; echo >> tool", {"new": ("added", 981_158_400), "tool": ("modified", 1_741_944_600)}),
+        ("touch -r tool file", {}),
+        ("cat file > /dev/null", {}),
+        ("touch -h -d @5 link", {"link": ("touched", 5)}),
+    ],
+)
+def test_modification_times_count_where_asked(sandbox: Bench, command: str, kinds: dict[str, tuple[str, int]]) -> None:
+    """A task that observes them sees times by the suite's clock; any other sees no change in a touch."""
+    found = sandbox.run(command, observe=["mtime"]).changes
+    told = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in found}
+    assert told == kinds
+    assert all(change.mtime is None and change.kind != "touched" for change in sandbox.run(command).changes)
+
+
+def test_changes_are_sorted_by_path(sandbox: Bench) -> None:
+    """Byte order, whatever order they were made in."""
+    paths = [change.path for change in sandbox.run("touch b a é a.b; mkdir a-; touch a-/z").changes]
+    assert paths == sorted(paths)
+    assert len(paths) == 6
+
+
+def test_the_next_command_finds_the_world_as_it_was(sandbox: Bench) -> None:
+    """Nothing that a command leaves reaches the next one."""
+    look = "find / -xdev -printf '%p %m %U %G %s %T@ %l\\n' 2>/dev/null | sort | sha256sum"
+    before = sandbox.run(look)
+    sandbox.run("rm -rf /etc /srv /home; chmod 777 /; touch /x /dev/shm/x; echo > /usr/bin/env")
+    assert sandbox.run(look).digest == before.digest

@@ -1,0 +1,286 @@
+"""Which engine is used, why, and what is said where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.errors import EngineError, MissingError
+from evaluator.sandbox.daemon import Daemon, launch, wait_for_engine
+from evaluator.sandbox.engine import (
+    Address,
+    Silence,
+    container_security,
+    engine_addresses,
+    engine_facts,
+    engine_of,
+    ensure_engine,
+    explain_silence,
+    find_engine,
+)
+from evaluator.sandbox.machine import Finished
+from evaluator.testing.machine import ScriptedMachine
+
+VERSION = {"Version": "28.0.4", "ApiVersion": "1.48", "Arch": "amd64", "Components": [{"Name": "Engine"}]}
+PODMAN = {"Version": "4.9.3", "ApiVersion": "1.41", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
+INFO = {
+    "CgroupVersion": "2",
+    "Driver": "overlay2",
+    "KernelVersion": "6.8.0",
+    "Architecture": "x86_64",
+    "DefaultRuntime": "runc",
+    "Runtimes": {"io.containerd.runc.v2": {}, "runc": {}},
+    "SecurityOptions": ["name=apparmor", "name=seccomp,profile=builtin", "name=cgroupns"],
+    "Warnings": ["WARNING: No swap limit support"],
+}
+
+
+def described(info: dict[str, Any] = INFO, version: dict[str, Any] = VERSION, **kwargs: bool):
+    return engine_of(None, version, info, "unix:///here.sock", "the test says so", **kwargs)
+
+
+def ignore(_: str) -> None:
+    return
+
+
+def test_a_named_engine_is_the_only_one_asked():
+    """Whoever sets DOCKER_HOST does not want another engine."""
+    addresses = engine_addresses({"DOCKER_HOST": "tcp://127.0.0.1:2375", "XDG_RUNTIME_DIR": "/x"}, 1000)
+    assert [address.host for address in addresses] == ["tcp://127.0.0.1:2375"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "runtime"), [({}, "/run/user/1000"), ({"XDG_RUNTIME_DIR": "/x", "DOCKER_HOST": ""}, "/x")]
+)
+def test_engines_of_the_system_come_before_rootless_ones(environment: dict[str, str], runtime: str):
+    """The documented order; an empty variable is an unset one."""
+    assert [address.host for address in engine_addresses(environment, 1000)] == [
+        "unix:///var/run/docker.sock",
+        "unix:///run/podman/podman.sock",
+        f"unix://{runtime}/docker.sock",
+        f"unix://{runtime}/podman/podman.sock",
+    ]
+
+
+DEFAULT = Address("unix:///var/run/docker.sock", "Docker's default socket")
+NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
+
+
+@pytest.mark.parametrize(
+    ("silence", "machine", "line"),
+    [
+        (Silence(NAMED, "Connection refused"), ScriptedMachine(programs=["apt-get"]), "unset DOCKER_HOST"),
+        (
+            Silence(DEFAULT, "Permission denied"),
+            ScriptedMachine(programs=["apt-get", "dockerd"], is_root=False),
+            'sudo usermod -aG docker "$USER" && newgrp docker',
+        ),
+        (
+            Silence(DEFAULT, "No such file or directory"),
+            ScriptedMachine(programs=["apt-get", "dockerd"], is_root=False),
+            "sudo systemctl start docker",
+        ),
+        (
+            Silence(DEFAULT, "No such file or directory"),
+            ScriptedMachine(programs=["apt-get"], is_root=False),
+            "sudo apt-get update && sudo apt-get install -y --no-install-recommends docker.io",
+        ),
+        (
+            Silence(DEFAULT, "No such file or directory"),
+            ScriptedMachine(is_root=True, distribution=["fedora"]),
+            "# install with this system's package manager: docker.io",
+        ),
+    ],
+)
+def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMachine, line: str):
+    """What helps depends on what is wrong: the address, the rights, the service, or the package."""
+    message = explain_silence([silence], machine)
+    assert message.splitlines()[-1] == line
+    assert f"{silence.address.host}: {silence.reason}" in message
+
+
+@pytest.mark.parametrize(
+    ("info", "options"),
+    [
+        ({}, ["no-new-privileges", "seccomp=unconfined"]),
+        ({"SecurityOptions": ["seccomp"]}, ["no-new-privileges", "seccomp=unconfined"]),
+        (INFO, ["no-new-privileges", "seccomp=unconfined", "apparmor=unconfined"]),
+        ({"SecurityOptions": ["name=selinux"]}, ["no-new-privileges", "seccomp=unconfined", "label=disable"]),
+    ],
+)
+def test_only_confinements_that_the_engine_names_are_switched_off(info: dict[str, Any], options: list[str]):
+    """An engine refuses options of a confinement it does not know."""
+    assert container_security(described(info)) == options
+
+
+def test_an_engine_is_read_from_what_it_says():
+    """The default runtime comes first, names are stripped of their settings, warnings are kept."""
+    engine = described()
+    assert (engine.name, engine.version, engine.api_version) == ("docker", "28.0.4", "1.48")
+    assert (engine.cgroup_version, engine.storage_driver, engine.architecture) == (2, "overlay2", "amd64")
+    assert engine.security == {"apparmor", "seccomp", "cgroupns"}
+    assert engine.runtimes == ("runc", "io.containerd.runc.v2")
+    assert engine.warnings == ("WARNING: No swap limit support",)
+
+
+def test_podman_is_known_by_its_component():
+    """It speaks Docker's protocol and says who it is in the list of components."""
+    assert described({}, PODMAN).name == "podman"
+
+
+def test_an_engine_that_says_little_has_version_1_cgroups():
+    """Engines older than the field know no other."""
+    assert described({}).cgroup_version == 1
+
+
+def test_facts_tell_who_started_the_engine_and_what_it_warns_of():
+    """Every fact has a reason beside it."""
+    facts = engine_facts(described({**INFO, "SecurityOptions": ["name=rootless"]}, started_by_us=True))
+    values = {fact.name: fact for fact in facts}
+    assert values["engine"] == ("engine", "docker 28.0.4", "the test says so")
+    assert values["address"].why == "started by us"
+    assert values["rootless"].value == "yes"
+    assert values["warning"].value == "WARNING: No swap limit support"
+    assert all(fact.why for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [("unix:///nowhere/docker.sock", "No such file or directory"), ("tcp://127.0.0.1:1", "Connection refused")],
+)
+def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, reason: str):
+    """The system's own words, not four layers of HTTP."""
+    with pytest.raises(MissingError, match=f"{host}: {reason}"):
+        find_engine({"DOCKER_HOST": host})
+
+
+def test_no_engine_is_started_beside_a_named_one():
+    """Even as root on Debian: who names an engine wants that one."""
+    machine = ScriptedMachine(programs=["apt-get", "dockerd"])
+    with pytest.raises(MissingError, match="unset DOCKER_HOST"):
+        ensure_engine({"DOCKER_HOST": "unix:///nowhere/docker.sock"}, ignore, machine)
+    assert machine.calls == []
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Daemon:
+    """An engine of the test's own, apart from the machine's in everything it keeps."""
+    if Path("/run/podman/podman.sock").exists():
+        pytest.skip("podman's system socket is here and would be used before one is started")
+    host = f"unix://{tmp_path}/d.sock"
+    pidfile = tmp_path / "d.pid"
+    command = (
+        *("dockerd", "--iptables=false", "--bridge=none", f"--host={host}", f"--pidfile={pidfile}"),
+        *(f"--data-root={tmp_path}/data", f"--exec-root={tmp_path}/exec", "--containerd-namespace=bashboard-test"),
+    )
+    return Daemon(command, host, pidfile, tmp_path / "d.log")
+
+
+@pytest.fixture
+def nobodys(tmp_path: Path) -> dict[str, str]:
+    """An environment whose user has no rootless engine."""
+    return {"XDG_RUNTIME_DIR": str(tmp_path / "empty")}
+
+
+def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]):
+    """Package lists are fetched once, after the first attempt failed; the message ends with the line to type."""
+    machine = ScriptedMachine({"apt-get install": Finished(100, "E: Unable to locate package")}, programs=["apt-get"])
+    with pytest.raises(MissingError) as caught:
+        ensure_engine(nobodys, ignore, machine, private)
+    assert [call.split()[:2] for call in machine.calls] == [
+        ["apt-get", "install"],
+        ["apt-get", "update"],
+        ["apt-get", "install"],
+    ]
+    assert "E: Unable to locate package" in str(caught.value)
+    assert str(caught.value).endswith("apt-get install -y --no-install-recommends docker.io")
+
+
+def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(private: Daemon, nobodys: dict[str, str]):
+    """Nothing is installed or started without root."""
+    machine = ScriptedMachine(programs=["apt-get"], is_root=False)
+    with pytest.raises(MissingError, match="sudo apt-get install"):
+        ensure_engine(nobodys, ignore, machine, private)
+    assert machine.calls == []
+
+
+def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]):
+    """And what it says when it cannot is passed on."""
+    machine = ScriptedMachine(
+        {"systemctl start docker.service": Finished(1, "Job for docker.service failed.")},
+        programs=["apt-get", "dockerd", "/run/systemd/system"],
+    )
+    with pytest.raises(EngineError, match=r"Job for docker\.service failed"):
+        ensure_engine(nobodys, ignore, machine, private)
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout_s", "message"),
+    [
+        ("echo no such table; exit 3", 10.0, r"ended with status 3; its log is .*d\.log\nno such table"),
+        ("exec sleep 60", 0.3, "is silent after 0 s"),
+    ],
+)
+def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
+    tmp_path: Path, script: str, timeout_s: float, message: str
+):
+    """Whether it ends or hangs, the wait is bounded."""
+    host = f"unix://{tmp_path}/d.sock"
+    daemon = Daemon(("sh", "-c", script), host, tmp_path / "d.pid", tmp_path / "d.log")
+    process = launch(daemon)
+    try:
+        with pytest.raises(EngineError, match=message):
+            wait_for_engine(host, process, str(daemon.log), timeout_s)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def ended(private: Daemon) -> Iterator[Callable[[], None]]:
+    """Ends the private engine, by its own pid file, however the test ends."""
+
+    def end() -> None:
+        if private.pidfile.exists():
+            pid = int(private.pidfile.read_text())
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+
+    yield end
+    end()
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("dockerd") is None or Path("/run/systemd/system").exists(),
+    reason="an engine is started by hand only as root, where dockerd is and systemd is not",
+)
+@pytest.mark.usefixtures("ended")
+def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]):
+    """The first call starts it, the second uses what runs."""
+    told: list[str] = []
+    first = ensure_engine(nobodys, told.append, daemon=private)
+    second = ensure_engine(nobodys, told.append, daemon=private)
+    assert (first.started_by_us, second.started_by_us) == (True, False)
+    assert first.host == second.host == private.host
+    assert first.name == "docker"
+    assert told == ["starting the container engine by hand"]
+    for engine in (first, second):
+        engine.client.close()
+
+
+@pytest.mark.engine
+def test_the_running_engine_describes_itself():
+    """What every later stage relies on is there."""
+    engine = find_engine(os.environ)
+    assert engine.client.ping()
+    assert engine.cgroup_version in (1, 2)
+    assert engine.runtimes
+    assert engine.storage_driver
+    engine.client.close()

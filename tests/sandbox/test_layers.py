@@ -1,0 +1,133 @@
+"""What lies under a command and what is asked after it: variants, set-up, start scripts and verifiers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from workbench import TESS, TINY, Bench
+
+from evaluator.sandbox.evidence import Request
+
+pytestmark = pytest.mark.engine
+
+
+def error(bench: Bench, request: Request) -> str:
+    answer = bench.ask(request)
+    assert set(answer) == {"error"}
+    return str(answer["error"])
+
+
+@pytest.mark.parametrize(("variant", "seed"), [("plain", 7), ("other", 8)])
+def test_a_variant_is_built_with_its_name_and_seed(sandbox: Bench, variant: str, seed: int) -> None:
+    """`build.sh` gets both, so that one script makes every variant."""
+    world = replace(TINY, variant=variant, seed=seed)
+    assert sandbox.run("cat built", world=world).stdout.data == f"{variant} {seed}\n".encode()
+
+
+def test_setup_lies_below_the_commands_changes(sandbox: Bench) -> None:
+    """What a task's set-up made is there before the command, and is none of its changes."""
+    world = replace(TINY, setup=b"echo prepared > prepared; rm tool")
+    evidence = sandbox.run("cat prepared; rm prepared; touch tool", world=world)
+    assert evidence.stdout.data == b"prepared\n"
+    kinds = [(change.path, change.kind.value) for change in evidence.changes]
+    assert kinds == [(b"/srv/tiny/prepared", "deleted"), (b"/srv/tiny/tool", "added")]
+
+
+def test_setup_runs_as_root_in_the_worlds_folder(sandbox: Bench) -> None:
+    """Also where the command is another user's."""
+    world = replace(TESS, setup=b"id -un > made; pwd >> made")
+    assert sandbox.run("cat made", world=world).stdout.data == b"root\n/home/tess\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (replace(TINY, name="broken", build=b"echo told why >&2; exit 3"), "told why"),
+        (replace(TINY, setup=b"no-such-program"), "no-such-program: command not found"),
+        (replace(TINY, setup=b"kill -9 $$"), "status 137"),
+        (replace(TINY, setup=b"if"), "syntax error"),
+        (replace(TINY, user="nobody-here"), "no user 'nobody-here'"),
+        (replace(TINY, cwd="/not/there"), "working directory"),
+        (replace(TINY, start=b"exit 4"), "start script"),
+    ],
+)
+def test_a_world_that_cannot_be_made_is_our_failure(sandbox: Bench, broken: object, words: str) -> None:
+    """It is said with the script's own words, and the next command runs as if nothing had been."""
+    assert isinstance(broken, type(TINY))
+    before = sandbox.run("ls -la").digest
+    assert words in error(sandbox, Request.of(broken, b"true"))
+    assert words in error(sandbox, Request.of(broken, b"true"))
+    assert sandbox.run("ls -la").digest == before
+
+
+def test_started_processes_run_beside_the_command(sandbox: Bench) -> None:
+    """`start.sh` runs first, in the command's own world and time; its processes are there to be found and killed."""
+    world = replace(TINY, start=b"sleep 1000 & sleep 2000 & echo up > /run/up")
+    evidence = sandbox.run(
+        "pgrep -x sleep | wc -l; pkill -f 'sleep 1000'; cat /run/up", world=world, observe=["processes"]
+    )
+    assert evidence.stdout.data == b"2\nup\n"
+    assert [process.arguments for process in evidence.processes or ()] == [b"sleep\0" + b"2000"]
+
+
+def test_what_start_says_is_not_the_commands_output(sandbox: Bench) -> None:
+    """Its streams are elsewhere."""
+    evidence = sandbox.run("echo mine", world=replace(TINY, start=b"echo loud; echo louder >&2"))
+    assert (evidence.stdout.data, evidence.stderr.data) == (b"mine\n", b"")
+
+
+def test_start_is_root_though_the_command_is_not(sandbox: Bench) -> None:
+    """A user's world may have processes that the user cannot end."""
+    world = replace(TESS, start=b"sleep 1000 &")
+    assert sandbox.run("pkill sleep; echo $?; pgrep -u root sleep | wc -l", world=world).stdout.data == b"1\n1\n"
+
+
+VERIFIERS = {
+    "true": 0,
+    "false": 1,
+    "exit 77": 77,
+    "grep -q printed /run/verify/stdout": 0,
+    "grep -q complained /run/verify/stderr": 0,
+    '[ "$(cat /run/verify/status)" = 5 ]': 0,
+    "grep -qx left /srv/tiny/left": 0,
+    "[ ! -e /srv/tiny/file ]": 0,
+    "[ $(pwd) = /srv/tiny ] && [ $(id -u) = 0 ] && touch /srv/tiny/mine": 0,
+    "kill -9 $$": 137,
+    "if": 2,
+}
+
+
+@pytest.mark.parametrize("script", VERIFIERS)
+def test_a_verifier_sees_all_and_its_status_is_told(sandbox: Bench, script: str) -> None:
+    """It runs on top of what the command left, with its output and status to read; it changes no evidence."""
+    command = "echo printed; echo complained >&2; echo left > left; rm file; exit 5"
+    plain, verified = sandbox.run(command), sandbox.run(command, verify=script.encode())
+    assert verified.verifier == VERIFIERS[script]
+    assert verified.model_copy(update={"verifier": None}).digest == plain.digest
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "head -c 62m /dev/zero > big; head -c 3m /dev/zero > more",
+        "head -c 67100000 /dev/zero > big",
+        "perl -e 'open F, \">$_\" for 1..29970'",
+    ],
+)
+def test_a_full_disk_is_not_the_verifiers(sandbox: Bench, command: str) -> None:
+    """A command that leaves no room is asked about all the same, or has ended at its limit; it is never our failure."""
+    evidence = sandbox.run(command, verify=b"head -c 1m /dev/zero > /tmp/room && touch /tmp/{1..99}")
+    assert (evidence.ending.value, evidence.verifier) in {("exited", 0), ("disk", None)}
+
+
+@pytest.mark.parametrize("command", ["while :; do :; done", "exec sleep 1000"])
+def test_what_did_not_end_is_not_verified(hasty_sandbox: Bench, command: str) -> None:
+    """There is nothing to ask about."""
+    assert hasty_sandbox.run(command, verify=b"true").verifier is None
+
+
+def test_processes_do_not_outlive_the_command_into_the_verifier(sandbox: Bench) -> None:
+    """What it left running is gone: it cannot change files behind the verifier's back."""
+    command = "setsid sh -c 'while :; do date >> /tmp/log; done' & sleep 0.2"
+    assert sandbox.run(command, verify=b"a=$(wc -l </tmp/log); sleep 0.3; [ $(wc -l </tmp/log) = $a ]").verifier == 0

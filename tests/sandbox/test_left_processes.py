@@ -1,0 +1,77 @@
+"""What a command left running: listed where observed, however it hid, and gone afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from workbench import TESS, Bench
+
+pytestmark = pytest.mark.engine
+
+SLEEP = (b"sleep\x001000", 0, "running")
+
+LEFT: dict[str, list[tuple[bytes, int, str]]] = {
+    "true": [],
+    "sleep 0.1 & wait": [],
+    "sleep 1000 &": [SLEEP],
+    "sleep 1000 & sleep 1000 & disown -a": [SLEEP, SLEEP],
+    "setsid -f sleep 1000": [SLEEP],
+    "nohup sleep 1000 >/dev/null 2>&1 &": [SLEEP],
+    "(sleep 1000 &)": [SLEEP],
+    "((sleep 1000 &) &)": [SLEEP],
+    "sleep 1000 & sleep 0.2; kill -STOP $!": [(b"sleep\x001000", 0, "stopped")],
+    "sleep 1000 & sleep 0.1; kill $!; wait": [],
+    "sleep 1000 & exec true": [SLEEP],
+    "sleep 1000 & kill -9 $$": [SLEEP],
+    "trap '' HUP TERM; sleep 1000 & kill -HUP $! $$; exit": [SLEEP],
+    "perl -e 'exit if fork; setpgrp; exit if fork; exec qw(sleep 1000)'": [SLEEP],
+    "exec -a $'odd\\nname\\xff' sleep 1000 &": [(b"odd\nname\xff\x001000", 0, "running")],
+    "sudo -u tess sleep 1000 & sleep 0.3; pkill sudo; sleep 0.2": [],
+    "setpriv --reuid 1500 --clear-groups sleep 1000 &": [(b"sleep\x001000", 1500, "running")],
+    "perl -e 'for (1..3) { fork or exit } sleep 1000' &": [
+        (b"perl\0-e\0for (1..3) { fork or exit } sleep 1000", 0, "running")
+    ],
+    "sleep 1000 >&- 2>&- <&- &": [SLEEP],
+    "perl -e '$0 = \"renamed\"; sleep 1000' & sleep 0.2": [(b"renamed", 0, "running")],
+}
+
+
+@pytest.mark.parametrize("command", LEFT)
+def test_what_is_left_running_is_listed(sandbox: Bench, command: str) -> None:
+    """Arguments, user and state, in order of process number; the dead and our own are not there."""
+    found = sandbox.run(command, observe=["processes"])
+    processes = [(each.arguments.rstrip(b"\0"), each.uid, each.state) for each in found.processes or ()]
+    assert processes == LEFT[command]
+
+
+def test_a_users_processes_are_the_users(sandbox: Bench) -> None:
+    """A world's user leaves processes under its own number."""
+    found = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
+    assert [each.uid for each in found.processes or ()] == [1500]
+
+
+def test_processes_that_come_and_go_are_waited_for(sandbox: Bench) -> None:
+    """The list is taken when it stood still for a tenth of a second, so that a dying process is not in it."""
+    command = "for i in 1 2 3 4 5 6 7 8; do sleep 0.0$i & done; sleep 1000 &"
+    assert len(sandbox.run(command, observe=["processes"]).processes or ()) == 1
+
+
+def test_what_never_stands_still_is_listed_all_the_same(sandbox: Bench) -> None:
+    """The wait has an end."""
+    shown = sandbox.show("(while :; do sleep 0.03; done) &", observe=["processes"])
+    assert shown.evidence.ending == "exited"
+    assert shown.evidence.wall_ms < 6000
+
+
+@pytest.mark.parametrize("command", [command for command in LEFT if LEFT[command]])
+def test_nothing_is_left_for_the_next_command(sandbox: Bench, command: str) -> None:
+    """The next command is alone, and so is one that nobody watched."""
+    sandbox.run(command)
+    assert sandbox.run("echo /proc/[0-9]*").stdout.data == b"/proc/1 /proc/2\n"
+
+
+@pytest.mark.parametrize("observe", [(), ("processes",)])
+def test_output_of_what_is_left_is_not_waited_for(sandbox: Bench, observe: tuple[str, ...]) -> None:
+    """A daemon that holds the streams open does not hold the command."""
+    shown = sandbox.show("sleep 1000 & echo done", observe=observe)
+    assert shown.evidence.stdout.data == b"done\n"
+    assert shown.evidence.wall_ms < 2000

@@ -1,0 +1,70 @@
+"""Programs and packages of the machine we run on."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.errors import MissingError
+from evaluator.sandbox.machine import Finished, ThisMachine, install_packages
+from evaluator.testing.machine import ScriptedMachine
+
+
+@pytest.mark.parametrize(
+    ("argv", "finished"),
+    [
+        (["sh", "-c", "echo out; echo err >&2; exit 4"], Finished(4, "out\nerr\n")),
+        (["sh", "-c", "printf '\\377'"], Finished(0, "\ufffd")),
+        (["cat"], Finished(0, "")),
+        (["no-such-program"], Finished(127, "no-such-program: no such program")),
+        (["sleep", "9"], Finished(124, "sleep: not finished after 0 s")),
+    ],
+)
+def test_whatever_a_program_does_is_a_value(argv: list[str], finished: Finished):
+    """Output of both kinds, bytes that are no text, empty input, absence and slowness."""
+    assert ThisMachine().run(*argv, timeout_s=0.4) == finished
+
+
+def test_programs_of_the_system_folders_are_found_and_files_by_their_path():
+    """A plain user's PATH may lack the folders where daemons are."""
+    machine = ThisMachine()
+    assert [machine.has(name) for name in ("sh", "/etc/os-release", "no-such-program", "/no/such")] == [
+        *(True, True),
+        *(False, False),
+    ]
+
+
+def test_packages_are_installed_without_fetching_lists_that_are_there():
+    """One command where one suffices."""
+    machine, told = ScriptedMachine(programs=["apt-get"]), []
+    install_packages(machine, ["tree", "jq"], told.append)
+    assert len(machine.calls) == 1
+    assert machine.calls[0].endswith("--no-install-recommends tree jq")
+    assert told == ["installing tree jq from the distribution"]
+
+
+def test_lists_are_fetched_where_a_package_is_not_found():
+    """A fresh machine has none, and a fetch that fails in part is no reason to stop."""
+    machine = ScriptedMachine(
+        {
+            "apt-get install": [Finished(100, "E: Unable to locate"), Finished(0, "")],
+            "apt-get update": Finished(100, ""),
+        },
+        programs=["apt-get"],
+    )
+    install_packages(machine, ["tree"], lambda _: None)
+    assert [call.split()[1] for call in machine.calls] == ["install", "update", "install"]
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        ScriptedMachine(programs=["apt-get"], is_root=False),
+        ScriptedMachine(programs=["dnf"], distribution=["fedora"]),
+        ScriptedMachine(programs=[]),
+    ],
+)
+def test_nothing_is_run_where_we_may_not_install(machine: ScriptedMachine):
+    """Not root, not a distribution we know, or one without its tool."""
+    with pytest.raises(MissingError, match="type:"):
+        install_packages(machine, ["tree"], lambda _: None)
+    assert machine.calls == []

@@ -1,0 +1,157 @@
+"""Whose failure it was: a command's is charged to it, the engine's is tried again, a bug of ours is raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.errors import EngineError, InfraError, SandboxError
+from evaluator.records import Ending, Evidence
+from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.pool import PAUSES_S, Pool
+from evaluator.sandbox.runner.protocol import World
+from evaluator.testing.workers import Act, ScriptedCrew, dies, echoes, fails, says, shows
+
+WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
+
+
+def requests(*commands: str, world: World = WORLD) -> list[Request]:
+    return [Request.of(world, command.encode()) for command in commands]
+
+
+def execute(crew: ScriptedCrew, *commands: str, size: int = 1) -> list[Answer]:
+    """Answers in the order of the commands."""
+    asked = requests(*commands)
+    with Pool(crew.start, size, wall_s=1, sleep=crew.sleep) as pool:
+        answers = {id(request): answer for request, answer in pool.execute(asked)}
+    assert crew.closed == crew.started
+    return [answers[id(request)] for request in asked]
+
+
+def outputs(answers: list[Answer]) -> list[str]:
+    return [answer.stdout.data.decode() if isinstance(answer, Evidence) else "failure" for answer in answers]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_every_request_is_answered_once(size: int) -> None:
+    """However many workers there are, more or fewer than requests."""
+    commands = ["a", "b", "c", "a"]
+    crew = ScriptedCrew()
+    assert outputs(execute(crew, *commands, size=size)) == commands
+    assert len(crew.asked) == 4
+
+
+def test_no_request_needs_no_worker() -> None:
+    """Nothing is started for nothing."""
+    crew = ScriptedCrew()
+    assert execute(crew) == []
+    assert crew.started == 0
+
+
+def test_a_world_is_told_once_to_each_worker() -> None:
+    """Also to the one that replaces another."""
+    crew = ScriptedCrew([echoes(), dies(), echoes()])
+    execute(crew, "a", "b", "c")
+    assert [line["op"] for line in crew.told] == ["world", "world"]
+
+
+def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
+    """One death may be chance: the second run's evidence stands."""
+    crew = ScriptedCrew([dies(), shows("alive")])
+    assert outputs(execute(crew, "a")) == ["alive"]
+    assert (crew.started, crew.pauses) == (2, [])
+
+
+@pytest.mark.parametrize(("out_of_memory", "ending"), [(False, Ending.CRASH), (True, Ending.MEMORY)])
+def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Ending) -> None:
+    """Who takes two containers down has evidence that says so, and the next command has a new one."""
+    crew = ScriptedCrew([dies(), dies(out_of_memory=out_of_memory), echoes()])
+    first, second = execute(crew, "killer", "next")
+    assert first == Evidence(ending=ending)
+    assert outputs([second]) == ["next"]
+
+
+@pytest.mark.parametrize("failures", range(1, len(PAUSES_S) + 1))
+def test_the_engine_is_given_time_to_come_back(failures: int) -> None:
+    """Each failure is followed by a longer pause and another try."""
+    crew = ScriptedCrew([*[fails()] * failures, shows("back")])
+    assert outputs(execute(crew, "a")) == ["back"]
+    assert crew.pauses == list(PAUSES_S[:failures])
+
+
+def test_an_engine_that_stays_away_is_an_infra_error() -> None:
+    """After the last try the answer is the error, which is no evidence."""
+    crew = ScriptedCrew([fails()] * (len(PAUSES_S) + 1))
+    (answer,) = execute(crew, "a")
+    assert isinstance(answer, EngineError)
+    assert crew.pauses == list(PAUSES_S)
+
+
+def test_a_container_that_will_not_start_is_an_infra_error() -> None:
+    """It is tried as often as any other failure of the engine."""
+    crew = ScriptedCrew(starts=[EngineError("no room")] * (len(PAUSES_S) + 1))
+    (answer,) = execute(crew, "a")
+    assert isinstance(answer, InfraError)
+    assert str(answer) == "no room"
+
+
+def test_the_engines_failures_do_not_count_as_deaths() -> None:
+    """A command is charged for two deaths of its own and for nothing else."""
+    crew = ScriptedCrew([dies(), fails(), fails(), shows("fine")])
+    assert outputs(execute(crew, "a")) == ["fine"]
+
+
+def test_a_command_that_kills_between_failures_is_charged() -> None:
+    """Two deaths are two deaths, whatever happened in between."""
+    assert execute(ScriptedCrew([dies(), fails(), dies()]), "a") == [Evidence(ending=Ending.CRASH)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"error": "BrokenError: the world w/plain build.sh ended with status 3"},
+        {"evidence": {"ending": "not an ending"}, "by_wall": False},
+        {"evidence": {"ending": "exited"}},
+        {},
+    ],
+)
+def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object]) -> None:
+    """It is not the command's failure, and trying again would tell the same."""
+    crew = ScriptedCrew([says(line)])
+    (answer,) = execute(crew, "a")
+    assert isinstance(answer, SandboxError)
+    assert len(crew.asked) == 1
+
+
+def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
+    """A busy machine may have caused the first; it comes after all others, and its second answer stands."""
+    slow: Act = shows("slow", by_wall=True, ending="timeout", status=None)
+    crew = ScriptedCrew([slow, echoes(), echoes(), shows("in time")])
+    assert outputs(execute(crew, "a", "b", "c")) == ["in time", "b", "c"]
+    assert [line["command"] for line in crew.asked] == ["a", "b", "c", "a"]
+
+
+def test_a_second_wall_timeout_stands() -> None:
+    """It is not tried for ever."""
+    slow: Act = shows(by_wall=True, ending="timeout", status=None)
+    crew = ScriptedCrew([slow, slow])
+    (answer,) = execute(crew, "a")
+    assert isinstance(answer, Evidence)
+    assert (answer.ending, len(crew.asked)) == (Ending.TIMEOUT, 2)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("bug", [ZeroDivisionError("ours"), KeyboardInterrupt()])
+def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
+    """It is neither evidence nor retried, and no worker stays behind."""
+    crew = ScriptedCrew([fails(bug)])
+    with pytest.raises(type(bug)):
+        execute(crew, "a", "b", "c", size=size)
+    assert crew.closed == crew.started
+
+
+def test_who_stops_listening_leaves_no_worker_behind() -> None:
+    """The generator may be left half way."""
+    crew = ScriptedCrew()
+    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
+        next(iter(pool.execute(requests(*"abcdefgh"))))
+    assert crew.closed == crew.started

@@ -1,0 +1,101 @@
+"""What goes over the line comes out as it went in, and a key covers all that evidence depends on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.evidence import Request, evidence_key, layer_digest, machine_digest
+from evaluator.sandbox.runner.protocol import Job, World, bytes_of, json_of
+
+NAMES = st.text(min_size=1, max_size=8)
+SCRIPTS = st.binary(max_size=40)
+WORLDS = st.builds(
+    World, NAMES, NAMES, NAMES, st.integers(), SCRIPTS, st.none() | SCRIPTS, st.none() | SCRIPTS, NAMES, NAMES
+)
+PATHS = st.frozensets(st.text(max_size=8).map(str.encode))
+JOBS = st.builds(Job, NAMES, SCRIPTS, st.none() | SCRIPTS, st.frozensets(st.sampled_from(["shell", "mtime"])), PATHS)
+
+
+def over_the_line(line: dict[str, Any]) -> Any:
+    text = json.dumps(line)
+    assert "\n" not in text
+    return json.loads(text)
+
+
+@given(st.binary())
+def test_any_bytes_survive_json(data: bytes) -> None:
+    """Text or not."""
+    assert bytes_of(json.loads(json.dumps(json_of(data)))) == data
+
+
+@given(WORLDS)
+def test_a_world_comes_out_as_it_went_in(world: World) -> None:
+    """On one line."""
+    assert World.from_line(over_the_line(world.to_line())) == world
+
+
+@given(JOBS)
+def test_a_job_comes_out_as_it_went_in(job: Job) -> None:
+    """On one line."""
+    assert Job.from_line(over_the_line(job.to_line())) == job
+
+
+@given(WORLDS, WORLDS)
+def test_two_worlds_have_one_digest_only_if_they_are_one(one: World, other: World) -> None:
+    """A world is all it is built from; what it is called on the line is no part of it."""
+    alike = replace(one, layer="") == replace(other, layer="")
+    # no script and an empty one do the same
+    emptied = [replace(world, layer="", start=world.start or b"", setup=world.setup or b"") for world in (one, other)]
+    assert (layer_digest(one) == layer_digest(other)) == (alike or emptied[0] == emptied[1])
+
+
+WORLD = World("", "w", "v", 1, b"build", None, None, "/", "root")
+REQUEST = Request.of(WORLD, b"true")
+OTHERS = {
+    "command": Request.of(WORLD, b"false"),
+    "verify": Request.of(WORLD, b"true", verify=b"true"),
+    "observe": Request.of(WORLD, b"true", observe=frozenset({"shell"})),
+    "text_files": Request.of(WORLD, b"true", text_files=frozenset({b"/x"})),
+    "name": Request.of(replace(WORLD, name="x"), b"true"),
+    "variant": Request.of(replace(WORLD, variant="x"), b"true"),
+    "seed": Request.of(replace(WORLD, seed=2), b"true"),
+    "build": Request.of(replace(WORLD, build=b"x"), b"true"),
+    "start": Request.of(replace(WORLD, start=b"x"), b"true"),
+    "setup": Request.of(replace(WORLD, setup=b"x"), b"true"),
+    "cwd": Request.of(replace(WORLD, cwd="/x"), b"true"),
+    "user": Request.of(replace(WORLD, user="x"), b"true"),
+}
+
+
+@pytest.mark.parametrize("part", OTHERS)
+def test_evidence_of_another_request_has_another_key(part: str) -> None:
+    """Whatever the evidence depends on is in its key."""
+    assert evidence_key(OTHERS[part], b"m") != evidence_key(REQUEST, b"m")
+
+
+def test_every_part_of_a_request_is_in_its_key() -> None:
+    """A field that is added has to be listed above."""
+    parts = {field.name for each in (World, Job) for field in fields(each)}
+    assert parts - {"layer"} == set(OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("limits", {"cpu_s": 3.0}), ("clock", "2026-01-01T00:00:00Z"), ("environment", {"PATH": "/x"})]
+)
+def test_another_machine_has_another_key(manifest: SuiteManifest, field: str, value: Any) -> None:
+    """Limits, clock and environment are part of it, and so is the base's fingerprint."""
+    other = SuiteManifest.model_validate({**manifest.model_dump(mode="json"), field: value})
+    assert machine_digest(other, "f") != machine_digest(manifest, "f")
+    assert machine_digest(manifest, "g") != machine_digest(manifest, "f")
+
+
+def test_wording_of_a_suite_is_no_part_of_a_key(manifest: SuiteManifest) -> None:
+    """A title may be changed without a command being executed again."""
+    assert machine_digest(manifest.model_copy(update={"title": "x"}), "f") == machine_digest(manifest, "f")

@@ -1,0 +1,246 @@
+"""The same input gives the same evidence: on another worker, at another time, in another order.
+
+What may differ are fields that the kernel hands out by chance; those a task declares volatile.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+from workbench import Bench
+
+from evaluator.pipeline.keys import worlds_of_suite
+from evaluator.records import Evidence
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.pool import Pool
+from evaluator.suites.load import Suite
+
+pytestmark = pytest.mark.engine
+
+SPACING_S = 31.0
+SAMPLE = 5
+Keys = dict[tuple[str, str, bytes], Request]
+Run = Callable[[Sequence[Request]], dict[int, Evidence]]
+
+
+def reference_requests(suite: Suite, tasks: Sequence[str]) -> Keys:
+    """Every reference of these tasks in every variant, but of tasks that are volatile by their own word."""
+    return {
+        (task.id, variant, command): Request.of(
+            world,
+            command,
+            verify=task.verify,
+            observe=frozenset(each.value for each in task.observe),
+            text_files=frozenset(path.encode() for path in task.text_files),
+        )
+        for task in map(suite.task, tasks)
+        if task.volatile is None
+        for variant, world in worlds_of_suite(suite, task.world, task.setup).items()
+        for command in task.references
+    }
+
+
+def digests(engine: Engine, plan: WorkerPlan, requests: Keys, seed: int) -> dict[tuple[str, str, bytes], str]:
+    """Digest of each request's evidence, executed in an order drawn from `seed` on fresh workers."""
+    keys = sorted(requests)
+    random.Random(seed).shuffle(keys)  # noqa: S311 - an order, no secret
+    cpus = sorted(os.sched_getaffinity(0))
+
+    def start(place: int) -> ContainerWorker:
+        return ContainerWorker(engine, replace(plan, cpu=cpus[(place + seed) % len(cpus)]))
+
+    by_request = {id(requests[key]): key for key in keys}
+    found = {}
+    with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
+        for request, answer in pool.execute([requests[key] for key in keys]):
+            assert isinstance(answer, Evidence), answer
+            found[by_request[id(request)]] = answer.digest
+    return found
+
+
+def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
+    """On other workers, on another processor, in another order."""
+    world = core.tasks[0].world
+    tasks = [task.id for task in core.tasks if task.world == world][:SAMPLE]
+    requests = reference_requests(core, tasks)
+    assert digests(engine, plan, requests, 1) == digests(engine, plan, requests, 2)
+
+
+@pytest.mark.soak
+def test_all_references_show_the_same_at_another_time(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
+    """All of the suite, half a minute apart."""
+    requests = reference_requests(core, [task.id for task in core.tasks])
+    first = digests(engine, plan, requests, 1)
+    time.sleep(SPACING_S)
+    assert digests(engine, plan, requests, 2) == first
+
+
+COMMANDS = """
+date; date +%s%N
+uptime
+free -m
+vmstat
+w; who
+top -bn1 | head -20
+ps aux
+ps -ef
+ps -eo pid,ppid,stat,etime,time,rss,args
+pstree -p
+cat /proc/self/status
+cat /proc/self/stat
+cat /proc/self/maps
+cat /proc/self/mountinfo
+cat /proc/mounts
+cat /proc/self/cgroup
+cat /proc/stat /proc/meminfo /proc/cpuinfo /proc/loadavg /proc/uptime /proc/vmstat
+cat /proc/net/dev /proc/net/tcp /proc/net/unix
+cat /proc/sys/kernel/random/uuid
+cat /proc/locks
+cat /proc/pressure/cpu
+ls -l /proc/self/fd
+ls -l /proc/self/ns
+ls -la /
+ls -la /dev
+ls -la /etc
+ls -laR /srv
+ls -lai /etc
+ls -U /usr/bin
+ls -lt /usr/lib
+ls -lc /etc
+ls -lu /etc
+stat /etc/passwd
+stat file
+stat -c '%n %s %U %G %a %x %y %z %w' file /etc/hosts
+stat -f /
+df -h
+df -i
+du -sh /usr
+du -a /srv
+find / -xdev -type f -newer file
+find / -xdev -mmin -10
+find /etc -printf '%p %i %n %s %t %c %a\\n'
+mount
+id; whoami; groups
+uname -a
+hostname; hostnamectl
+nproc; lscpu
+ulimit -a
+env
+set
+declare -p
+echo $RANDOM $RANDOM
+echo $SRANDOM
+echo $$ $PPID $BASHPID
+echo $EPOCHREALTIME
+shuf -i 1-100
+sort -R /etc/passwd
+head -c 16 /dev/urandom | xxd
+mktemp
+mktemp -d
+mktemp -u XXXXXXXXXX
+awk 'BEGIN { srand(); print rand() }'
+perl -e 'print rand, " ", time, " ", $$'
+perl -e '%h = map { $_ => 1 } 1 .. 20; print join ",", keys %h'
+perl -e 'print \\my $x'
+tar czf a.tgz full; sha256sum a.tgz
+zip -qr a.zip full; sha256sum a.zip
+gzip -k file; sha256sum file.gz
+tar cf - full | sha256sum
+cpio -o < /dev/null 2>&1 | sha256sum
+rsync -av full/ copy/
+cp -a full copy; ls -la --time-style=full-iso copy
+touch x; stat x
+sleep 1; touch x; stat x; date
+(echo a & echo b & wait)
+seq 20 | xargs -P8 -n1 echo
+for i in 1 2 3; do (sleep 0.1; echo $i) & done; wait
+sleep 5 & jobs -l; kill %1
+time true
+{ time sleep 0.2; } 2>&1
+timeout 1 sleep 3; echo $?
+getconf -a
+locale -a
+ldd /bin/ls
+file /bin/ls
+sha256sum /etc/* 2>/dev/null
+md5sum /usr/bin/* | sort | tail -3
+dpkg -l | tail -5
+sudo id
+su - tess -c 'id; pwd' 2>&1
+cat /etc/passwd /etc/shadow
+jq -n 'now'
+bc <<< 'scale=20; 4*a(1)' -l
+diff <(ls /etc) <(ls /usr)
+readlink /proc/self/exe /proc/self/cwd /proc/self/root
+""".strip().splitlines()
+
+
+@pytest.fixture
+def other_sandbox(engine: Engine, sandbox: Bench) -> Iterator[Bench]:
+    """A second worker, on another processor where there is one."""
+    cpu = max(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        bench = Bench(engine, replace(sandbox.plan, cpu=cpu))
+        stack.callback(bench.close)
+        yield bench
+
+
+VOLATILE = {
+    "cat /proc/self/status": "counts of context switches and memory, the processor's number",
+    "cat /proc/self/stat": "counts of page faults",
+    "cat /proc/pressure/cpu": "how busy the machine is",
+    "cat /proc/self/maps": "device numbers",
+    "cat /proc/self/mountinfo": "device and mount numbers",
+    "stat /etc/passwd": "device numbers",
+    "stat file": "device numbers",
+    "touch x; stat x": "device numbers",
+    "sleep 1; touch x; stat x; date": "device numbers",
+    "stat -f /": "a file system's random number",
+    "ls -l /proc/self/fd": "pipe numbers",
+    "ls -l /proc/self/ns": "namespace numbers",
+    "(echo a & echo b & wait)": "who comes first",
+    "seq 20 | xargs -P8 -n1 echo": "who comes first",
+    "for i in 1 2 3; do (sleep 0.1; echo $i) & done; wait": "who comes first",
+    "ps aux": "resident memory and time",
+    "ps -ef": "time spent",
+    "ps -eo pid,ppid,stat,etime,time,rss,args": "resident memory and time",
+    "top -bn1 | head -20": "time spent",
+    "time true": "time spent",
+    "{ time sleep 0.2; } 2>&1": "time spent",
+    "getconf -a": "free memory pages",
+}
+"""What may differ, and which fields of it: numbers that the kernel hands out machine-wide, counts, and races."""
+
+
+def differing(first: dict[str, Evidence], second: dict[str, Evidence]) -> set[str]:
+    return {command for command in first if first[command].digest != second[command].digest}
+
+
+def test_only_what_is_known_to_differ_does(sandbox: Bench, other_sandbox: Bench) -> None:
+    """A hundred commands that look at time, chance, machine and order show the same on two workers."""
+    first = {command: sandbox.run(command) for command in COMMANDS}
+    second = {command: other_sandbox.run(command) for command in reversed(COMMANDS)}
+    assert differing(first, second) <= set(VOLATILE)
+
+
+@pytest.mark.soak
+def test_only_what_is_known_to_differ_does_so_at_another_time(sandbox: Bench, other_sandbox: Bench) -> None:
+    """The same, half a minute apart."""
+    first = {command: sandbox.run(command) for command in COMMANDS}
+    time.sleep(SPACING_S)
+    second = {command: other_sandbox.run(command) for command in COMMANDS}
+    assert differing(first, second) <= set(VOLATILE)
+
+
+def test_no_more_kinds_differ_than_promised() -> None:
+    """Thirteen, and each is one of the commands above."""
+    assert set(VOLATILE) <= set(COMMANDS)
+    assert len(set(VOLATILE.values())) <= 13

@@ -1,0 +1,149 @@
+"""The state a shell ends in: told whole where it is observed, and told without changing anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from workbench import Bench
+
+from evaluator.records import ShellState
+
+pytestmark = pytest.mark.engine
+
+
+def state(bench: Bench, command: str) -> ShellState:
+    found = bench.run(command, observe=["shell"]).shell
+    assert found is not None
+    return found
+
+
+PARTS: dict[str, Callable[[ShellState], bool]] = {
+    "cd /tmp": lambda found: found.cwd == b"/tmp",
+    "cd /tmp; cd -": lambda found: found.cwd == b"/srv/tiny",
+    "mkdir d; cd d; rmdir ../d": lambda found: found.cwd == b"/srv/tiny/d",
+    "umask 077": lambda found: found.umask == "0077",
+    "x='a b'": lambda found: found.variables["x"] == b'declare -- x="a b"',
+    "export x=1": lambda found: found.variables["x"] == b'declare -x x="1"',
+    "declare -ri x=3": lambda found: found.variables["x"] == b'declare -ir x="3"',
+    "x=(1 'two three')": lambda found: found.variables["x"] == b'declare -a x=([0]="1" [1]="two three")',
+    "declare -A x=([k]=v)": lambda found: found.variables["x"] == b'declare -A x=([k]="v" )',
+    "x=$'two\\nlines'": lambda found: found.variables["x"] == b"declare -- x=$'two\\nlines'",
+    "x=$'\\xff'": lambda found: found.variables["x"] == b"declare -- x=$'\\377'",
+    "unset HOME": lambda found: "HOME" not in found.variables,
+    "f() { echo hi; }": lambda found: found.functions == {"f": b"f () \n{ \n    echo hi\n}"},
+    "alias ll='ls -l'": lambda found: found.aliases == {"ll": b"alias ll='ls -l'"},
+    "shopt -s extglob": lambda found: "shopt -s extglob" in found.options,
+    "set -o noclobber": lambda found: "set -o noclobber" in found.options,
+    "set -e": lambda found: "set -o errexit" in found.options,
+    "trap 'echo x' INT": lambda found: found.traps == (b"trap -- 'echo x' SIGINT",),
+    "true": lambda found: found.traps == () and found.functions == {} and found.aliases == {},
+    "set -C; cd /": lambda found: found.cwd == b"/",
+    "set -u": lambda found: found.alive,
+    "set -x": lambda found: "set -o xtrace" in found.options,
+    "exec 1>&- 2>&-": lambda found: found.alive,
+    "exec 9>/tmp/lock 8>/tmp/other 7<&0": lambda found: found.alive,
+    "printf() { :; }; pwd() { echo /fake; }": lambda found: found.cwd == b"/srv/tiny",
+}
+
+
+@pytest.mark.parametrize("command", PARTS)
+def test_each_part_is_told(sandbox: Bench, command: str) -> None:
+    """Folder, umask, variables with their attributes, functions, aliases, options, traps."""
+    found = state(sandbox, command)
+    assert found.alive
+    assert PARTS[command](found)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        *("exit", "exit 3", "false", "set -e; false", "${none:?gone}", "set -u; echo $none", "(exit 4)", "( x=inner )"),
+        *("\necho )", "kill -TERM $$", "kill -SEGV $$"),
+    ],
+)
+def test_the_state_is_told_however_the_shell_ends(sandbox: Bench, end: str) -> None:
+    """What was set before stands, and nothing of a subshell."""
+    found = state(sandbox, f"x=outer; {end}")
+    assert found.variables["x"] == b'declare -- x="outer"'
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["exec true", "exec /nowhere", "kill -9 $$", "trap - EXIT", "trap 'echo mine' EXIT", "exec -c env"],
+)
+def test_no_shell_left_is_told_as_such(sandbox: Bench, command: str) -> None:
+    """After `exec`, a killing signal, or where the command takes the shell's last word: an observation, no failure."""
+    evidence = sandbox.run(command, observe=["shell"])
+    assert evidence.ending == "exited"
+    assert evidence.shell == ShellState(alive=False)
+
+
+def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: Bench) -> None:
+    """The hook leaves none of its own: names are those of a shell that nobody watches."""
+    told = set(state(sandbox, "true").variables)
+    plain = sandbox.run("declare -p").stdout.data.decode()
+    assert told - {"PIPESTATUS"} == {line.split("=")[0].split()[-1] for line in plain.splitlines()}
+
+
+UNDISTURBED = [
+    "true",
+    "false",
+    "exit 7",
+    "echo out; echo err >&2",
+    "cat file | tr a b",
+    "ls -la; echo $?",
+    "set -e; false; echo not here",
+    "echo $$ $PPID $BASHPID $- $0 $# $LINENO",
+    'echo "$BASH_EXECUTION_STRING"',
+    "if",
+    "echo )",
+    "${x:?message}",
+    "trap 'echo bye' EXIT; echo hi",
+    "trap 'echo int' INT; kill -INT $$",
+    "kill -TERM $$",
+    "kill -9 $$",
+    "exec echo replaced",
+    "cd /nowhere; pwd",
+    "cd /tmp; touch here",
+    "rm -r full; mkdir full",
+    "umask 777; touch x",
+    "exec 3>x; echo to three >&3",
+    "exec 9>x; echo to nine >&9",
+    "exec 8<file; cat <&8",
+    "exec 1>&-; echo lost",
+    "exec 2>&-; ls nowhere",
+    "set -C; echo x > file",
+    "set -x; echo traced",
+    "set -u; echo $none",
+    "set -n; echo not run",
+    "set -o posix; echo $POSIXLY_CORRECT",
+    "(echo sub; exit 3); echo $?",
+    "f() { local x=1; return 4; }; f",
+    "x=1; unset x; readonly y=2; y=3",
+    "sleep 0.1 & wait; echo done",
+    "echo $_; true here; echo $_",
+    "printf '%(%F %T)T\\n' -1; date",
+    "echo $RANDOM; shuf -i 1-9 | head -1",
+    "bash -c 'echo inner $0; exit 3'; echo $?",
+    "su -c 'echo as root' root",
+    "xargs -n1 echo < file",
+    "find . -type f -exec md5sum {} +",
+    "diff <(sort file) file",
+    'while read -r line; do echo "<$line>"; done < file',
+    "declare -f; alias; shopt -p extglob",
+    "perl -e 'exit 9'",
+    "timeout 0.1 sleep 5; echo $?",
+    "ls /proc/self/fd",
+]
+
+
+@pytest.mark.parametrize("command", UNDISTURBED)
+def test_watching_changes_nothing_else(sandbox: Bench, command: str) -> None:
+    """Streams, status and changes are the same as when nobody watches.
+
+    What a command can see of it: `trap` and `set -v` show the watching trap, a last command is not run in the
+    shell's own place (`ps` shows one process more, SHLVL is 1), and `declare -p` has PIPESTATUS.
+    """
+    plain, watched = sandbox.run(command), sandbox.run(command, observe=["shell"])
+    assert watched.model_copy(update={"shell": None}).digest == plain.digest

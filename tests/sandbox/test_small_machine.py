@@ -1,0 +1,96 @@
+"""The machine a job sees: small, the same everywhere, and with nothing of what runs it in sight.
+
+What cannot be hidden, because the kernel or the loader shows it: `/etc/ld.so.preload` and the library it names
+(in `ldd` and maps), the overlay's folders in the list of mounts, the covers over parts of /proc in the same list,
+`bash -c :` for the command's own line in the process list, and numbers that the kernel hands out machine-wide
+(devices, mounts, pipes, namespaces).
+"""
+
+from __future__ import annotations
+
+import pytest
+from workbench import Bench
+
+pytestmark = pytest.mark.engine
+
+SHOWN = {
+    "hostname; uname -n; cat /etc/hostname /proc/sys/kernel/hostname; echo $HOSTNAME": "box\nbox\nbox\nbox\nbox",
+    "uname -srv": "Linux 6.12.0 #1 SMP",
+    "cat /proc/sys/kernel/osrelease": "6.12.0",
+    "cat /etc/hosts": "127.0.0.1\tlocalhost\n127.0.1.1\tbox",
+    "cat /etc/resolv.conf; ls /sys /run": "/run:\nlock\n\n/sys:",
+    "nproc; nproc --all; getconf _NPROCESSORS_ONLN; taskset -p $$": "1\n1\n1\npid 2's current affinity mask: 1",
+    "grep -c ^processor /proc/cpuinfo; grep 'model name' /proc/cpuinfo": "1\nmodel name\t: Bashboard Virtual CPU",
+    "free -m | awk 'NR == 2 { print $2 }'": "4096",
+    "cat /proc/loadavg /proc/uptime": "0.00 0.00 0.00 1/64 2\n1000.00 900.00",
+    "locale -a | head -1; locale | head -1; date +%A": "C\nLANG=C.UTF-8\nFriday",
+    "df --output=source,target": "Filesystem     Mounted on\noverlay        /",
+    "stat -c %h /proc": "2",
+    "ulimit -c; ulimit -n; ulimit -u; ulimit -i; ulimit -l": "0\n1024\n4096\n4096\n64",
+    "ps -e -o pid=,args=": "      1 init\n      2 ps -e -o pid=,args=",
+    "ps -e -o pid=,comm=; true": "      1 init\n      2 bash\n      3 ps",
+    "tr '\\0' ' ' < /proc/1/cmdline; echo; cat /proc/1/comm": "init \ninit",
+    "cat /proc/self/attr/current /proc/self/loginuid 2>/dev/null; echo": "4294967295",
+    "who; users; id -Gn": "root",
+    "ls /proc/self/fd /proc/self/task": "/proc/self/fd:\n0\n1\n2\n3\n\n/proc/self/task:\n2",
+    "cat /proc/cmdline /proc/kallsyms /proc/interrupts /proc/partitions /proc/diskstats /proc/keys /proc/iomem": "",
+    "cut -d: -f3 /proc/self/cgroup | sort -u": "/",
+    "ls /opt /home /root /mnt /srv": "/home:\ntess\n\n/mnt:\n\n/opt:\n\n/root:\n\n/srv:\ntiny",
+    "type python3 gcc docker 2>/dev/null | wc -l": "0",
+    "find / -xdev -name '*bashboard*' -o -xdev -name 'docker*' | head": "",
+    "ls /dev": "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\ntty\nurandom\nzero",
+}
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_the_machine_is_the_same_everywhere(sandbox: Bench, command: str) -> None:
+    """Name, kernel, processor, memory, disk, limits, processes and devices."""
+    assert sandbox.run(command).stdout.data.decode().rstrip("\n\0 ") == SHOWN[command]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["env", "ps auxwwe", "cat /proc/*/environ", "cat /proc/*/cmdline", "set", "cat /proc/*/comm", "ls -l /proc/*/cwd"],
+)
+def test_nothing_of_the_machinery_is_named(sandbox: Bench, command: str) -> None:
+    """Neither the runner, nor the engine, nor the loader's library, nor our paths."""
+    evidence = sandbox.run(command)
+    shown = (evidence.stdout.data + evidence.stderr.data).lower()
+    assert not [word for word in (b"bashboard", b"docker", b"python", b"libpin", b"jail", b"/base") if word in shown]
+
+
+def test_the_mounts_are_the_documented_ones(sandbox: Bench) -> None:
+    """One overlay, one proc, and what covers parts of it; no path of the host."""
+    mounts = [line.split() for line in sandbox.run("cat /proc/mounts").stdout.data.decode().splitlines()]
+    assert [mount[1] for mount in mounts[:2]] == ["/", "/proc"]
+    assert {mount[2] for mount in mounts[2:]} == {"proc", "tmpfs"}
+    assert all(mount[1].startswith("/proc/") for mount in mounts[2:])
+    assert all("ro" in mount[3].split(",") or mount[2] == "tmpfs" for mount in mounts[2:])
+    assert "/var/lib" not in str(mounts)
+
+
+def test_the_command_is_not_in_the_process_list(sandbox: Bench) -> None:
+    """A command that looks for its own words by `pgrep -f` does not find itself."""
+    assert sandbox.run("pgrep -f rare-word; echo $?").stdout.data == b"1\n"
+
+
+@pytest.mark.parametrize("path", ["environ", "maps", "mem", "auxv", "cwd", "root", "exe", "fd/0", "ns/mnt", "io"])
+def test_the_first_process_is_closed(sandbox: Bench, path: str) -> None:
+    """Root in a job may not look into the init of its own namespace, which is ours."""
+    reader = "readlink" if path in {"cwd", "root", "exe", "fd/0", "ns/mnt"} else "cat"
+    assert sandbox.run(f"{reader} /proc/1/{path}").status == 1
+
+
+def test_the_network_is_a_new_loopback(sandbox: Bench) -> None:
+    """A server and its client find each other; the next command finds no trace of them."""
+    look = "cat /proc/net/{dev,snmp,netstat,tcp,tcp6,udp,unix,sockstat} | sed 's/mem .*//'"
+    before = sandbox.run(look)
+    script = (
+        "socket S,2,1,0; setsockopt S,1,2,1; bind S,sockaddr_in(8080,INADDR_LOOPBACK) or die $!; listen S,5;"
+        "socket C,2,1,0; connect C,sockaddr_in(8080,INADDR_LOOPBACK) or die $!; accept A,S; close A; print qq(met\\n)"
+    )
+    server = f"perl -MSocket -e '{script}'"
+    assert sandbox.run(server).stdout.data == b"met\n"
+    assert sandbox.run(look).digest == before.digest
+    assert sandbox.run(server).stdout.data == b"met\n"
+    assert sandbox.run("exec 3<>/dev/tcp/127.0.0.1/8080").status == 1

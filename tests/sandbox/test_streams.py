@@ -1,0 +1,80 @@
+"""Standard output and error: kept up to the cap, counted and digested to the end, bytes as they are."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from workbench import Bench
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "error"),
+    [
+        ("printf ''", b"", b""),
+        ("printf 'no newline'", b"no newline", b""),
+        ("echo out; echo err >&2", b"out\n", b"err\n"),
+        (r"printf '\0\377\200x\r\n'", b"\0\xff\x80x\r\n", b""),
+        ("echo late >&2; exec 2>&-; echo lost >&2", b"", b"late\n"),
+        ("exec 1>&-; echo lost", b"", b"bash: line 1: echo: write error: Bad file descriptor\n"),
+        ("exec 2>&1; echo both; echo both >&2", b"both\nboth\n", b""),
+        ("(sleep 0.1; echo after) & wait", b"after\n", b""),
+        ("(sleep 0.05; echo unheard) &", b"", b""),
+    ],
+)
+def test_both_streams_are_kept_apart_and_unaltered(sandbox: Bench, command: str, output: bytes, error: bytes) -> None:
+    """What is printed is evidence byte for byte, until bash ends."""
+    evidence = sandbox.run(command)
+    assert (evidence.stdout.data, evidence.stderr.data) == (output, error)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("extra", [-1, 0, 1, 3_000_000])
+def test_a_long_stream_is_kept_up_to_the_cap(sandbox: Bench, stream: str, extra: int) -> None:
+    """Beyond the cap the bytes are dropped and said to be; size and digest are of all of them."""
+    cap = sandbox.plan.manifest.limits.output_kb * 1024
+    size = cap + extra
+    redirect = ">&2" if stream == "stderr" else ""
+    output = getattr(sandbox.run(f"head -c {size} /dev/zero | tr '\\0' x {redirect}"), stream)
+    assert (len(output.data), output.size, output.truncated) == (min(size, cap), size, extra > 0)
+    assert output.digest == hashlib.sha256(b"x" * size).hexdigest()
+
+
+def test_endless_output_ends_at_the_cpu_limit(sandbox: Bench) -> None:
+    """A command that prints for ever is out of time, not out of our memory."""
+    shown = sandbox.show("yes")
+    assert (shown.evidence.ending.value, shown.by_wall, shown.evidence.stdout.truncated) == ("timeout", False, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "ending", "by_wall"),
+    [
+        ("while :; do :; done", "timeout", False),
+        ("trap '' TERM INT HUP; while :; do :; done", "timeout", False),
+        ("perl -e '$x .= \"x\" x 1e6 while 1'", "memory", False),
+        ("head -c 100m /dev/zero > big", "disk", False),
+        ("seq 40000 | xargs touch 2>/dev/null", "disk", False),
+        ("head -c 100m /dev/zero > big; rm big", "exited", False),
+    ],
+)
+def test_how_a_command_ends(sandbox: Bench, command: str, ending: str, by_wall: bool) -> None:
+    """By itself, or at the limit of time, memory or disk that it ran into."""
+    shown = sandbox.show(command)
+    assert (shown.evidence.ending.value, shown.by_wall) == (ending, by_wall)
+
+
+@pytest.mark.parametrize("command", ["exec sleep 1000", "kill -STOP $$", "cat pipe", "read < <(sleep 1000)"])
+def test_what_waits_for_ever_is_ended_by_the_wall_clock(hasty_sandbox: Bench, command: str) -> None:
+    """It is told apart from what used its CPU seconds, because a busy machine may have caused it."""
+    shown = hasty_sandbox.show(command)
+    assert (shown.evidence.ending.value, shown.by_wall) == ("timeout", True)
+
+
+def test_times_are_told(sandbox: Bench) -> None:
+    """CPU and wall milliseconds stand beside the evidence and outside its digest."""
+    busy, idle = sandbox.run("i=0; while ((i++ < 100000)); do :; done"), sandbox.run("sleep 0.3")
+    assert busy.cpu_ms > idle.cpu_ms
+    assert 300 < idle.wall_ms < 3000
+    assert idle.model_copy(update={"cpu_ms": 1, "wall_ms": 2}).digest == idle.digest

@@ -1,0 +1,28 @@
+"""Judges: pure functions from evidence to finding, registered by name.
+
+Adding a judge is one file here and one line below.
+"""
+
+from __future__ import annotations
+
+from evaluator.judges.case import Case, Executed, Judge
+from evaluator.judges.consensus import Consensus, alignment_problem
+from evaluator.judges.exact import Exact
+from evaluator.judges.needs import needs_second_run
+from evaluator.judges.registry import JUDGES, find_judge, register
+from evaluator.judges.views import volatile_fields
+
+register(Exact())
+register(Consensus())
+
+__all__ = [
+    "JUDGES",
+    "Case",
+    "Executed",
+    "Judge",
+    "alignment_problem",
+    "find_judge",
+    "needs_second_run",
+    "register",
+    "volatile_fields",
+]

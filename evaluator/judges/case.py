@@ -1,0 +1,63 @@
+"""What a judge is given and what it is: evidence in, finding out, nothing else.
+
+A judge never sees the world, the clock or another submission, so a finding can be derived again from
+stored evidence at any time and by any other judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from evaluator.records import Finding, Task, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A command and its trials, by the name of the world's variant. No trials where nothing was run."""
+
+    command: bytes
+    trials: Mapping[str, Trial]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One candidate of one task beside the task's references; `candidate` is None where none was given.
+
+    `home` is the directory that `~` means in `scratch`, the suite's scratch paths. Whoever is judged is never
+    among the references: leaving them out is the caller's part.
+    """
+
+    task: Task
+    references: tuple[Executed, ...]
+    candidate: Executed | None
+    home: str
+    scratch: tuple[str, ...]
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Names of the variants any reference ran in, in the order they were run."""
+        return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
+
+
+class Judge(Protocol):
+    """A functional-equivalence heuristic. A change of its rules is a change of its `version`.
+
+    `judge` is pure: the same case gives the same finding, whatever was judged before. What the candidate
+    did, hostile or not, is never an exception; evidence that is missing is an infra-error, never a score.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name a board is graded under."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Part of a verdict's key: a newer version makes older verdicts stale."""
+        ...
+
+    def judge(self, case: Case) -> Finding:
+        """What this heuristic says of the candidate."""
+        ...

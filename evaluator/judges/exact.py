@@ -1,0 +1,42 @@
+"""The field's simplest judge: the same bytes on standard output as one reference, in every variant.
+
+Blind to what a command does to files and unforgiving about layout, it is the yardstick others must beat.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evaluator.judges.case import Case, Executed
+from evaluator.judges.screening import settle_early
+from evaluator.records import Ending, Finding, Outcome, Step
+
+
+class Exact:
+    """Passes a candidate whose standard output has the digest of one and the same reference's everywhere."""
+
+    name: Final = "exact"
+    version: Final = 1
+
+    def judge(self, case: Case) -> Finding:
+        """Pass or fail by digest of standard output; step 1 and verifiers as for every judge."""
+        early = settle_early(case)
+        if early is not None or case.candidate is None:
+            return early or Finding(outcome=Outcome.UNANSWERED)
+        differing = []
+        for number, reference in enumerate(case.references, start=1):
+            variant = _first_difference(case, case.candidate, reference)
+            if variant is None:
+                sentence = f"prints the bytes of reference {number} in every variant"
+                return Finding(outcome=Outcome.PASS, step=Step.OUTPUT, reason=sentence)
+            differing.append(variant)
+        sentence = "no reference prints the same bytes in every variant"
+        return Finding(outcome=Outcome.FAIL, step=Step.OUTPUT, reason=sentence, variant=differing[0])
+
+
+def _first_difference(case: Case, candidate: Executed, reference: Executed) -> str | None:
+    for variant in case.variants:
+        ours, theirs = candidate.trials[variant].first, reference.trials[variant].first
+        if theirs.ending is not Ending.EXITED or ours.stdout.digest != theirs.stdout.digest:
+            return variant
+    return None

@@ -1,0 +1,120 @@
+"""What is settled before anything is compared, for every judge alike: step 1 of the rules, and verifiers.
+
+The order matters. Nothing given and commands the shell cannot read need no evidence; after that missing
+evidence is ours to repeat and must not be taken for the candidate's doing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from evaluator.judges.case import Case
+from evaluator.judges.reasons import reason, shown
+from evaluator.records import Ending, Evidence, Finding, Observation, Outcome, Step
+
+_SYNTAX_ERROR: Final = re.compile(rb"^bash: -c: line \d+: .*?(syntax error|unexpected EOF).*$", re.MULTILINE)
+_LIMITS: Final = {
+    Ending.MEMORY: "went over the memory limit",
+    Ending.DISK: "went over the disk limit",
+    Ending.CRASH: "brought its container down",
+}
+
+
+def settle_early(case: Case) -> Finding | None:
+    """What is settled at once: by the text, by missing evidence, by a limit, by the verifier; else None."""
+    return _settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
+
+
+def _settle_by_text(case: Case) -> Finding | None:
+    if case.candidate is None:
+        return Finding(outcome=Outcome.UNANSWERED, reason="no command was given")
+    command = case.candidate.command
+    if not command.strip():
+        return Finding(outcome=Outcome.INVALID, step=Step.SYNTAX, reason="the command is empty")
+    if b"\0" in command:
+        return Finding(
+            outcome=Outcome.INVALID,
+            step=Step.SYNTAX,
+            reason=f"the command holds a NUL byte at offset {command.index(0)}, which no argument can",
+        )
+    return None
+
+
+def _settle_missing(case: Case) -> Finding | None:
+    for command, name in _executed(case):
+        for variant in case.variants:
+            if variant not in command:
+                return _infra(f"there is no evidence of {name} in this variant", variant)
+            lacking = _lacking(case, command[variant])
+            if lacking:
+                return _infra(f"the evidence of {name} lacks {lacking}, which the task observes", variant)
+    return None if case.variants else _infra("no reference of the task was executed", None)
+
+
+def _executed(case: Case) -> list[tuple[dict[str, Evidence], str]]:
+    commands = [(case.candidate, "the command")] if case.candidate else []
+    commands += [(item, f"reference {number}") for number, item in enumerate(case.references, start=1)]
+    return [({variant: trial.first for variant, trial in item.trials.items()}, name) for item, name in commands]
+
+
+def _lacking(case: Case, evidence: Evidence) -> str | None:
+    if evidence.ending is not Ending.EXITED:
+        return None
+    if Observation.SHELL in case.task.observe and evidence.shell is None:
+        return "the shell's state"
+    if Observation.PROCESSES in case.task.observe and evidence.processes is None:
+        return "the processes left"
+    return None
+
+
+def _settle_by_ending(case: Case) -> Finding | None:
+    for variant, evidence in _candidate_evidence(case):
+        if evidence.ending is Ending.TIMEOUT:
+            return Finding(
+                outcome=Outcome.TIMEOUT, step=Step.LIMIT, reason="the command ran out of time", variant=variant
+            )
+        if evidence.ending is not Ending.EXITED:
+            sentence = f"the command {_LIMITS[evidence.ending]}"
+            return Finding(outcome=Outcome.FAIL, step=Step.LIMIT, reason=sentence, variant=variant)
+        error = syntax_error(evidence)
+        if error is not None:
+            sentence = reason(f"the shell cannot read the command: {shown(error)}")
+            return Finding(outcome=Outcome.INVALID, step=Step.SYNTAX, reason=sentence, variant=variant)
+    return None
+
+
+def syntax_error(evidence: Evidence) -> bytes | None:
+    """The line in which bash itself reports that it cannot parse the command, or None.
+
+    Bash ends with 2 then, and with 1 for an array or substitution left open.
+    """
+    if evidence.status not in (1, 2):
+        return None
+    for found in _SYNTAX_ERROR.finditer(evidence.stderr.data):
+        if evidence.status == 2 or found[1] == b"unexpected EOF":
+            return found[0]
+    return None
+
+
+def _settle_by_verifier(case: Case) -> Finding | None:
+    if case.task.verify is None:
+        return None
+    for variant, evidence in _candidate_evidence(case):
+        if evidence.verifier == 1:
+            sentence = "the task's verifier refuses what the command left"
+            return Finding(outcome=Outcome.FAIL, step=Step.VERIFIER, reason=sentence, variant=variant)
+        if evidence.verifier != 0:
+            sentence = f"the task's verifier ended with {evidence.verifier!r}, expected 0 or 1"
+            return Finding(outcome=Outcome.INFRA_ERROR, step=Step.VERIFIER, reason=sentence, variant=variant)
+    sentence = "the task's verifier accepts what the command left in every variant"
+    return Finding(outcome=Outcome.PASS, step=Step.VERIFIER, reason=sentence)
+
+
+def _candidate_evidence(case: Case) -> list[tuple[str, Evidence]]:
+    assert case.candidate is not None  # noqa: S101 - `_settle_by_text` returned otherwise
+    return [(variant, case.candidate.trials[variant].first) for variant in case.variants]
+
+
+def _infra(sentence: str, variant: str | None) -> Finding:
+    return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=sentence, variant=variant)

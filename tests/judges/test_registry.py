@@ -1,0 +1,80 @@
+"""The registry, the simplest judge, and which findings ask for a second run."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.errors import UsageError
+from evaluator.judges import JUDGES, find_judge, needs_second_run, register
+from evaluator.records import Ending, Finding, Outcome, Step
+from evaluator.testing.evidence import added, case, deleted, evidence
+
+
+def exact(*args: object, **fields: object) -> Finding:
+    return find_judge("exact").judge(case(*args, **fields))  # type: ignore[arg-type]
+
+
+def test_judges_are_found_under_their_own_name() -> None:
+    assert {name: find_judge(name).name for name in JUDGES} == {"exact": "exact", "consensus": "consensus"}
+
+
+def test_an_unknown_judge_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UsageError, match=r"'oracle'.*exact, consensus"):
+        find_judge("oracle")
+
+
+def test_a_name_is_given_once() -> None:
+    with pytest.raises(ValueError, match="'exact'"):
+        register(find_judge("exact"))
+
+
+@pytest.mark.parametrize(
+    ("references", "candidate", "outcome"),
+    [
+        (["3\n"], "3\n", Outcome.PASS),
+        (["3\n", "4\n"], "4\n", Outcome.PASS),
+        (["3\n"], "3", Outcome.FAIL),
+        (["3\n"], "", Outcome.FAIL),
+        ([{"a": "3\n", "b": "4\n"}], {"a": "3\n", "b": "3\n"}, Outcome.FAIL),
+        ([{"a": "1", "b": "1"}, {"a": "2", "b": "2"}], {"a": "1", "b": "2"}, Outcome.FAIL),
+        (["3\n"], evidence("3\n", changes=[deleted("/etc/passwd")]), Outcome.PASS),
+        ([evidence("", ending=Ending.TIMEOUT)], "", Outcome.FAIL),
+    ],
+)
+def test_exact_sees_the_digest_of_standard_output_alone(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+    assert exact(references, candidate).outcome is outcome
+
+
+def test_exact_names_the_variant_that_differs() -> None:
+    assert exact([{"a": "3\n", "b": "4\n"}], {"a": "3\n", "b": "3\n"}).variant == "b"
+
+
+def test_consensus_sees_what_exact_does_not() -> None:
+    finding = find_judge("consensus").judge(case(["3\n"], evidence("3\n", changes=[added("/srv/x")])))
+    assert finding.outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("outcome", "step", "needed"),
+    [
+        (Outcome.FAIL, Step.OUTPUT, True),
+        (Outcome.FAIL, Step.FILES, True),
+        (Outcome.FAIL, Step.SHELL, True),
+        (Outcome.FAIL, Step.PROCESSES, True),
+        (Outcome.FAIL, Step.EXIT, True),
+        (Outcome.FAIL, Step.STDERR, True),
+        (Outcome.FAIL, Step.SCORE, True),
+        (Outcome.UNDECIDED, Step.OUTPUT, True),
+        (Outcome.UNDECIDED, Step.LIMIT, False),
+        (Outcome.PASS, Step.OUTPUT, False),
+        (Outcome.PASS, Step.EQUAL, False),
+        (Outcome.FAIL, Step.LIMIT, False),
+        (Outcome.FAIL, Step.VERIFIER, False),
+        (Outcome.TIMEOUT, Step.LIMIT, False),
+        (Outcome.INVALID, Step.SYNTAX, False),
+        (Outcome.UNANSWERED, None, False),
+        (Outcome.INFRA_ERROR, Step.INFRA, False),
+    ],
+)
+def test_only_failed_comparisons_ask_for_a_second_run(outcome: Outcome, step: Step | None, needed: bool) -> None:
+    assert needs_second_run(Finding(outcome=outcome, step=step)) is needed

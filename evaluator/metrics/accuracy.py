@@ -1,0 +1,109 @@
+"""Execution accuracy: how many of the tasks asked a submission's commands get right when they are run.
+
+The denominator is every task asked. A task unanswered, over time or undecided is one not passed; how much the
+undecided could change is shown by an upper bound, never by leaving them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Final
+
+import polars as pl
+
+from evaluator.metrics.frames import first_candidates
+from evaluator.records import Outcome
+
+CONFIDENCE_LEVEL: Final = 0.95
+CANDIDATES_AT: Final = (1, 3, 5)
+BOARD: Final = ("suite", "submission")
+
+_COUNTS: Final = {
+    "passed": Outcome.PASS,
+    "failed": Outcome.FAIL,
+    "timeout": Outcome.TIMEOUT,
+    "invalid": Outcome.INVALID,
+    "unanswered": Outcome.UNANSWERED,
+    "undecided": Outcome.UNDECIDED,
+    "infra_errors": Outcome.INFRA_ERROR,
+}
+
+
+def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row a suite and submission, sorted: counts by outcome, accuracy with bounds, collateral rate.
+
+    Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors,
+    accuracy (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided
+    counted as passed), collateral (share of the tasks asked whose first candidate changes, leaves or deletes
+    something that no reference touches). All shares are in [0, 1].
+    """
+    counts = (
+        first_candidates(frame)
+        .group_by(BOARD)
+        .agg(
+            pl.len().alias("asked"),
+            *(_count(outcome).alias(name) for name, outcome in _COUNTS.items()),
+            pl.col("collateral").mean(),
+        )
+    )
+    low, high = wilson_interval(pl.col("passed"), pl.col("asked"))
+    return (
+        counts.with_columns(
+            (pl.col("passed") / pl.col("asked")).alias("accuracy"),
+            low.alias("accuracy_low"),
+            high.alias("accuracy_high"),
+            ((pl.col("passed") + pl.col("undecided")) / pl.col("asked")).alias("accuracy_upper"),
+        )
+        .select(*BOARD, "asked", *_COUNTS, "accuracy", "accuracy_low", "accuracy_high", "accuracy_upper", "collateral")
+        .sort(BOARD)
+    )
+
+
+def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
+    """Share of the tasks asked that one of the first k passes: columns suite, submission, k, accuracy."""
+    tasks = frame.group_by(*BOARD, "task").agg(
+        pl.col("rank").filter(pl.col("outcome") == Outcome.PASS.value).min().alias("first_pass")
+    )
+    at = [
+        tasks.group_by(BOARD).agg(
+            pl.lit(k, pl.Int32).alias("k"), (pl.col("first_pass").fill_null(k + 1) <= k).mean().alias("accuracy")
+        )
+        for k in candidates
+    ]
+    return pl.concat(at).sort(*BOARD, "k")
+
+
+def accuracy_by_topic(frame: pl.DataFrame) -> pl.DataFrame:
+    """First candidates by topic: columns suite, submission, topic, asked, passed."""
+    return (
+        first_candidates(frame)
+        .group_by(*BOARD, "topic")
+        .agg(pl.len().alias("asked"), _count(Outcome.PASS).alias("passed"))
+        .sort(*BOARD, "topic")
+    )
+
+
+def passes(frame: pl.DataFrame) -> pl.DataFrame:
+    """Which tasks a submission's first candidates pass: columns suite, submission, task, passed (Boolean)."""
+    return first_candidates(frame).select(*BOARD, "task", (pl.col("outcome") == Outcome.PASS.value).alias("passed"))
+
+
+def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_LEVEL) -> tuple[pl.Expr, pl.Expr]:
+    """Bounds of a proportion's score interval (Wilson 1927, "Probable inference, the law of succession, and
+    statistical inference", Journal of the American Statistical Association 22, 209-212).
+
+    With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 +
+    z²/n). It keeps its coverage at 0 and n, where the textbook interval has no width. 222 of 300: 0.688 to
+    0.786.
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share = passed / asked
+    centre = share + z * z / (2 * asked)
+    spread = z * (share * (1 - share) / asked + z * z / (4 * asked * asked)).sqrt()
+    scale = 1 + z * z / asked
+    return ((centre - spread) / scale).clip(0, 1), ((centre + spread) / scale).clip(0, 1)
+
+
+def _count(outcome: Outcome) -> pl.Expr:
+    return (pl.col("outcome") == outcome.value).sum()

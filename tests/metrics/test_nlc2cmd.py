@@ -1,0 +1,138 @@
+"""The NLC2CMD metric on hand-worked pairs, and its algebra."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.metrics.nlc2cmd import TaskScore, flag_score, score_candidate, score_pair, score_task
+
+FLAGS = st.frozensets(st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
+COMMANDS = st.lists(
+    st.tuples(
+        st.sampled_from(["ls", "sort", "grep", "cat"]), st.lists(st.sampled_from(["-n", "-r", "-u", "x"]), max_size=3)
+    ),
+    min_size=1,
+    max_size=4,
+).map(lambda stages: " | ".join(" ".join([name, *words]) for name, words in stages))
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "confidence", "score"),
+    [
+        (
+            "find . -type f -regextype posix-egrep -regex REGEX",
+            "find . -regextype posix-egrep -regex REGEX -type f",
+            1,
+            1,
+        ),
+        ("tail -n 1 | df --total", "df --total | tail -n 1", 1, -1),
+        ("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5", 1, 0.75),
+        ("find / -EXdsx -name linux", "find / -name linux", 0.25, 1 / 24),
+        ("touch directory", "mkdir directory", 0.25, -0.25),
+    ],
+)
+def test_the_papers_table_comes_out(prediction: str, reference: str, confidence: float, score: float) -> None:
+    """The rows of the paper's own table of examples score what it prints."""
+    assert score_task([prediction], [confidence], [reference]).organisers == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "score"),
+    [
+        ("ls", "ls", 1),
+        ("ls -l", "ls", 0),
+        ("ls -a", "ls -l", -0.5),
+        ("ls -a --all", "ls -a", 0.5),
+        ("ls -la", "ls -a -l", 1),
+        ("ls | sort", "ls", 0),
+        ("sort", "ls", -1),
+        ("head -5 f", "head -n 5 f", -0.5),
+        ("egrep x f", "grep -E x f", 1),
+        ("sudo ls -l", "ls -l", 1),
+        ("$ ls -l", "ls -l", 1),
+        ("tar xf a", "tar -x -f a", 1),
+        ("find . ! -name a -prune", "find . -not -name a", 1),
+        ("find . \u2013name a", "find . -name a", 1),
+        ("find . -exec rm {} \\;", "find . -exec rm {} +", 0.25),
+        ("find . -exec rm -f {} \\;", "find . -exec rm {} \\;", (0.5 * (1 + 0) + 0.5 * (1 - 1)) / 2 + 0.0),
+        ("ls | xargs rm", "ls | xargs", (1 + 0 - 1) / 3),
+        ("echo $(date)", "echo `date`", 1),
+        ("ls > f", "ls", 1),
+        ("cd a && ls", "cd a; ls", 1),
+        ("", "ls", -1),
+        ("ls 'a", "ls", -1),
+        ("ls", "ls 'a", -1),
+    ],
+)
+def test_pairs_score_what_a_hand_works_out(prediction: str, reference: str, score: float) -> None:
+    """Each rule of the metric, worked out by hand from its formula."""
+    assert score_pair(prediction, reference) == pytest.approx(score)
+
+
+def test_all_pairs_are_pooled_by_the_organisers_and_not_by_the_paper() -> None:
+    """With nothing above 0 the program takes the mean over all pairs, the paper over the best reference of each."""
+    scores = score_task(["sort", "ls -a"], [1.0, 0.5], ["ls -l", "cat"])
+    assert scores.organisers == pytest.approx((-1 - 1 - 0.25 - 0.5) / 4)
+    assert scores.paper == pytest.approx((-1 - 0.25) / 2)
+
+
+def test_the_best_pair_above_zero_decides() -> None:
+    """One good candidate outweighs four bad ones."""
+    assert score_task(["cat", "ls -l", "sort"], [1.0, 0.5, 1.0], ["ls -l"]) == TaskScore(0.5, 0.5)
+
+
+def test_empty_predictions_are_skipped_and_alone_score_minus_one() -> None:
+    """An empty candidate neither helps nor harms beside another; a task with nothing else scores -1."""
+    assert score_task(["", "ls -a"], [1.0, 1.0], ["ls -l"]).organisers == -0.5
+    assert score_task([" "], [0.5], ["ls"]) == TaskScore(-1.0, -0.5)
+    assert score_task([], [], ["ls"]) == TaskScore(-1.0, -1.0)
+
+
+@given(FLAGS, FLAGS)
+def test_flag_scores_are_bounded_symmetric_and_one_for_equals(mine: frozenset[str], theirs: frozenset[str]) -> None:
+    """S_F lies in [-2, 1], does not care which side is which, and is 1 exactly where the sets are equal."""
+    score = flag_score(mine, theirs)
+    assert -2 <= score <= 1
+    assert score == flag_score(theirs, mine)
+    assert (score == 1) == (mine == theirs)
+
+
+@given(FLAGS, FLAGS, st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
+def test_a_wrong_flag_more_never_helps(mine: frozenset[str], theirs: frozenset[str], flag: str) -> None:
+    """Adding a flag that the reference has not cannot raise the score where the prediction is no smaller."""
+    if flag not in theirs | mine and len(mine) >= len(theirs) and mine & theirs:
+        assert flag_score(mine | {flag}, theirs) <= flag_score(mine, theirs)
+
+
+@given(COMMANDS)
+def test_a_command_agrees_with_itself(command: str) -> None:
+    """Identity scores 1."""
+    assert score_pair(command, command) == 1
+
+
+@given(COMMANDS, COMMANDS)
+def test_pair_scores_are_bounded_and_symmetric(prediction: str, reference: str) -> None:
+    """A pair scores in [-1, 1], the same in both directions."""
+    score = score_pair(prediction, reference)
+    assert -1 <= score <= 1
+    assert score == pytest.approx(score_pair(reference, prediction))
+
+
+@given(st.lists(COMMANDS, min_size=1, max_size=5), st.lists(COMMANDS, min_size=1, max_size=3))
+def test_candidates_then_tasks_is_the_organisers_pooling(predictions: list[str], references: list[str]) -> None:
+    """Aggregating over references first and candidates second gives what pooling all pairs gives."""
+    candidates = [score_candidate(prediction, references) for prediction in predictions]
+    best = max(candidates)
+    expected = best if best > 0 else sum(candidates) / len(candidates)
+    assert score_task(predictions, [1.0] * len(predictions), references).organisers == pytest.approx(expected)
+
+
+@given(st.lists(COMMANDS, min_size=1, max_size=5), st.lists(COMMANDS, min_size=1, max_size=3))
+def test_the_order_of_candidates_and_references_does_not_matter(predictions: list[str], references: list[str]) -> None:
+    """A task's score is over sets of pairs."""
+    confidences = [1 / (1 + position) for position in range(len(predictions))]
+    forward = score_task(predictions, confidences, references)
+    backward = score_task(predictions[::-1], confidences[::-1], references[::-1])
+    assert forward == pytest.approx(backward)

@@ -1,0 +1,52 @@
+"""Agreement with the competition organisers' own program, where its scores are at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.metrics.nlc2cmd import score_pair, score_task, signatures_of
+
+DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
+PAIRS, PARSES, LISTS = (DATA / f"nlc2cmd_{name}_dev.jsonl" for name in ("oracle", "parse", "top5"))
+pytestmark = pytest.mark.skipif(
+    not all(path.exists() for path in (PAIRS, PARSES, LISTS)),
+    reason="the organisers' scores are not here: set BASHBOARD_ORACLES to a folder with them",
+)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_pairs_score_as_theirs() -> None:
+    """Of the pairs that their program reads on both sides, at least 99.5 % score the same."""
+    read = [row for row in rows(PAIRS) if row["pred_utils"] is not None and row["ref_utils"] is not None]
+    equal = sum(
+        score_pair(row["pred"], row["ref"]) * row["confidence"] == pytest.approx(row["score"], abs=1e-9) for row in read
+    )
+    assert equal >= 0.995 * len(read)
+
+
+def test_utilities_and_flags_are_theirs() -> None:
+    """Of the commands that both read, at least 99 % have the same utilities with the same flags."""
+    read = [(row["utils"], signatures_of(row["cmd"])) for row in rows(PARSES) if row["utils"] is not None]
+    both = [(theirs, mine) for theirs, mine in read if mine is not None]
+    assert len(both) >= 0.999 * len(read)
+    equal = sum([(name, frozenset(flags)) for name, flags in theirs] == list(mine) for theirs, mine in both)
+    assert equal >= 0.99 * len(both)
+
+
+def test_lists_score_as_theirs() -> None:
+    """Both aggregations over lists of candidates are theirs on at least 99 % of the lists."""
+    lists = rows(LISTS)
+    mine = [score_task(row["preds"], row["confidences"], row["refs"]) for row in lists]
+    for name, key in (("organisers", "score_code"), ("paper", "score_paper")):
+        equal = sum(
+            getattr(score, name) == pytest.approx(row[key], abs=1e-9) for score, row in zip(mine, lists, strict=True)
+        )
+        assert equal >= 0.99 * len(lists), name

@@ -1,0 +1,1 @@
+"""What readers see: standings, charts, pages and downloads."""

@@ -1,0 +1,176 @@
+"""The board's three charts, as functions that return the Altair chart; the builder writes them.
+
+Colours are the style sheet's custom properties, not values: a chart is drawn as SVG inside the page, so one
+drawing follows light and dark, on screen and on paper, with and without JavaScript. System names come from
+submissions and are written out (`plain_text`) before they reach a chart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from evaluator.leaderboard.escaping import plain_text
+from evaluator.records import Standing
+
+MAX_ROWS: Final = 30
+"""Systems a chart lists by name; the table has them all."""
+
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
+
+_NAME: Final = 34
+_WIDTH: Final = 960
+"""Width in pixels of a drawing that no script fits to its page."""
+
+_INK, _QUIET, _LINE, _ACCENT = "var(--board-ink)", "var(--board-quiet)", "var(--board-line)", "var(--board-accent)"
+_METHODS: Final = ("prompted", "fine-tuned", "agent", "retrieval", "rules", "other")
+_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_INTERVAL: Final = ("accuracy", "low", "high", "upper")
+_UNIT: Final = alt.Scale(domain=[0, 1])
+_HEAT: Final = tuple(f"var(--board-heat-{step})" for step in range(5))
+
+
+def accuracy_chart(standings: Sequence[Standing]) -> Chart:
+    """Execution accuracy with its 95 % interval, a row a system in board order; a ring marks the upper bound
+    with every undecided task passed."""
+    order = _names(standings[:MAX_ROWS])
+    data = alt.InlineData(values=[_place(row, name) for row, name in zip(standings, order, strict=False)])
+    y = _system_axis(order)
+    tooltip = ["system:N", "rank:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in _INTERVAL)]
+    rule = alt.Chart(data).mark_rule(strokeWidth=5, strokeCap="round", color=_ACCENT, opacity=0.3)
+    ring = alt.Chart(data).mark_point(size=42, color=_QUIET, strokeWidth=1.2, opacity=1)
+    dot = alt.Chart(data).mark_point(size=64, color=_ACCENT, filled=True, opacity=1)
+    chart = alt.layer(
+        rule.encode(y=y, x=_along("low"), x2="high:Q"),
+        ring.encode(y=y, x=_along("upper")).transform_filter("datum.upper > datum.accuracy"),
+        dot.encode(y=y, x=_along("accuracy"), tooltip=tooltip),
+    )
+    return _styled(chart.properties(width=_WIDTH, height=24 * len(order)))
+
+
+def agreement_chart(standings: Sequence[Standing]) -> Chart:
+    """Execution accuracy against the NLC2CMD score, a point a system, form and colour by method."""
+    names = _names(standings)
+    data = alt.InlineData(values=[_place(row, name) for row, name in zip(standings, names, strict=True)])
+    present = {row.method.value for row in standings}
+    methods = [name for name in _METHODS if name in present]
+    colours = [f"var(--board-method-{_METHODS.index(name)})" for name in methods]
+    shapes = [_SHAPES[_METHODS.index(name)] for name in methods]
+    chart = alt.Chart(data).mark_point(size=90, filled=True, opacity=0.9)
+    return _styled(
+        chart.encode(
+            x=alt.X("nlc2cmd:Q", title="NLC2CMD score", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(tickCount=5)),
+            y=alt.Y("accuracy:Q", title="execution accuracy", scale=_UNIT, axis=_percent_axis()),
+            color=alt.Color("method:N", title="method", scale=alt.Scale(domain=methods, range=colours)),
+            shape=alt.Shape("method:N", title="method", scale=alt.Scale(domain=methods, range=shapes)),
+            tooltip=["system:N", "method:N", alt.Tooltip("accuracy:Q", format=".1%"), "nlc2cmd:Q"],
+        ).properties(width=_WIDTH, height=340)
+    )
+
+
+def topic_chart(standings: Sequence[Standing]) -> Chart:
+    """Execution accuracy by topic: a cell a system and topic, five steps from nothing to everything."""
+    order = _names(standings[:MAX_ROWS])
+    data = alt.InlineData(values=_cells(standings, order))
+    heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(_HEAT))
+    x = alt.X("topic:N", title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
+    y = _system_axis(order)
+    base = alt.Chart(data).encode(x=x, y=y)
+    ink = alt.when(alt.datum.accuracy >= 0.6).then(alt.value("var(--board-heat-ink-high)"))
+    tooltip = ["system:N", "topic:N", "passed:Q", "asked:Q", alt.Tooltip("accuracy:Q", format=".1%")]
+    cells = base.mark_rect(stroke="var(--board-paper)", strokeWidth=2, cornerRadius=3)
+    text = base.mark_text(fontSize=11)
+    chart = alt.layer(
+        cells.encode(color=alt.Color("accuracy:Q", scale=heat, legend=None), tooltip=tooltip),
+        text.encode(
+            text=alt.Text("accuracy:Q", format=".0%"),
+            color=ink.otherwise(alt.value("var(--board-heat-ink-low)")),
+        ),
+    )
+    return _styled(chart.properties(width=_WIDTH, height=26 * len(order)))
+
+
+def _system_axis(names: Sequence[str]) -> alt.Y:
+    """A row a system. Room for the names is fixed by their length, as readers' fonts differ from the drawing's."""
+    room = 8 + 7 * max((len(name) for name in names), default=0)
+    axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)
+    return alt.Y("system:N", sort=list(names), title=None, axis=axis)
+
+
+def _along(field: str) -> alt.X:
+    return alt.X(f"{field}:Q", title="execution accuracy, 95 % interval", scale=_UNIT, axis=_percent_axis())
+
+
+def _percent_axis() -> alt.Axis:
+    return alt.Axis(format="%", tickCount=6)
+
+
+def _names(standings: Sequence[Standing]) -> list[str]:
+    """Names short enough for an axis, one a system: those that others share are told apart by their slug."""
+    short = [_shortened(plain_text(row.system)) for row in standings]
+    shared = Counter(short)
+    return [
+        name if shared[name] == 1 else f"{name} ({row.submission})" for name, row in zip(short, standings, strict=True)
+    ]
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _place(row: Standing, name: str) -> dict[str, Any]:
+    rank = "unranked" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}"
+    return {
+        "system": name,
+        "rank": rank,
+        "method": row.method.value,
+        "accuracy": round(row.accuracy, 6),
+        "low": round(row.accuracy_low, 6),
+        "high": round(row.accuracy_high, 6),
+        "upper": round(row.accuracy_upper, 6),
+        "nlc2cmd": round(row.nlc2cmd, 4),
+    }
+
+
+def _cells(standings: Sequence[Standing], names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "system": name,
+            "topic": topic,
+            "passed": tally.passed,
+            "asked": tally.asked,
+            "accuracy": round(tally.passed / tally.asked, 6),
+        }
+        for row, name in zip(standings, names, strict=False)
+        for topic, tally in sorted(row.topics.items())
+        if tally.asked
+    ]
+
+
+def _styled(chart: Chart) -> Chart:
+    axis = {
+        "labelColor": _INK,
+        "titleColor": _QUIET,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "labelPadding": 8,
+        "gridColor": _LINE,
+        "domainColor": _LINE,
+        "tickColor": _LINE,
+    }
+    legend = {"labelColor": _INK, "titleColor": _QUIET, "titleFontWeight": "normal", "orient": "bottom"}
+    config = {
+        "background": "transparent",
+        "padding": {"left": 16, "right": 16, "top": 4, "bottom": 4},
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        "axis": axis,
+        "legend": legend,
+    }
+    styled: Chart = chart.properties(config=config, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    return styled

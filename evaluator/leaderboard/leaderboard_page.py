@@ -1,0 +1,213 @@
+"""The leaderboard: who stands where, how sure that is, and what every figure is a share of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evaluator.leaderboard.board import Gathered
+from evaluator.leaderboard.escaping import inline
+from evaluator.leaderboard.markup import (
+    Column,
+    cell,
+    downloads,
+    head_cell,
+    interval,
+    link,
+    number_cell,
+    percent,
+    row,
+    signed,
+    spread,
+    table,
+)
+from evaluator.records import Standing, Tally
+
+CHARTS: Mapping[str, tuple[str, str]] = {
+    "accuracy": (
+        "How sure is the order?",
+        "Execution accuracy with its 95 % interval; a ring stands where accuracy would be if every undecided "
+        "task were passed. Systems whose bars overlap are hard to tell apart.",
+    ),
+    "agreement": (
+        "Does text similarity agree?",
+        "Execution accuracy against NLC2CMD, a score of the command's text alone. A system far from the "
+        "diagonal writes commands that look right and are not, or the other way round.",
+    ),
+    "topics": (
+        "Who is good at what?",
+        "Execution accuracy by topic. Topics have few tasks: read single cells with care.",
+    ),
+}
+"""The charts by name, each with its question and what to read from it."""
+
+
+def leaderboard_part(
+    gathered: Gathered, drawings: Mapping[str, str], root: str, others: Sequence[str], script: str
+) -> str:
+    """The leaderboard's HTML. `root` leads from the page to the site's root, `others` are all suites' names;
+    `drawings` hold the charts as SVG, and are empty where there is nothing to draw; `script` is the file below
+    `board/` that draws them anew where scripts run."""
+    board = gathered.board
+    place = f"{root}board/{board.name}"
+    parts = [_switcher(board.name, root, others) if len(others) > 1 else "", _about(gathered)]
+    if gathered.ranked:
+        parts.append(_standings(gathered, place))
+    else:
+        parts.append("<p>No system is ranked yet.</p>\n")
+    if gathered.unranked:
+        parts.append(_unranked(gathered.unranked, place))
+    files = [("standings.csv", "Standings, CSV"), ("standings.json", "Standings, JSON")]
+    files.append(("results.jsonl", "All verdicts, JSON lines"))
+    parts.append(downloads((f"{place}/{name}", title) for name, title in files))
+    parts += [_chart(name, drawings[name], place, f"{root}board/{script}") for name in CHARTS if name in drawings]
+    return "".join(parts)
+
+
+def _switcher(current: str, root: str, names: Sequence[str]) -> str:
+    items = "".join(
+        f'<li><a href="{root}board/{name}/"{" aria-current=page" if name == current else ""}>{name}</a></li>'
+        for name in names
+    )
+    return f'<nav class="suites" aria-label="Suites"><ul>{items}</ul></nav>\n'
+
+
+def _about(gathered: Gathered) -> str:
+    board = gathered.board
+    variants = sum(len(world.variants) for world in board.worlds.values())
+    counts = (
+        f"<b>{len(board.standings)}</b> systems",
+        f"<b>{len(board.tasks)}</b> tasks",
+        f"<b>{len(board.worlds)}</b> worlds in <b>{variants}</b> variants",
+        f"suite <b>{board.name} {board.manifest.version}</b>",
+    )
+    items = "".join(f"<li>{count}</li>" for count in counts)
+    return f'<ul class="counts" aria-label="This board">{items}</ul>\n'
+
+
+def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
+    """The topics of a board with the number of tasks asked in each, in alphabetical order."""
+    asked: dict[str, int] = {}
+    for standing in standings:
+        for topic, tally in standing.topics.items():
+            asked[topic] = max(asked.get(topic, 0), tally.asked)
+    return dict(sorted(asked.items()))
+
+
+def _standings(gathered: Gathered, place: str) -> str:
+    topics = topics_of(gathered.ranked)
+    columns = [
+        Column("rank", "Rank", "number"),
+        Column("system", "System"),
+        Column("accuracy", "Accuracy", "number", "%, 95 % interval"),
+        Column("undecided", "Undecided", "number", "if all passed"),
+        Column("nlc2cmd", "NLC2CMD", "number", "at most 1"),
+        *(Column(f"topic-{topic}", topic.capitalize(), "number", f"% of {asked}") for topic, asked in topics.items()),
+        Column("asked", "Asked", "number"),
+        Column("method", "Method", facet=True),
+    ]
+    rows = (_row(standing, place, topics) for standing in gathered.ranked)
+    title = gathered.board.manifest.title
+    caption = (
+        f"<b>{inline(title)}</b>: ranked by execution accuracy. Systems that chance could have put in another "
+        "order share a range of ranks."
+    )
+    return table("standings", caption, columns, rows, "board-table--standings") + _READING
+
+
+_READING = (
+    '<p class="note">Beside each accuracy stands its 95 % interval, as a bar from 0 to 100 % and in figures; a dotted '
+    "line reaches to what it would be if every undecided task were passed. "
+    "Undecided counts as not passed.</p>\n"
+)
+
+
+def _row(standing: Standing, place: str, topics: Mapping[str, int]) -> str:
+    return row(
+        number_cell(_rank(standing), standing.rank_low),
+        system_cell(standing, place),
+        _accuracy_cell(standing),
+        _undecided_cell(standing),
+        number_cell(signed(standing.nlc2cmd), standing.nlc2cmd),
+        *(_topic_cell(standing.topics.get(topic)) for topic in topics),
+        number_cell(str(standing.asked), standing.asked),
+        method_cell(standing),
+    )
+
+
+def _rank(standing: Standing) -> str:
+    return f"<b>{spread(standing.rank_low, standing.rank_high)}</b>"
+
+
+def system_cell(standing: Standing, place: str) -> str:
+    """The cell that names a system and leads to its page."""
+    address = f"{place}/submissions/{standing.submission}/"
+    name = link(address, f"<bdi>{inline(standing.system, 300)}</bdi>")
+    return head_cell(f'{name} <small class="slug">{standing.submission}</small>', standing.submission)
+
+
+def method_cell(standing: Standing) -> str:
+    """How a system works, and whether its weights are open."""
+    weights = "open weights" if standing.open_weights else "closed weights"
+    return cell(f'{standing.method.value}<br><small class="note">{weights}</small>', standing.method.value)
+
+
+def _accuracy_cell(standing: Standing) -> str:
+    low, high = standing.accuracy_low, standing.accuracy_high
+    bar = interval(low, standing.accuracy, high, standing.accuracy_upper)
+    figures = (
+        f'<b class="figure">{percent(standing.accuracy)}</b> {bar}<br>'
+        f'<span class="range">{spread(percent(low), percent(high))}</span> '
+        f'<small class="note">{standing.passed} of {standing.asked}</small>'
+    )
+    return cell(figures, standing.accuracy, "number accuracy")
+
+
+def _undecided_cell(standing: Standing) -> str:
+    if not standing.undecided:
+        return number_cell("0", 0)
+    bound = f'<br><small class="note">≤ {percent(standing.accuracy_upper)}</small>'
+    return number_cell(f"{standing.undecided}{bound}", standing.undecided)
+
+
+def _topic_cell(tally: Tally | None) -> str:
+    if tally is None or not tally.asked:
+        return number_cell('<span class="note">not asked</span>', -1)
+    share = tally.passed / tally.asked
+    return number_cell(f"{100 * share:.0f}", share)
+
+
+def _unranked(standings: Sequence[Standing], place: str) -> str:
+    columns = [
+        Column("system", "System"),
+        Column("method", "Method"),
+        Column("passed", "Passed", "number"),
+        Column("asked", "Asked", "number"),
+        Column("infra", "Infra-errors", "number"),
+    ]
+    rows = (
+        row(
+            system_cell(standing, place),
+            method_cell(standing),
+            number_cell(str(standing.passed)),
+            number_cell(str(standing.asked)),
+            number_cell(str(standing.infra_errors)),
+        )
+        for standing in standings
+    )
+    caption = (
+        "<b>Listed, not ranked</b>: not every task of this version has been asked and decided, "
+        "so these figures cannot be compared with those above."
+    )
+    return table("unranked", caption, columns, rows)
+
+
+def _chart(name: str, drawing: str, place: str, script: str) -> str:
+    question, caption = CHARTS[name]
+    address = f"{place}/charts/{name}"
+    files = f'<a href="{address}.svg" download>SVG</a> <a href="{address}.json" download>Vega-Lite</a>'
+    return (
+        f'<section class="chart"><h2 id="{name}">{question}</h2><figure>'
+        f'<div class="chart-scroll" tabindex="0" role="region" aria-label="Chart: {question}">'
+        f'<div class="chart-canvas" data-chart="{address}.json" data-script="{script}">{drawing}</div></div>'
+        f'<figcaption>{caption} <span class="files">{files}</span></figcaption></figure></section>\n'
+    )

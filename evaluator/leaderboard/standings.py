@@ -1,0 +1,138 @@
+"""Standings: the order by execution accuracy, and how firm each place in it is.
+
+A place is one number that hides that neighbours are mostly tied. So every ranked submission also has a range
+of places, from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority
+of an empirical ranking", Annals of Statistics 37, 3929-3959): draw as many tasks as the suite has, with
+replacement, rank all submissions on the draw, and repeat. `rank_low` and `rank_high` are the best and the
+worst place left when the 2.5 % best and the 2.5 % worst draws are set aside. All submissions are ranked on
+the same draws, as they answered the same tasks; submissions with equal passes share the better place. A
+range is widened to its submission's place on the suite itself where the draws all miss it, which they can
+when many submissions are nearly equal.
+
+Frames come in as arguments and hold what `evaluator.metrics` computes; the columns needed are named below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evaluator.records import Standing, SubmissionManifest, Tally
+
+DRAWS: Final = 1000
+TAIL: Final = 0.025
+"""Share of the draws set aside at either end: the range is a central 95 %."""
+
+Integers = NDArray[np.int64]
+
+
+def standings(
+    scores: pl.DataFrame,
+    topics: pl.DataFrame,
+    passes: pl.DataFrame,
+    manifests: Mapping[str, SubmissionManifest],
+    suite_version: str,
+    seed: int = 0,
+) -> tuple[Standing, ...]:
+    """Standings of one suite, best first; the unranked follow, in the same order; equal accuracy goes by
+    slug.
+
+    `scores` has a row a submission with the numeric fields of `Standing` as columns (`accuracy_at` as a list
+    of {k, accuracy}), `topics` the columns submission, topic, asked, passed, and `passes` submission, task,
+    passed. A submission with infra-errors, or not asked every task that others were, is not ranked. KeyError
+    names a submission without manifest.
+    """
+    asked_in_all = passes["task"].n_unique()
+    ranked = scores.filter((pl.col("infra_errors") == 0) & (pl.col("asked") == asked_in_all))["submission"]
+    ranges = rank_ranges(passes.filter(pl.col("submission").is_in(ranked.implode())), seed)
+    tallies = _tallies(topics)
+    rows = sorted(
+        scores.iter_rows(named=True),
+        key=lambda row: (row["submission"] not in ranges, -row["accuracy"], row["submission"]),
+    )
+    return tuple(
+        _standing(row, manifests[row["submission"]], suite_version, ranges, tallies.get(row["submission"], {}))
+        for row in rows
+    )
+
+
+def _standing(
+    row: dict[str, Any],
+    manifest: SubmissionManifest,
+    suite_version: str,
+    ranges: Mapping[str, tuple[int, int]],
+    tallies: Mapping[str, Tally],
+) -> Standing:
+    low, high = ranges.get(row["submission"], (None, None))
+    at = {entry["k"]: entry["accuracy"] for entry in row["accuracy_at"]}
+    return Standing(
+        **{
+            **row,
+            "accuracy_at": at,
+            "suite_version": suite_version,
+            "system": manifest.system,
+            "method": manifest.method,
+            "open_weights": manifest.open_weights,
+            "ranked": low is not None,
+            "rank_low": low,
+            "rank_high": high,
+            "topics": tallies,
+        }
+    )
+
+
+def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
+    found: dict[str, dict[str, Tally]] = {}
+    for row in topics.sort("submission", "topic").iter_rows(named=True):
+        found.setdefault(row["submission"], {})[row["topic"]] = Tally(asked=row["asked"], passed=row["passed"])
+    return found
+
+
+def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str, tuple[int, int]]:
+    """Best and worst place of every submission; `passes` has the columns submission, task, passed.
+
+    Rows and tasks are put in order first, so that the same passes and seed give the same ranges.
+    """
+    if passes.is_empty():
+        return {}
+    wide = passes.sort("task").pivot(on="task", index="submission", values="passed").sort("submission")
+    matrix = wide.drop("submission").fill_null(value=False).to_numpy().astype(np.float32)
+    drawn = places(_passes_drawn(matrix, np.random.default_rng(seed), draws))
+    actual = places(matrix.sum(axis=1, keepdims=True).T.astype(np.int64))[0]
+    drawn.sort(axis=0)
+    cut = int(draws * TAIL)
+    best = np.minimum(drawn[cut], actual)
+    worst = np.maximum(drawn[draws - 1 - cut], actual)
+    return dict(zip(wide["submission"], zip(best.tolist(), worst.tolist(), strict=True), strict=True))
+
+
+def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, draws: int) -> Integers:
+    """Passes of each submission in each draw: (draws, submissions), from a (submissions, tasks) matrix of 0
+    and 1.
+
+    A draw is the number of times that each task was taken, so all draws of all submissions are one matrix
+    product. Single precision holds these small whole numbers exactly, whatever order they are added in.
+    """
+    tasks = matrix.shape[1]
+    taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]
+    weights = np.bincount(taken.ravel(), minlength=draws * tasks).reshape(draws, tasks)
+    product: Integers = np.rint(weights.astype(np.float32) @ matrix.T).astype(np.int64)
+    return product
+
+
+def places(counts: Integers) -> Integers:
+    """Places from 1 within each row of (draws, submissions) counts; equal counts share the better place.
+
+    A place is one more than the number of larger counts, read off a running histogram: no sort, no loop.
+    """
+    draws, _ = counts.shape
+    levels = int(counts.max(initial=0)) + 1
+    row = np.arange(draws)[:, None]
+    histogram = np.bincount((counts + levels * row).ravel(), minlength=draws * levels).reshape(draws, levels)
+    at_least = histogram[:, ::-1].cumsum(axis=1)[:, ::-1]
+    larger: Integers = (at_least - histogram)[row, counts]
+    return larger + 1

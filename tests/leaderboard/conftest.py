@@ -1,0 +1,76 @@
+"""Boards written and built once for the whole session, and the browser that looks at them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.leaderboard.build import build_site, site_server
+from evaluator.leaderboard.write import write_pages
+from evaluator.testing.boards import drawn_board
+from evaluator.testing.hostile_boards import hostile_board
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[2]
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+Build = Callable[[str, SuiteBoard], Path]
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Build a board's site in a project of its own that shares this project's sources."""
+
+    def built(name: str, board: SuiteBoard) -> Path:
+        project = tmp_path_factory.mktemp(name)
+        shutil.copyfile(ROOT / "mkdocs.yml", project / "mkdocs.yml")
+        shutil.copytree(ROOT / "site", project / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
+        (project / "evaluator").symlink_to(ROOT / "evaluator")
+        write_pages([board], project / "site" / "board")
+        return build_site(project)
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def small_site(build: Build) -> Path:
+    return build("small", drawn_board(6, 16, candidates=3, seed=7))
+
+
+@pytest.fixture(scope="session")
+def hostile_site(build: Build) -> Path:
+    return build("hostile", hostile_board())
+
+
+@pytest.fixture(scope="session")
+def small_address(small_site: Path) -> Iterator[str]:
+    with site_server(small_site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def hostile_address(hostile_site: Path) -> Iterator[str]:
+    with site_server(hostile_site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS.split())
+        yield browser
+        browser.close()

@@ -1,0 +1,164 @@
+"""What is written for a board: the right rows, the same bytes, nothing stale, nothing by halves."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from evaluator.leaderboard.board import SuiteBoard, gather
+from evaluator.leaderboard.submission_page import submission_part
+from evaluator.leaderboard.task_page import MAX_ATTEMPTS
+from evaluator.leaderboard.write import write_pages
+from evaluator.records import Finding, Outcome, Result, Standing
+from evaluator.testing.boards import board_of, drawn_board, result_of
+from evaluator.testing.hostile_boards import ATTACKS, hostile_board
+
+PAGE_LIMIT = 350_000
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def board() -> SuiteBoard:
+    return drawn_board(5, 16, candidates=2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def written(board: SuiteBoard, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("written") / "board"
+    write_pages([board], out)
+    return out
+
+
+def part(written: Path, name: str) -> str:
+    return (written / ".parts" / f"{name}.html").read_text()
+
+
+def test_the_same_records_give_the_same_bytes(board: SuiteBoard, written: Path, tmp_path: Path) -> None:
+    shuffled = dataclasses.replace(board, results=tuple(reversed(board.results)))
+    write_pages([shuffled], tmp_path / "again")
+    assert files_of(tmp_path / "again") == files_of(written)
+
+
+def test_no_page_of_a_task_that_is_gone_stays(tmp_path: Path) -> None:
+    write_pages([drawn_board(3, 9)], tmp_path / "board")
+    write_pages([drawn_board(2, 4)], tmp_path / "board")
+    fresh = tmp_path / "fresh"
+    write_pages([drawn_board(2, 4)], fresh)
+    assert files_of(tmp_path / "board") == files_of(fresh)
+
+
+def test_an_inconsistent_board_leaves_what_was_there(board: SuiteBoard, tmp_path: Path) -> None:
+    write_pages([board], tmp_path / "board")
+    before = files_of(tmp_path)
+    with pytest.raises(ValueError, match="no task 'text-000'"):
+        write_pages([dataclasses.replace(board, tasks=board.tasks[1:])], tmp_path / "board")
+    assert files_of(tmp_path) == before
+
+
+def test_all_that_does_not_belong_together_is_named(board: SuiteBoard) -> None:
+    broken = dataclasses.replace(board, worlds={}, submissions={})
+    with pytest.raises(ValueError, match=r"no submission.toml for .*no world 'archive'.*no world 'webserver'"):
+        gather(broken)
+
+
+def test_two_boards_of_one_suite_are_refused(board: SuiteBoard, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="same suite"):
+        write_pages([board, board], tmp_path / "board")
+
+
+def test_without_a_board_there_is_still_a_home_page(tmp_path: Path) -> None:
+    write_pages([], tmp_path / "board")
+    assert "No suite has been scored yet" in part(tmp_path / "board", "_home")
+
+
+def test_the_leaderboard_has_a_row_a_system_in_board_order(board: SuiteBoard, written: Path) -> None:
+    table = part(written, "_home").split('id="standings"')[1].split("</table>")[0]
+    found = re.findall(r'href="board/core/submissions/([^"/]+)/"', table)
+    assert found == [row.submission for row in board.standings]
+
+
+def test_a_row_tells_interval_denominator_and_upper_bound(board: SuiteBoard, written: Path) -> None:
+    row = next(row for row in board.standings if row.undecided)
+    text = part(written, "_home")
+    assert f"{100 * row.accuracy_low:.1f}\u2013{100 * row.accuracy_high:.1f}" in text
+    assert f"{row.passed} of {row.asked}" in text
+    assert f"≤ {100 * row.accuracy_upper:.1f}" in text
+
+
+def test_a_system_that_is_not_ranked_is_listed_apart(board: SuiteBoard, tmp_path: Path) -> None:
+    worst = board.standings[-1]
+    lost = worst.model_copy(update={"ranked": False, "rank_low": None, "rank_high": None, "infra_errors": 2})
+    write_pages([dataclasses.replace(board, standings=(*board.standings[:-1], lost))], tmp_path / "board")
+    ranked, unranked = part(tmp_path / "board", "_home").split('id="unranked"')
+    assert f"submissions/{worst.submission}/" in unranked
+    assert f"submissions/{worst.submission}/" not in ranked
+
+
+def test_a_submission_page_has_one_row_a_task_with_verdict_and_command(board: SuiteBoard, written: Path) -> None:
+    slug = board.standings[0].submission
+    text = part(written, f"core/submissions/{slug}")
+    assert re.findall(r'href="../../tasks/([^"/]+)/"', text) == [task.id for task in board.tasks]
+    assert text.count("1 other candidate<") == len(board.tasks)
+
+
+def test_a_task_that_was_not_asked_is_said_so() -> None:
+    board = drawn_board(1, 3)
+    kept = [result for result in board.results if result.task != board.tasks[0].id]
+    gathered = gather(board_of(board.tasks, dict(board.submissions), kept))
+    assert submission_part(gathered, gathered.board.standings[0]).count('data-value="not asked"') == 1
+
+
+def test_a_task_page_lists_who_solves_it_first_and_is_capped(tmp_path: Path) -> None:
+    board = drawn_board(MAX_ATTEMPTS + 20, 1, candidates=1)
+    write_pages([board], tmp_path / "board")
+    text = part(tmp_path / "board", "core/tasks/text-000")
+    outcomes = re.findall(r'<td data-value="([a-z-]+)"><span class="verdict', text)
+    solved = sum(result.finding.outcome is Outcome.PASS for result in board.results)
+    assert len(outcomes) == MAX_ATTEMPTS
+    assert outcomes[:solved] == ["pass"] * min(solved, MAX_ATTEMPTS)
+    assert f"{solved} of {MAX_ATTEMPTS + 20}" in text
+    assert len((tmp_path / "board/core/tasks/text-000.jsonl").read_text().splitlines()) == MAX_ATTEMPTS + 20
+
+
+def test_downloads_are_the_records(board: SuiteBoard, written: Path) -> None:
+    lines = (written / "core/results.jsonl").read_text().splitlines()
+    results = [Result.model_validate_json(line) for line in lines]
+    rows = [Standing.model_validate(row) for row in json.loads((written / "core/standings.json").read_text())]
+    assert sorted(results, key=repr) == sorted(board.results, key=repr)
+    assert rows == list(board.standings)
+
+
+def test_the_csv_holds_every_standing_with_its_topics(board: SuiteBoard, written: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO((written / "core/standings.csv").read_text())))
+    assert [row["submission"] for row in rows] == [row.submission for row in board.standings]
+    assert [int(row["passed_text"]) for row in rows] == [row.topics["text"].passed for row in board.standings]
+    assert [float(row["accuracy_low"]) for row in rows] == [row.accuracy_low for row in board.standings]
+
+
+def test_a_name_never_begins_a_formula_in_the_csv(tmp_path: Path) -> None:
+    write_pages([hostile_board()], tmp_path / "board")
+    text = (tmp_path / "board/core/standings.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(ATTACKS)
+    assert not [row["system"] for row in rows if row["system"].startswith(("=", "+", "-", "@"))]
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
+
+
+def test_a_page_stays_small_whatever_a_submission_says(tmp_path: Path) -> None:
+    shape = drawn_board(1, 300, candidates=5)
+    noise = "".join(chr(0x4E00 + (number * 7919) % 20_000) for number in range(33_000)).encode()
+    finding = Finding(outcome=Outcome.FAIL, reason=noise.decode(), place=noise, variant=noise.decode()[:90])
+    results = [result_of(row.submission, row.task, noise, finding, row.rank) for row in shape.results]
+    write_pages([board_of(shape.tasks, dict(shape.submissions), results)], tmp_path / "board")
+    sizes = [len(gzip.compress(path.read_bytes())) for path in (tmp_path / "board/.parts").rglob("*.html")]
+    assert max(sizes) < PAGE_LIMIT

@@ -1,0 +1,29 @@
+"""The `bashboard` command: thin commands over the pipeline, each with an example in its help.
+
+Every command's work is imported inside it, so that help is there at once. What goes wrong is one line on
+standard error and an exit code: 0 fine, 1 found wanting, 2 wrong use, 3 something missing.
+"""
+
+from __future__ import annotations
+
+from evaluator.cli.app import app
+from evaluator.cli.bench import benches
+from evaluator.cli.board import build, rescore, score, serve, standings
+from evaluator.cli.explain import explain
+from evaluator.cli.machine import doctor, schema
+from evaluator.cli.run import run
+from evaluator.cli.submission import baseline, check
+from evaluator.cli.suite import suites
+
+for command in (score, rescore, standings, explain, run, check, baseline, build, serve, doctor, schema):
+    app.command(epilog=command.__dict__.get("epilog"))(command)
+app.add_typer(suites, name="suite")
+app.add_typer(benches, name="bench")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+__all__ = ["app", "main"]

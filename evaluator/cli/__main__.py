@@ -1,0 +1,5 @@
+"""`python -m evaluator.cli` is the `bashboard` command."""
+
+from evaluator.cli import main
+
+main()

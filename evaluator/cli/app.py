@@ -1,0 +1,101 @@
+"""The application all commands hang on: errors become one line and an exit code, output can be piped."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperGroup
+
+from evaluator.errors import BashboardError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from evaluator.pipeline.project import Project
+    from evaluator.records import Record
+
+FOUND_WANTING = 1
+INTERRUPTED = 130
+PIPED_WIDTH = 200
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class Group(TyperGroup):
+    """Turns our errors into one line on standard error and their exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BashboardError as error:
+            typer.echo(f"bashboard: {error}", err=True)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            typer.echo("bashboard: interrupted; what was executed and judged is kept", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # whoever read our output has seen enough; Python would complain once more at exit
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+
+
+app = typer.Typer(
+    cls=Group,
+    name="bashboard",
+    help="Score natural-language-to-Bash systems by executing what they predict, and publish the board.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Judge = Annotated[str | None, typer.Option("--judge", help="Grade by this judge instead of the project's.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Containers to use; one a CPU by default.")]
+SuiteName = Annotated[str, typer.Option("--suite", help="Which suite.")]
+Slugs = Annotated[list[str] | None, typer.Argument(help="Submissions, by slug; all where none is named.")]
+
+
+def example(*lines: str) -> Callable[[Function], Function]:
+    """Attach examples to a command; they close its help and stand in the reference."""
+
+    def attach(function: Function) -> Function:
+        function.__dict__["epilog"] = "Examples:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
+        return function
+
+    return attach
+
+
+def here() -> Project:
+    """The checkout that the command is run in."""
+    from evaluator.pipeline.project import Project
+
+    return Project.find(Path.cwd())
+
+
+def shown(path: Path) -> Path:
+    """A path as one would type it here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def console(*, error: bool = False) -> Console:
+    """Where text goes: as wide as the terminal, and wide enough for any table where output is piped."""
+    from rich.console import Console
+
+    return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_records(records: Iterable[Record]) -> None:
+    """Records as one JSON list with every field."""
+    print_json([record.model_dump(mode="json") for record in records])

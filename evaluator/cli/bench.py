@@ -1,0 +1,69 @@
+"""`bashboard bench`: the measurements behind the speeds this project claims."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from evaluator.cli.app import AsJson, Group, SuiteName, console, example, here, print_json
+from evaluator.cli.progress import shown_progress
+
+benches = typer.Typer(
+    cls=Group, help="Measure this machine: ratios from one run.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in rows[0]:
+        table.add_column(name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    console().print(table)
+
+
+@example("bashboard bench sandbox", "bashboard bench sandbox --jobs 1000 --json")
+def sandbox(
+    suite: SuiteName = "core",
+    jobs: Annotated[int, typer.Option("--jobs", min=10, help="Commands to run each way.")] = 400,
+    as_json: AsJson = False,
+) -> None:
+    """Time one command bare, ours with full evidence, by docker exec and by docker run; milliseconds and ratios."""
+    from evaluator.pipeline.benchmark import bench_sandbox
+
+    with shown_progress() as progress:
+        found: Any = bench_sandbox(here(), progress, suite=suite, jobs=jobs)
+    if as_json:
+        print_json(found)
+        return
+    _print_table(found["rows"])
+    typer.echo("\nwhere a job's time goes, mean milliseconds:")
+    for name, spent in found["phases_ms"].items():
+        typer.echo(f"  {name:24} {spent:7.3f}")
+
+
+@example("bashboard bench score", "bashboard bench score --executions 1200 --with-processes")
+def score(
+    suite: SuiteName = "core",
+    executions: Annotated[int, typer.Option("--executions", min=1, help="Commands times variants.")] = 1200,
+    with_processes: Annotated[
+        bool, typer.Option("--with-processes", help="Take tasks too that wait for processes to settle.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Time scoring the suite repeated under distinct commands: from nothing, with references there, unchanged."""
+    from evaluator.pipeline.benchmark import bench_score
+
+    with shown_progress() as progress:
+        rows = bench_score(here(), progress, suite=suite, executions=executions, with_processes=with_processes)
+    if as_json:
+        print_json(rows)
+    else:
+        _print_table(rows)
+
+
+for title, command in (("sandbox", sandbox), ("score", score)):
+    benches.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -1,0 +1,139 @@
+"""Commands that make and show boards: score, rescore, standings, build, serve."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Judge, Slugs, Workers, console, example, here, print_json, print_records, shown
+from evaluator.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from evaluator.leaderboard.board import SuiteBoard
+    from evaluator.pipeline.grading import Plan
+
+SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")]
+
+
+def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
+    """Print standings, and fail where one of them is incomplete through a failure of ours."""
+    from evaluator.cli.tables import standings_table
+    from evaluator.pipeline.board import incomplete
+
+    if as_json:
+        print_records(row for board in boards for row in board.standings)
+    else:
+        out = console()
+        for board in boards:
+            out.print(standings_table(board, out.width))
+    if missing := incomplete(boards):
+        (reason, _), *others = missing.most_common()
+        why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
+        typer.echo(
+            f"bashboard: {missing.total()} results are infra-errors, which are ours: {why}; run the same again",
+            err=True,
+        )
+        raise typer.Exit(3)
+
+
+@example("bashboard score", "bashboard score rules --suite core", "bashboard score --json | jq '.[].accuracy'")
+def score(
+    submissions: Slugs = None,
+    suite: SuiteNames = None,
+    judge: Judge = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Execute what has no evidence yet, judge what has no verdict, and print the standings."""
+    from evaluator.pipeline.board import make_boards
+
+    with shown_progress() as progress:
+        boards = make_boards(
+            here(), progress, suites=suite or (), submissions=submissions or (), judge=judge, workers=workers
+        )
+    _show(boards, as_json)
+
+
+def _explain_plan(name: str, plan: Plan) -> None:
+    reasons = Counter(each.why for each in plan.stale)
+    typer.echo(f"{name}: stale verdicts: {len(plan.stale)}; executions without evidence: {plan.executions}")
+    for why, count in sorted(reasons.items()):
+        typer.echo(f"  {count:5} {why}")
+
+
+@example("bashboard rescore --plan", "bashboard rescore --judge exact", "bashboard rescore --suite core")
+def rescore(
+    submissions: Slugs = None,
+    suite: SuiteNames = None,
+    judge: Judge = None,
+    workers: Workers = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what is stale and why.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which verdicts are stale and why, then bring them up to date and print the standings."""
+    from evaluator.pipeline.board import make_boards, plan_rescore
+
+    project = here()
+    names = suite or [each.manifest.name for each in project.suites()]
+    with shown_progress() as progress:
+        plans = {name: plan_rescore(project, project.suite(name), progress, submissions or (), judge) for name in names}
+        if as_json and plan:
+            print_json({name: _plan_json(each) for name, each in plans.items()})
+        elif not as_json:
+            for name, each in plans.items():
+                _explain_plan(name, each)
+        if plan:
+            return
+        boards = make_boards(
+            project, progress, suites=names, submissions=submissions or (), judge=judge, workers=workers
+        )
+    _show(boards, as_json)
+
+
+def _plan_json(plan: Plan) -> dict[str, object]:
+    stale = [
+        {"task": each.subject.task, "command": (each.subject.command or b"").decode(errors="replace"), "why": each.why}
+        for each in plan.stale
+    ]
+    return {"executions": plan.executions, "stale": stale}
+
+
+@example("bashboard standings", "bashboard standings --suite core --json")
+def standings(suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False) -> None:
+    """Print the standings from what is judged already; nothing is executed."""
+    from evaluator.pipeline.board import make_boards
+    from evaluator.progress import Silence
+
+    _show(make_boards(here(), Silence(), suites=suite or (), judge=judge, execute=False), as_json)
+
+
+@example("bashboard build", "bashboard build && bashboard serve")
+def build(judge: Judge = None) -> None:
+    """Build the site into build/site from what is judged already; nothing is executed."""
+    from evaluator.pipeline.site import build_boards_site
+
+    with shown_progress() as progress:
+        folder = build_boards_site(here(), progress, judge)
+    called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
+    typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
+
+
+@example("bashboard serve", "bashboard serve --port 9000")
+def serve(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+) -> None:
+    """Serve build/site on this machine only, until interrupted."""
+    import threading
+
+    from evaluator.pipeline.site import served_site
+
+    with served_site(here(), port) as address, contextlib.suppress(KeyboardInterrupt):
+        typer.echo(f"serving build/site at {address} (interrupt to stop)")
+        threading.Event().wait()
+    typer.echo("stopped")

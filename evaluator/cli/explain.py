@@ -1,0 +1,38 @@
+"""`bashboard explain`: why a submission's answer to a task got its verdict, at one look."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Judge, console, example, here, print_json
+from evaluator.cli.progress import shown_progress
+
+
+@example("bashboard explain tfidf-retrieval files-003", "bashboard explain rules text-002 --rank 2 --all-variants")
+def explain(
+    submission: Annotated[str, typer.Argument(help="The submission's slug.")],
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    suite: Annotated[str, typer.Option("--suite", help="Which suite.")] = "core",
+    rank: Annotated[int, typer.Option("--rank", min=1, help="Which candidate.")] = 1,
+    all_variants: Annotated[
+        bool, typer.Option("--all-variants", help="Show every variant, not only the deciding one.")
+    ] = False,
+    judge: Judge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show candidate and references side by side, and the step that decided. Executes what has no evidence yet."""
+    from evaluator.cli.drawing import explanation_text
+    from evaluator.pipeline.explain import explain_answer
+
+    with shown_progress() as progress:
+        found = explain_answer(here(), progress, suite=suite, submission=submission, task=task, rank=rank, judge=judge)
+    if as_json:
+        print_json(found.as_json())
+        return
+    names = found.variants
+    chosen = names if all_variants or found.finding.variant not in names else [found.finding.variant]
+    console().print(explanation_text(found, chosen[: None if all_variants else 1]))
+    if not all_variants and len(names) > 1:
+        typer.echo(f"variants: {', '.join(names)}; see all of them with --all-variants")

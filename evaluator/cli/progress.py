@@ -1,0 +1,72 @@
+"""Progress on standard error: a bar on a terminal, a line a stage elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+
+from evaluator.progress import Progress
+
+
+class _Lines:
+    """For logs: what begins, and how long the last stage took."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._stage = ""
+
+    def say(self, text: str) -> None:
+        self.finish()
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - standard error of a command
+
+    def stage(self, name: str, total: int) -> None:
+        self.finish()
+        self._began, self._stage = time.monotonic(), f"{name}: {total}"
+
+    def advance(self) -> None:
+        pass
+
+    def finish(self) -> None:
+        if self._stage:
+            seconds = time.monotonic() - self._began
+            print(f"{self._stage} in {seconds:.1f} s", file=sys.stderr, flush=True)  # noqa: T201
+            self._stage = ""
+
+
+@contextlib.contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Show progress while the block runs."""
+    if not sys.stderr.isatty():
+        lines = _Lines()
+        yield lines
+        lines.finish()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+
+        class Bars:
+            """One bar, taken up by each stage."""
+
+            def say(self, text: str) -> None:
+                bars.reset(task, description=text, total=None)
+
+            def stage(self, name: str, total: int) -> None:
+                bars.reset(task, description=name, total=total)
+
+            def advance(self) -> None:
+                bars.advance(task)
+
+        yield Bars()

@@ -1,0 +1,61 @@
+"""Commands about submissions: check one, regenerate a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import FOUND_WANTING, AsJson, example, here, print_json, shown
+
+
+@example("bashboard check", "bashboard check submissions/my-system", "bashboard check submissions/my-system --json")
+def check(
+    folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders; all where none is named.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name every problem of a submission as path:line, what is wrong and what was expected. Runs nothing."""
+    from evaluator.errors import Severity
+    from evaluator.pipeline.submissions import check_folders
+
+    problems = [each._replace(path=shown(each.path)) for each in check_folders(here(), folders or [])]
+    if as_json:
+        print_json(
+            [
+                {"path": str(p.path), "line": p.line, "severity": p.severity.value, "message": p.message}
+                for p in problems
+            ]
+        )
+    else:
+        for problem in problems:
+            typer.echo(str(problem))
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    if not as_json:
+        typer.echo(f"errors: {errors}, warnings: {len(problems) - errors}", err=True)
+    if errors:
+        raise typer.Exit(FOUND_WANTING)
+
+
+@example("bashboard baseline tfidf-retrieval", "bashboard baseline rules --check", "bashboard baseline")
+def baseline(
+    name: Annotated[str | None, typer.Argument(help="Which baseline; without a name they are listed.")] = None,
+    only_check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the files differ.")] = False,
+) -> None:
+    """Regenerate a baseline's submission, byte for byte."""
+    from evaluator.pipeline.submissions import differing_files, list_baselines, write_baseline
+
+    if name is None:
+        for each, description in list_baselines():
+            typer.echo(f"{each:20} {description}")
+        return
+    project = here()
+    if not only_check:
+        for path in write_baseline(project, name):
+            typer.echo(path.relative_to(project.root))
+        return
+    differing = differing_files(project, name)
+    for path in differing:
+        typer.echo(f"{path.relative_to(project.root)}: is not what the program makes; run: bashboard baseline {name}")
+    if differing:
+        raise typer.Exit(FOUND_WANTING)

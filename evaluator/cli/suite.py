@@ -1,0 +1,86 @@
+"""Commands about suites: list, show, verify."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Workers, console, example, here, print_json, print_records
+from evaluator.cli.progress import shown_progress
+
+suites = typer.Typer(cls=Group, help="List, show and verify suites.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(help="The suite's name.")]
+
+
+@example("bashboard suite list", "bashboard suite list --json")
+def list_suites(as_json: AsJson = False) -> None:
+    """List the suites here, with their version and size."""
+    rows = [
+        {
+            "name": suite.manifest.name,
+            "version": suite.manifest.version,
+            "title": suite.manifest.title,
+            "tasks": len(suite.tasks),
+            "worlds": len(suite.worlds),
+        }
+        for suite in here().suites()
+    ]
+    if as_json:
+        print_json(rows)
+    for row in [] if as_json else rows:
+        typer.echo(f"{row['name']} {row['version']}: {row['tasks']} tasks in {row['worlds']} worlds - {row['title']}")
+
+
+@example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")
+def show(
+    name: Name,
+    task: Annotated[str | None, typer.Argument(help="Only this task, whole.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a suite's tasks, or one task with its references and near misses."""
+    suite = here().suite(name)
+    chosen = [suite.task(task)] if task else list(suite.tasks)
+    if as_json:
+        print_records(chosen)
+    elif task:
+        from evaluator.cli.drawing import task_text
+
+        console().print(task_text(suite, chosen[0]))
+    else:
+        for each in chosen:
+            typer.echo(f"{each.id:18} {each.world:10} {each.output.value:6} {each.nl}")
+
+
+@example("bashboard suite verify core", "bashboard suite verify core --task files-003")
+def verify(
+    name: Name,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Execute what must hold of a suite: references agree, near misses and doing nothing fail, nothing is volatile."""
+    from evaluator.pipeline.verify import verify_suite
+
+    project = here()
+    suite = project.suite(name)
+    with shown_progress() as progress:
+        found = verify_suite(project, suite, progress, tasks=task or (), workers=workers)
+    if as_json:
+        print_records(found)
+    for each in [] if as_json else found:
+        place = " ".join(part for part in (each.variant, each.place) if part)
+        typer.echo(f"{each.task}: {each.role}{f' [{place}]' if place else ''}: {each.reason}")
+        if each.command:
+            typer.echo(f"    {each.command!r}")
+    if found:
+        tasks = len({each.task for each in found})
+        typer.echo(f"{len(found)} things do not hold in {tasks} of {len(suite.tasks)} tasks", err=True)
+        raise typer.Exit(FOUND_WANTING)
+    if not as_json:
+        typer.echo(f"{len(task or suite.tasks)} tasks hold")
+
+
+for title, command in (("list", list_suites), ("show", show), ("verify", verify)):
+    suites.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -1,0 +1,152 @@
+"""From submissions to a board: what is asked of each, what became of it, and where that puts them."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.leaderboard.standings import standings
+from evaluator.metrics.accuracy import accuracy_by_topic, passes
+from evaluator.metrics.frames import results_frame
+from evaluator.metrics.nlc2cmd import score_candidate
+from evaluator.metrics.summary import summary
+from evaluator.pipeline.bench import BaseChangedError, open_grader
+from evaluator.pipeline.grading import Grader, Plan
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions import load_submissions
+from evaluator.progress import Progress
+from evaluator.records import Candidate, Finding, Outcome, Result, Task
+from evaluator.submissions.load import Submission
+from evaluator.suites.load import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One candidate's place: which submission gave it for which task, and at which rank. None: nothing given."""
+
+    submission: str
+    task: Task
+    rank: int
+    candidate: Candidate | None
+
+    @property
+    def subject(self) -> Subject:
+        """What is to be judged of it."""
+        return Subject(self.task.id, None if self.candidate is None else self.candidate.command)
+
+
+def answers(suite: Suite, submissions: Sequence[Submission]) -> Iterator[Answer]:
+    """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1."""
+    for submission in submissions:
+        if suite.manifest.name not in submission.manifest.suites:
+            continue
+        for task in suite.tasks:
+            given = submission.candidates(suite.manifest.name, task.id)
+            if not given:
+                yield Answer(submission.slug, task, 1, None)
+            for rank, candidate in enumerate(given, 1):
+                yield Answer(submission.slug, task, rank, candidate)
+
+
+def _result(suite: str, answer: Answer, finding: Finding, scores: Mapping[tuple[str, bytes], float]) -> Result:
+    candidate = answer.candidate
+    return Result(
+        submission=answer.submission,
+        suite=suite,
+        task=answer.task.id,
+        rank=answer.rank,
+        command=candidate.command if candidate else None,
+        confidence=candidate.confidence if candidate else 0.0,
+        finding=finding,
+        nlc2cmd=scores[answer.task.id, candidate.command] if candidate else -1.0,
+    )
+
+
+def _nlc2cmd_scores(given: Sequence[Answer]) -> dict[tuple[str, bytes], float]:
+    """NLC2CMD score of every different command of a task against the task's references."""
+    pairs = {(each.task.id, each.candidate.command): each.task for each in given if each.candidate}
+    return {(task.id, command): score_candidate(command, task.references) for (_, command), task in pairs.items()}
+
+
+def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader) -> SuiteBoard:
+    """Grade what is not graded yet and compute the suite's board."""
+    given = list(answers(suite, submissions))
+    findings = grader.grade(answer.subject for answer in given)
+    scores = _nlc2cmd_scores(given)
+    results = [_result(suite.manifest.name, answer, findings[answer.subject], scores) for answer in given]
+    manifests = {submission.slug: submission.manifest for submission in submissions}
+    frame = results_frame(results, {task.id: task.topic.value for task in suite.tasks})
+    rows = (
+        standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version)
+        if results
+        else ()
+    )
+    return SuiteBoard(
+        manifest=suite.manifest,
+        worlds={name: world.manifest for name, world in suite.worlds.items()},
+        tasks=suite.tasks,
+        standings=rows,
+        results=tuple(results),
+        submissions={row.submission: manifests[row.submission] for row in rows},
+        environment=_environment(suite, grader),
+    )
+
+
+def _environment(suite: Suite, grader: Grader) -> dict[str, str]:
+    manifest = suite.manifest
+    return {
+        "Base": f"{manifest.base.distribution} {manifest.base.release}, fingerprint {grader.fingerprint[:16]}",
+        "Judge": f"{grader.judge.name}, version {grader.judge.version}",
+        "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "
+        f"{manifest.limits.disk_mb} MB of files, {manifest.limits.processes} processes",
+    }
+
+
+def make_boards(
+    project: Project,
+    progress: Progress,
+    *,
+    suites: Sequence[str] = (),
+    submissions: Sequence[str] = (),
+    judge: str | None = None,
+    workers: int | None = None,
+    execute: bool = True,
+) -> list[SuiteBoard]:
+    """Boards of the suites named (all where none is), with the submissions named (all where none is).
+
+    With `execute` false, MissingError says what has no evidence yet.
+    """
+    loaded = [project.suite(name) for name in suites] or list(project.suites())
+    entries = load_submissions(project, submissions)
+    boards = []
+    for suite in loaded:
+        open_this = functools.partial(
+            open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
+        )
+        try:
+            with open_this() as grader:
+                boards.append(board_of(suite, entries, grader))
+        except BaseChangedError:  # the image had to be built anew and brought other packages: other keys
+            with open_this() as grader:
+                boards.append(board_of(suite, entries, grader))
+    return boards
+
+
+def plan_rescore(
+    project: Project, suite: Suite, progress: Progress, submissions: Sequence[str] = (), judge: str | None = None
+) -> Plan:
+    """What grading a suite would do now, and why."""
+    entries = load_submissions(project, submissions)
+    with open_grader(project, suite, progress, judge=judge) as grader:
+        return grader.plan(answer.subject for answer in answers(suite, entries))
+
+
+def incomplete(boards: Sequence[SuiteBoard]) -> Counter[str]:
+    """How many results are infra-errors, ours and to be tried again, by their reasons."""
+    findings = (result.finding for board in boards for result in board.results)
+    return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

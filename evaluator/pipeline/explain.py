@@ -1,0 +1,72 @@
+"""Everything there is to see about one answer: the candidate, the references, their evidence, the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluator.errors import UsageError
+from evaluator.pipeline.bench import open_grader
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions import load_submissions
+from evaluator.progress import Progress
+from evaluator.records import Evidence, Finding, Task, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One answer. `trials` are the candidate's by variant, `references` those of each reference."""
+
+    task: Task
+    command: bytes | None
+    finding: Finding
+    trials: Mapping[str, Trial]
+    references: tuple[Mapping[str, Trial], ...]
+
+    @property
+    def variants(self) -> list[str]:
+        """Every variant that anything ran in; the references' where the candidate was not executed."""
+        return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
+
+    def columns(self, variant: str) -> dict[str, Evidence]:
+        """The first runs in one variant, candidate first."""
+        columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
+        for number, trials in enumerate(self.references, 1):
+            if variant in trials:
+                columns[f"reference {number}"] = trials[variant].first
+        return columns
+
+    def as_json(self) -> dict[str, object]:
+        """All of it as JSON values."""
+        return {
+            "task": self.task.model_dump(mode="json"),
+            "command": None if self.command is None else self.command.decode(errors="replace"),
+            "finding": self.finding.model_dump(mode="json"),
+            "variants": {
+                name: {column: one.model_dump(mode="json") for column, one in self.columns(name).items()}
+                for name in self.variants
+            },
+        }
+
+
+def explain_answer(
+    project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
+) -> Explanation:
+    """Explain one candidate. Raises UsageError where the submission gave fewer."""
+    loaded = project.suite(suite)
+    asked = loaded.task(task)
+    (entry,) = load_submissions(project, [submission])
+    if suite not in entry.manifest.suites:
+        raise UsageError(f"{submission} does not answer suite {suite}, but {', '.join(entry.manifest.suites)}")
+    given = entry.candidates(suite, task)
+    if rank > max(1, len(given)):
+        raise UsageError(f"{submission} gave {len(given)} candidates for {task}: expected --rank 1 to {len(given)}")
+    command = given[rank - 1].command if given else None
+    subject = Subject(task, command)
+    with open_grader(project, loaded, progress, judge=judge) as grader:
+        grader.gather([subject])
+        finding = grader.grade([subject])[subject]
+        references = tuple(grader.trials(task, each) for each in asked.references)
+        trials = grader.case(subject).candidate
+    return Explanation(asked, command, finding, trials.trials if trials else {}, references)

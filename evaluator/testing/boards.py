@@ -1,0 +1,248 @@
+"""Boards for tests and measurements: of any size from a seed, and one whose every text is an attack.
+
+They hold what a real board holds and nothing was executed for them: outcomes are drawn, figures follow from
+the outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.records import (
+    Author,
+    Base,
+    Finding,
+    Method,
+    Outcome,
+    OutputMode,
+    Result,
+    Standing,
+    Step,
+    SubmissionManifest,
+    SuiteManifest,
+    Tally,
+    Task,
+    Topic,
+    Variant,
+    WorldManifest,
+)
+
+_INSTRUCTIONS: Final = (
+    ("Print the number of lines in every log below the current directory, largest first.", Topic.TEXT),
+    ("Find files larger than a megabyte that nobody has read for a month.", Topic.SEARCH),
+    ("Pack the folder 'reports' without its hidden files into reports.tar.gz.", Topic.ARCHIVES),
+    ("Let the group write to every directory, but to no file, below 'shared'.", Topic.PERMISSIONS),
+    ("Show which process holds the most memory, by name alone.", Topic.PROCESSES),
+    ("Rename every .jpeg below 'photos' to .jpg.", Topic.FILES),
+    ("Print the day of the week of the last day of this month.", Topic.SYSTEM),
+    ("Write a script that keeps the three newest backups and removes the others.", Topic.SCRIPTS),
+)
+_COMMANDS: Final = (
+    b"find . -name '*.log' -exec wc -l {} + | sort -rn",
+    b"find . -type f -size +1M -atime +30",
+    b"tar --exclude='.*' -czf reports.tar.gz reports",
+    b"find shared -type d -exec chmod g+w {} +",
+    b"ps -eo comm= --sort=-rss | head -n 1",
+    b'find photos -name "*.jpeg" -exec sh -c \'mv "$1" "${1%.jpeg}.jpg"\' _ {} \\;',
+    b'date -d "$(date +%Y-%m-01) +1 month -1 day" +%A',
+    b'ls -1t backups/ | tail -n +4 | while IFS= read -r name; do\n  rm -- "backups/$name"\ndone',
+)
+_FAILURES: Final = (
+    (Outcome.FAIL, Step.OUTPUT, "an item that every reference prints is absent", b"./var/log/app.log"),
+    (Outcome.FAIL, Step.FILES, "removes a file that no reference touches", b"/srv/data/keep me.txt"),
+    (Outcome.FAIL, Step.EXIT, "exits with 1 where the references exit with 0", None),
+    (Outcome.TIMEOUT, Step.LIMIT, "used 2.0 s of CPU time", None),
+    (Outcome.INVALID, Step.SYNTAX, "unexpected end of file while looking for matching quote", None),
+    (Outcome.UNDECIDED, Step.OUTPUT, "prints fields that no reference shows", b"4096 ./notes"),
+    (Outcome.UNANSWERED, None, "", None),
+)
+_WEIGHTS: Final = (8, 4, 2, 1, 1, 3, 1)
+_SYSTEMS: Final = (
+    "Long-context prompter",
+    "Retrieval by likeness",
+    "Keyword rules",
+    "Tuned small model",
+    "Agent with a shell",
+)
+
+
+def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
+    """A board of the size asked for; the same arguments give the same board."""
+    draw = random.Random(seed)  # noqa: S311 - reproducible test data
+    asked = tuple(_task(number) for number in range(tasks))
+    manifests = {f"system-{number:04d}": _manifest(number, draw) for number in range(submissions)}
+    results: list[Result] = []
+    for number, slug in enumerate(manifests):
+        skill = 0.95 - 0.85 * number / max(1, submissions - 1)
+        results += [result for task in asked for result in _answers(slug, task, candidates, skill, draw)]
+    return board_of(asked, manifests, results)
+
+
+def board_of(
+    tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
+) -> SuiteBoard:
+    """A board in order of passes whose standings follow from the results' outcomes."""
+    held = tuple(results)
+    of: dict[str, list[Result]] = {slug: [] for slug in manifests}
+    for result in held:
+        of[result.submission].append(result)
+    rows = [_standing(slug, manifests[slug], tasks, of[slug]) for slug in manifests]
+    rows.sort(key=lambda row: (not row.ranked, -row.accuracy, row.submission))
+    return SuiteBoard(
+        manifest=_SUITE,
+        worlds={"webserver": _world("A small web server"), "archive": _world("A folder of old files")},
+        tasks=tasks,
+        standings=tuple(_placed(row, rows) for row in rows),
+        results=held,
+        submissions=manifests,
+        environment={"Base image": "debian:trixie-slim", "Judge": "consensus 1"},
+    )
+
+
+_SUITE: Final = SuiteManifest(
+    format=1,
+    name="core",
+    version="1.0.0",
+    title="Core",
+    description="Everyday shell work on a small Linux machine.",
+    base=Base(packages=("jq", "tree")),
+    clock=datetime(2025, 3, 14, 9, 30, tzinfo=UTC),
+    environment={"HOME": "/root"},
+    cwd="/root",
+)
+
+
+def _world(title: str) -> WorldManifest:
+    variants = tuple(Variant(name=name, seed=seed) for seed, name in enumerate(("small", "crowded", "odd-names")))
+    return WorldManifest(format=1, title=title, variants=variants)
+
+
+def _task(number: int) -> Task:
+    text, topic = _INSTRUCTIONS[number % len(_INSTRUCTIONS)]
+    command = _COMMANDS[number % len(_COMMANDS)]
+    return Task(
+        id=f"{topic.value}-{number:03d}",
+        nl=text,
+        references=(command, command + b" | cat", b"{ " + command + b"; }"),
+        near_misses=(b"true", command.replace(b"-", b"--", 1)),
+        world=("webserver", "archive")[number % 2],
+        output=(OutputMode.SET, OutputMode.EXACT, OutputMode.LINES, OutputMode.NONE)[number % 4],
+        topic=topic,
+        difficulty=1 + number % 5,
+    )
+
+
+def _manifest(number: int, draw: random.Random) -> SubmissionManifest:
+    return SubmissionManifest(
+        format=1,
+        system=f"{_SYSTEMS[number % len(_SYSTEMS)]} {1 + number // len(_SYSTEMS)}",
+        authors=(Author(name="The authors", affiliation="A laboratory"),),
+        link="https://example.org/system",
+        description="Translates instructions to commands.",
+        open_weights=draw.random() < 0.5,
+        method=list(Method)[number % len(Method)],
+        suites={"core": "1.0.0"},
+    )
+
+
+def _answers(slug: str, task: Task, candidates: int, skill: float, draw: random.Random) -> list[Result]:
+    return [_answer(slug, task, rank, skill / rank, draw) for rank in range(1, candidates + 1)]
+
+
+def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random) -> Result:
+    command: bytes | None = task.references[draw.randrange(len(task.references))]
+    finding = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="equal to reference 1 in every variant")
+    if draw.random() > skill:
+        outcome, step, reason, place = draw.choices(_FAILURES, _WEIGHTS)[0]
+        command = None if outcome is Outcome.UNANSWERED else task.near_misses[-1]
+        finding = Finding(
+            outcome=outcome,
+            step=step,
+            reason=reason,
+            place=place,
+            variant="crowded" if place else None,
+            collateral=step is Step.FILES,
+        )
+    return result_of(slug, task.id, command, finding, rank, round(2 * draw.random() - 1, 4))
+
+
+def result_of(
+    slug: str, task: str, command: bytes | None, finding: Finding, rank: int = 1, nlc2cmd: float = 0.0
+) -> Result:
+    """A result on the suite of these boards."""
+    return Result(
+        submission=slug,
+        suite=_SUITE.name,
+        task=task,
+        rank=rank,
+        command=command,
+        confidence=1 / rank,
+        finding=finding,
+        nlc2cmd=nlc2cmd,
+    )
+
+
+def _standing(slug: str, manifest: SubmissionManifest, tasks: Sequence[Task], results: Sequence[Result]) -> Standing:
+    first = {result.task: result for result in results if result.rank == 1}
+    counts = {outcome: sum(row.finding.outcome is outcome for row in first.values()) for outcome in Outcome}
+    asked = len(first)
+    passed = counts[Outcome.PASS]
+    low, high = _wilson(passed, asked)
+    return Standing(
+        submission=slug,
+        suite=_SUITE.name,
+        suite_version=_SUITE.version,
+        system=manifest.system,
+        method=manifest.method,
+        open_weights=manifest.open_weights,
+        ranked=asked == len(tasks) and not counts[Outcome.INFRA_ERROR],
+        asked=asked,
+        passed=passed,
+        failed=counts[Outcome.FAIL],
+        timeout=counts[Outcome.TIMEOUT],
+        invalid=counts[Outcome.INVALID],
+        unanswered=counts[Outcome.UNANSWERED],
+        undecided=counts[Outcome.UNDECIDED],
+        infra_errors=counts[Outcome.INFRA_ERROR],
+        accuracy=passed / asked,
+        accuracy_low=low,
+        accuracy_high=high,
+        accuracy_upper=(passed + counts[Outcome.UNDECIDED]) / asked,
+        accuracy_at={depth: _within(results, depth) / asked for depth in (1, 3, 5)},
+        nlc2cmd=sum(row.nlc2cmd for row in first.values()) / asked,
+        collateral=sum(row.finding.collateral for row in first.values()) / asked,
+        rank_low=None,
+        rank_high=None,
+        topics={topic: _tally(tasks, first, topic) for topic in sorted({task.topic.value for task in tasks})},
+    )
+
+
+def _within(results: Sequence[Result], depth: int) -> int:
+    return len({row.task for row in results if row.rank <= depth and row.finding.outcome is Outcome.PASS})
+
+
+def _tally(tasks: Sequence[Task], first: dict[str, Result], topic: str) -> Tally:
+    rows = [first[task.id] for task in tasks if task.topic.value == topic and task.id in first]
+    return Tally(asked=len(rows), passed=sum(row.finding.outcome is Outcome.PASS for row in rows))
+
+
+def _wilson(passed: int, asked: int) -> tuple[float, float]:
+    """Wilson 95 % interval of a share."""
+    z = 1.959964
+    centre = (passed + z * z / 2) / (asked + z * z)
+    half = z / (asked + z * z) * math.sqrt(passed * (asked - passed) / asked + z * z / 4)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _placed(row: Standing, rows: Sequence[Standing]) -> Standing:
+    if not row.ranked:
+        return row
+    rivals = [other for other in rows if other.ranked]
+    better = sum(other.accuracy_low > row.accuracy_high for other in rivals)
+    worse = sum(other.accuracy_high < row.accuracy_low for other in rivals)
+    return row.model_copy(update={"rank_low": 1 + better, "rank_high": len(rivals) - worse})

@@ -1,0 +1,151 @@
+"""A small checkout made in an empty folder: suites and submissions on disk, as a repository holds them.
+
+Everything the pipeline and the command line read comes from such a folder, so both are tested whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.pipeline.project import Project
+from evaluator.records import Task, json_lines
+from evaluator.suites.load import Suite, load_suite
+from evaluator.testing.evidence import Raw, raw, task
+
+_SUITE: Final = """format = 1
+name = "{name}"
+version = "{version}"
+title = "A small suite"
+description = "Made for a test."
+clock = {clock}
+cwd = "/srv"
+
+[base]
+release = "trixie"
+
+[limits]
+cpu_s = {cpu_s}
+
+[environment]
+{environment}
+"""
+_SUBMISSION: Final = """format = 1
+system = "{system}"
+open_weights = true
+method = "other"
+
+[[authors]]
+name = "Bashboard"
+
+[suites]
+{suites}
+"""
+
+BUILD: Final = b"mkdir -p /srv\n"
+ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "HOME": "/root"}
+
+
+def small_task(name: str, references: Iterable[Raw] = ("right", "right too"), **fields: Any) -> Task:
+    """A task of topic files in the world `world` that compares standard output byte by byte."""
+    mode, observe = fields.pop("output", "exact"), fields.pop("observe", ())
+    return task(mode, observe, **{"id": name, "references": tuple(map(raw, references)), "topic": "files", **fields})
+
+
+def write_suite(
+    root: Path,
+    tasks: Sequence[Task],
+    *,
+    name: str = "tiny",
+    version: str = "1.0.0",
+    clock: str = "2025-03-14T09:30:00Z",
+    cpu_s: float = 2.0,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    variants: Mapping[str, int] | None = None,
+    build: bytes = BUILD,
+    start: bytes | None = None,
+) -> Path:
+    """Write a suite below `root`, replacing what it had; every world its tasks name is built alike. Its folder.
+
+    `variants` are seeds by name; without them there are `one` and `two`.
+    """
+    folder = root / "fixtures" / name
+    (folder / "tasks").mkdir(parents=True, exist_ok=True)
+    values = "\n".join(f'{key} = "{value}"' for key, value in environment.items())
+    text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values)
+    (folder / "suite.toml").write_text(text)
+    for topic in sorted({each.topic.value for each in tasks}):
+        lines = json_lines(each for each in tasks if each.topic.value == topic)
+        (folder / "tasks" / f"{topic}.jsonl").write_text(lines)
+    for world in sorted({each.world for each in tasks}):
+        _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start)
+    return folder
+
+
+def _write_world(folder: Path, variants: Mapping[str, int], build: bytes, start: bytes | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = "".join(f'\n[[variants]]\nname = "{name}"\nseed = {seed}\n' for name, seed in variants.items())
+    (folder / "world.toml").write_text(f'format = 1\ntitle = "A world"\n{rows}')
+    (folder / "build.sh").write_bytes(build)
+    if start is not None:
+        (folder / "start.sh").write_bytes(start)
+
+
+def small_suite(root: Path, tasks: Sequence[Task], **fields: Any) -> Suite:
+    """The suite that `write_suite` writes, loaded."""
+    return load_suite(write_suite(root, tasks, **fields))
+
+
+def write_submission(
+    root: Path,
+    slug: str,
+    answers: Mapping[str, Sequence[str]],
+    *,
+    suite: str = "tiny",
+    version: str = "1.0.0",
+) -> Path:
+    """Write a submission below `root`: candidates by task, best first. Its folder."""
+    folder = root / "submissions" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "submission.toml").write_text(_SUBMISSION.format(system=slug, suites=f'{suite} = "{version}"'))
+    lines = (
+        json.dumps({"task": name, "candidates": [{"command": command} for command in commands]})
+        for name, commands in answers.items()
+    )
+    (folder / f"{suite}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
+    """A checkout with the suite `tiny` and submissions to it: candidates by task, by slug."""
+    write_suite(root, tasks)
+    for slug, given in answers.items():
+        write_submission(root, slug, given)
+    return Project.find(root)
+
+
+def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
+    """A copy of a repository's tracked files; with `topics`, asking only these topics of its suites and answers."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
+    for name in tracked.decode().split("\0"):
+        if name and (source / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, root / name)
+    for file in root.glob("fixtures/*/tasks/*.jsonl") if topics else ():
+        if file.stem not in topics:
+            file.unlink()
+    for file in root.glob("submissions/*/*.jsonl") if topics else ():
+        lines = [
+            line for line in file.read_text().splitlines(keepends=True) if _task_of(line).startswith(tuple(topics))
+        ]
+        file.write_text("".join(lines))
+    return Project.find(root)
+
+
+def _task_of(line: str) -> str:
+    name: str = json.loads(line)["task"]
+    return name

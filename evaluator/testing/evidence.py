@@ -1,0 +1,189 @@
+"""Evidence made by hand, so that judges, metrics and pages are tested without running anything.
+
+    >>> from evaluator.testing.evidence import added, case, evidence
+    >>> one = evidence("3\\n", changes=[added("/srv/x", "hello")])
+    >>> case([one, one], one).variants
+    ('one',)
+
+Sizes and digests are computed from what is given, so no double can contradict itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from evaluator.judges.case import Case, Executed
+from evaluator.records import (
+    Change,
+    Ending,
+    Evidence,
+    FileType,
+    Kind,
+    Member,
+    Observation,
+    Output,
+    OutputMode,
+    Process,
+    ShellState,
+    Task,
+    Topic,
+    Trial,
+)
+
+Raw = bytes | str
+
+CAP: Final = 262_144
+"""Bytes of a stream that doubles keep, as the default limits do."""
+
+SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
+
+
+def raw(value: Raw) -> bytes:
+    """The value's bytes."""
+    return value.encode() if isinstance(value, str) else value
+
+
+def output(data: Raw = b"", cap: int = CAP) -> Output:
+    """A stream that printed these bytes, of which `cap` are kept."""
+    data = raw(data)
+    return Output(data=data[:cap], size=len(data), digest=hashlib.sha256(data).hexdigest())
+
+
+def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> Change:
+    """A new regular file of root's with mode 0644; `text` keeps its bytes as for a listed file."""
+    return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
+
+
+def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> Change:
+    """An existing regular file of root's with new bytes and its mode 0644 as before."""
+    before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
+    return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
+
+
+def deleted(path: Raw) -> Change:
+    """A path that is gone."""
+    return Change(path=raw(path), kind=Kind.DELETED)
+
+
+def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> Change:
+    """A file whose mode or owner alone changed, from 0644 and root's unless `fields` say otherwise."""
+    before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
+    values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
+    return Change(path=raw(path), kind=Kind.MODE, **values)
+
+
+def directory(path: Raw, mode: int = 0o755, **fields: Any) -> Change:
+    """A new directory of root's."""
+    values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
+    return Change(path=raw(path), kind=Kind.ADDED, **values)
+
+
+def link(path: Raw, target: Raw) -> Change:
+    """A new symbolic link."""
+    values: dict[str, Any] = {"type": FileType.LINK, "mode": 0o777, "uid": 0, "gid": 0}
+    return Change(path=raw(path), kind=Kind.ADDED, target=raw(target), **values)
+
+
+def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> Change:
+    """A new archive that holds these members; `content` stands for its own bytes."""
+    return added(path, content, members=tuple(members), packing=packing)
+
+
+def member(name: Raw, content: Raw = b"", mode: int = 0o644) -> Member:
+    """A regular file in an archive."""
+    return Member(name=raw(name), type=FileType.FILE, mode=mode, content=hashlib.sha256(raw(content)).hexdigest())
+
+
+def folder(name: Raw, mode: int = 0o755) -> Member:
+    """A directory in an archive."""
+    return Member(name=raw(name), type=FileType.DIRECTORY, mode=mode)
+
+
+def shell(variables: Mapping[str, Raw] | None = None, **fields: Any) -> ShellState:
+    """A shell that is still there, in /root with umask 0022."""
+    values = {name: raw(value) for name, value in (variables or {}).items()}
+    return ShellState(**{"alive": True, "cwd": b"/root", "umask": "0022", "variables": values, **fields})
+
+
+def process(arguments: Raw, uid: int = 0, state: str = "S") -> Process:
+    """A process left running; words of its command line are separated by one blank."""
+    return Process(arguments=raw(arguments).replace(b" ", b"\0") + b"\0", uid=uid, state=state)
+
+
+def evidence(stdout: Raw = b"", *, changes: Iterable[Change] = (), status: int = 0, **fields: Any) -> Evidence:
+    """What a command showed that ended by itself; `stderr` may be given as bytes or text."""
+    stderr = fields.pop("stderr", b"")
+    return Evidence(
+        **{
+            "ending": Ending.EXITED,
+            "status": status,
+            "stdout": output(stdout),
+            "stderr": output(stderr),
+            "changes": tuple(sorted(changes, key=lambda change: change.path)),
+            **fields,
+        }
+    )
+
+
+def trial(first: Evidence | Raw, again: Evidence | Raw | None = None) -> Trial:
+    """A command's runs in one variant; bytes and text stand for evidence that shows only that output."""
+    return Trial(first=_evidence(first), again=None if again is None else _evidence(again))
+
+
+def executed(shows: Shown, command: Raw = b"true") -> Executed:
+    """A command with its trials: by the variant's name, or one that stands for the only variant, `one`."""
+    trials = shows if isinstance(shows, Mapping) else {"one": shows}
+    return Executed(
+        raw(command), {name: value if isinstance(value, Trial) else trial(value) for name, value in trials.items()}
+    )
+
+
+def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observation | str] = (), **fields: Any) -> Task:
+    """A task that compares standard output as told."""
+    values = {
+        "id": "task-1",
+        "nl": "Do what is asked",
+        "references": (b"true",),
+        "world": "world",
+        "topic": Topic.FILES,
+        "difficulty": 1,
+        **fields,
+    }
+    return Task(output=OutputMode(mode), observe=tuple(map(Observation, observe)), **values)
+
+
+def case(references: Sequence[Shown], candidate: Shown | None, of: Task | None = None, **fields: Any) -> Case:
+    """A case of what the references and the candidate show; `command` is the candidate's text."""
+    command = fields.pop("command", b"candidate")
+    return Case(
+        **{
+            "task": of or task(),
+            "references": tuple(executed(shows, f"reference {n}") for n, shows in enumerate(references, start=1)),
+            "candidate": None if candidate is None else executed(candidate, command),
+            "home": "/root",
+            "scratch": SCRATCH,
+            **fields,
+        }
+    )
+
+
+Shown = Evidence | Trial | bytes | str | Mapping[str, Evidence | Trial | bytes | str]
+"""What a command shows: in the only variant, or by the variant's name."""
+
+
+def _evidence(value: Evidence | Raw) -> Evidence:
+    return value if isinstance(value, Evidence) else evidence(value)
+
+
+def _file(kind: Kind, path: Raw, content: Raw, text: bool, fields: Mapping[str, Any]) -> Change:
+    content = raw(content)
+    values = {
+        "type": FileType.FILE,
+        "size": len(content),
+        "content": hashlib.sha256(content).hexdigest(),
+        "text": content if text else None,
+        **fields,
+    }
+    return Change(path=raw(path), kind=kind, **values)

@@ -1,0 +1,106 @@
+"""A board whose every text is an attack on the page that shows it.
+
+Each attack stands in every place that a submission fills: names, descriptions, models, commands, and the
+reasons and places that a judge quotes from what a command printed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.records import (
+    Author,
+    Finding,
+    Method,
+    Outcome,
+    OutputMode,
+    Result,
+    Step,
+    SubmissionManifest,
+    Task,
+    Topic,
+)
+from evaluator.testing.boards import board_of, result_of
+
+ATTACKS: Final[tuple[bytes, ...]] = (
+    b"<script>alert(1)</script>",
+    b'"><img src=x onerror=alert(1)>',
+    b"' onmouseover='alert(1)' x='",
+    b'</code></td></tr></table></div><iframe src="https://evil.example/"></iframe>',
+    b"<!-- <style>*{display:none}</style><![CDATA[ <?php ",
+    b"</script></style></title><svg onload=alert(1)><base href=//evil.example>",
+    b"[click](javascript:alert(1)) ![x](https://evil.example/x.png) <https://evil.example>",
+    b'{{ config }} {% include "/etc/passwd" %} {# gone #} {{ 7 * 7 }}',
+    b'--8<-- "/etc/passwd"\n\n# heading\n\n- list\n\n    code\n',
+    b"```html\n<h1>owned</h1>\n```\n\n<h1>owned</h1>",
+    b'<div data-part="_home"></div> data-search-exclude="true"',
+    b"&lt;script&gt; &#60;script&#62; &amp;lt; &nbsp;",
+    b"\x1b[31mred\x1b]8;;https://evil.example\x07link\x1b[2J\r\x08\x7f\x00",
+    "echo \u202e'exe.txt'\u2066\u2069 \u200b\u200d\ufeff\u00ad".encode(),
+    "a\u0300\u0301\u0302\u0303\u0304\u0305 \u00a0\u2028\u2029\u3000 \U000e0041 \ue000".encode(),
+    b"\x02klzzwxh:0000\x03 \x02amp\x03 wzxhzdk:0",
+    b"| a | b |\n| - | - |\n`` ` `` **bold** __proto__ ${alert(1)} \\u003cscript\\u003e",
+    b"\xff\xfe\xc3( not UTF-8",
+    b"echo " + b"A" * 100_000,
+    "<b>\u202e".encode() * 10_000,
+    b"x\n" * 50_000,
+    b"=cmd|' /C calc'!A0",
+)
+"""Texts that would be markup, templates, terminal controls or formulas if a page obeyed them."""
+
+
+def hostile_board() -> SuiteBoard:
+    """A submission an attack; each answers every task with another of the attacks, five candidates a task."""
+    tasks = tuple(_task(number) for number in range(len(ATTACKS)))
+    manifests = {f"attack-{number:02d}": _manifest(text, number) for number, text in enumerate(ATTACKS)}
+    results = [
+        _result(slug, task, place + number, rank)
+        for place, slug in enumerate(manifests)
+        for number, task in enumerate(tasks)
+        for rank in range(1, 6)
+    ]
+    return board_of(tasks, manifests, results)
+
+
+def _task(number: int) -> Task:
+    return Task(
+        id=f"text-{number:03d}",
+        nl="Print the names in names.txt, each once.",
+        references=(b"sort -u names.txt", b"sort names.txt | uniq"),
+        near_misses=(b"uniq names.txt",),
+        world="webserver",
+        output=OutputMode.EXACT,
+        topic=Topic.TEXT,
+        difficulty=1,
+    )
+
+
+def _manifest(text: bytes, number: int) -> SubmissionManifest:
+    words = text.decode("utf-8", "replace")
+    name = words[:200]
+    return SubmissionManifest(
+        format=1,
+        system=name,
+        authors=(Author(name=name, affiliation=name),),
+        link="https://example.org/?q=(alert)&amp;x=1#javascript:alert(1)",
+        description=words[:2000],
+        open_weights=False,
+        models=(name,),
+        method=list(Method)[number % len(Method)],
+        suites={"core": "1.0.0"},
+        training_data=(name,),
+    )
+
+
+def _result(slug: str, task: Task, number: int, rank: int) -> Result:
+    text = ATTACKS[(number + rank - 1) % len(ATTACKS)]
+    finding = Finding(
+        outcome=list(Outcome)[number % 6],
+        step=Step.OUTPUT,
+        reason=text.decode("utf-8", "replace"),
+        variant=text.decode("utf-8", "replace")[:60],
+        place=text,
+        collateral=True,
+    )
+    return result_of(slug, task.id, text, finding, rank)

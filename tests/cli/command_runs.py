@@ -1,0 +1,66 @@
+"""The installed command, run as users run it, in a small checkout that is judged already."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from typer.testing import CliRunner
+
+from evaluator.cli import app
+from evaluator.testing.checkouts import small_task
+from evaluator.testing.execution import Shows
+
+COMMAND = Path(sys.executable).with_name("bashboard")
+
+TASKS = [
+    small_task("files-1", references=("ls a", "echo a"), near_misses=("ls b",)),
+    small_task("files-2", references=("cat b", "echo b"), near_misses=("cat a",)),
+]
+SHOWN: Mapping[str, Shows] = {
+    **dict.fromkeys(("ls a", "echo a", "cat a"), "a\n"),
+    **dict.fromkeys(("cat b", "echo b"), "b\n"),
+    "true": "",
+}
+
+
+class Ended(NamedTuple):
+    """How the command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Bashboard = Callable[..., Ended]
+
+
+NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}
+"""No container engine is to be found from a command run here."""
+
+
+def run_in(folder: Path, *arguments: str) -> Ended:
+    """The installed command in a process of its own."""
+    found = subprocess.run(
+        [COMMAND, *arguments],
+        cwd=folder,
+        env={**os.environ, **NOWHERE},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return Ended(found.returncode, found.stdout, found.stderr)
+
+
+def run_here(folder: Path, *arguments: str) -> Ended:
+    """The same command in this process, which is quicker; an exception that it lets out is raised."""
+    with contextlib.chdir(folder):
+        found = CliRunner().invoke(app, arguments, env=NOWHERE, catch_exceptions=False)
+    return Ended(found.exit_code, found.stdout, found.stderr)

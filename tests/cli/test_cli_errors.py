@@ -1,0 +1,117 @@
+"""What goes wrong is one line that says what to do, and an exit code: 1 found wanting, 2 wrong use, 3 missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_runs import Bashboard, run_in
+
+from evaluator.pipeline.project import Project
+from evaluator.testing.checkouts import write_submission
+
+WRONG_USE = {
+    "standings --suite tinu": "no suite is named 'tinu'; did you mean tiny?",
+    "standings --suite moon": "no suite is named 'moon'; there are: tiny",
+    "suite show moon": "no suite is named 'moon'; there are: tiny",
+    "suite show tiny files-3": "suite tiny has no task 'files-3'; did you mean files-2, files-1?",
+    "suite show tiny moon": "suite tiny has no task 'moon'; see: bashboard suite show tiny",
+    "suite verify tiny --task files-3": "suite tiny has no task 'files-3'; did you mean files-2, files-1?",
+    "score goood": "no submission is named 'goood'; did you mean good?",
+    "score ..": "no submission is named '..'; there are: always-true, good, lazy",
+    "explain goood files-1 --suite tiny": "no submission is named 'goood'; did you mean good?",
+    "explain good files-3 --suite tiny": "suite tiny has no task 'files-3'; did you mean files-2, files-1?",
+    "explain good files-1": "no suite is named 'core'; there are: tiny",
+    "explain lazy files-1 --suite tiny --rank 3": "lazy gave 2 candidates for files-1: expected --rank 1 to 2",
+    "score --judge oracle": "no judge is named 'oracle'; there are: exact, consensus",
+    "schema moon": "no format is named 'moon'; there are: suite, world, task, ",
+    "baseline moon": "no baseline is named 'moon'; there are: always-true, ",
+    "baseline rules": "no suite is named 'core'; there are: tiny",
+    "check nowhere": "nowhere: no such folder",
+}
+
+
+def is_one_line(text: str) -> bool:
+    return text.count("\n") == 1 and "Traceback" not in text
+
+
+@pytest.mark.parametrize(("line", "words"), WRONG_USE.items(), ids=WRONG_USE)
+def test_wrong_use_is_told_in_one_line(bashboard: Bashboard, line: str, words: str) -> None:
+    found = bashboard(*line.split())
+    assert found.stderr.startswith(f"bashboard: {words}")
+    assert (found.returncode, found.stdout, is_one_line(found.stderr)) == (2, "", True)
+
+
+@pytest.mark.parametrize("line", ["moon", "score --moon", "score --workers 0", "score --workers two", "explain good"])
+def test_what_cannot_be_parsed_is_wrong_use(bashboard: Bashboard, line: str) -> None:
+    found = bashboard(*line.split())
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("line", ["standings", "score", "check", "suite list", "build", "doctor", "baseline rules"])
+def test_outside_of_a_checkout_it_says_where_to_go(tmp_path: Path, line: str) -> None:
+    found = run_in(tmp_path, *line.split())
+    assert found.stderr.startswith(f"bashboard: {tmp_path} is in no Bashboard checkout: cd to the folder with ")
+    assert (found.returncode, is_one_line(found.stderr)) == (2, True)
+
+
+@pytest.mark.parametrize("line", ["standings", "standings --json", "build"])
+def test_before_anything_was_scored_it_says_what_to_type(unjudged: Project, line: str) -> None:
+    found = run_in(unjudged.root, *line.split())
+    expected = "bashboard: evidence is missing; make it with: bashboard score --suite tiny\n"
+    assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
+
+
+def test_after_a_prediction_was_edited_it_says_what_to_type(judged: Project) -> None:
+    write_submission(judged.root, "good", {"files-1": ["date"], "files-2": ["echo b"]})
+    found = run_in(judged.root, "standings", "--judge", "exact")
+    expected = "bashboard: evidence is missing; make it with: bashboard score --suite tiny --judge exact\n"
+    assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
+
+
+def test_a_machine_without_an_engine_is_told_what_to_type(unjudged: Project) -> None:
+    found = run_in(unjudged.root, "score")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert "DOCKER_HOST" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_a_site_that_is_not_built_is_not_served(bashboard: Bashboard) -> None:
+    found = bashboard("serve")
+    assert (found.returncode, is_one_line(found.stderr)) == (3, True)
+    assert "build it with: bashboard build" in found.stderr
+
+
+def test_a_broken_submission_is_found_wanting(bashboard: Bashboard, judged: Project) -> None:
+    (judged.root / "submissions" / "good" / "tiny.jsonl").write_text('{"task": "files-1"}\n')
+    found = bashboard("check")
+    assert found.returncode == 1
+    assert "\nsubmissions/good/tiny.jsonl:1: " in found.stdout
+    assert bashboard("score").returncode == 1
+
+
+def test_a_broken_suite_is_named_at_its_line(bashboard: Bashboard, judged: Project) -> None:
+    (judged.root / "fixtures" / "tiny" / "tasks" / "files.jsonl").write_text("{}\n")
+    found = bashboard("standings")
+    assert found.returncode == 1
+    assert "fixtures/tiny/tasks/files.jsonl:1: id: Field required" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_a_store_that_is_none_is_told_in_one_line(bashboard: Bashboard, judged: Project) -> None:
+    judged.store_path.write_bytes(b"no database" * 100)
+    found = bashboard("standings")
+    assert (found.returncode, is_one_line(found.stderr)) == (3, True)
+    assert "delete it" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["[tool.bashboard]\ncolour = 1\n", "[tool.bashboard\n", "[tool.bashboard.limits]\nlines = 0"]
+)
+def test_settings_that_do_not_read_are_wrong_use(bashboard: Bashboard, judged: Project, text: str) -> None:
+    (judged.root / "pyproject.toml").write_text(text)
+    found = bashboard("standings")
+    assert found.returncode == 2
+    assert "pyproject.toml" in found.stderr
+    assert is_one_line(found.stderr)

@@ -1,0 +1,93 @@
+"""Every command explains itself, with examples that are right, and at once."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from evaluator.cli import app
+
+
+def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, by its words."""
+    children = getattr(command, "commands", {})
+    if not children:
+        yield path, command
+    for name, child in children.items():
+        yield from walk(child, (*path, name))
+
+
+COMMANDS = dict(walk(typer.main.get_command(app)))
+
+
+def shown_help(*words: str) -> str:
+    found = CliRunner().invoke(app, [*words, "--help"])
+    assert found.exit_code == 0
+    return found.output
+
+
+def examples(words: tuple[str, ...]) -> list[str]:
+    lines = [line.strip() for line in shown_help(*words).splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+commands = pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+
+
+@commands
+def test_a_command_has_an_example(words: tuple[str, ...]) -> None:
+    assert [line for line in examples(words) if line.split()[1 : 1 + len(words)] == list(words)]
+
+
+@commands
+def test_an_example_names_commands_options_and_arguments_there_are(words: tuple[str, ...]) -> None:
+    """It parses; whether what it names exists in a checkout is another matter."""
+    for line in examples(words):
+        for part in line.replace("&&", "|").split("|"):
+            parts = shlex.split(part.partition(">")[0])
+            if parts and parts[0] == "bashboard":
+                named = next(known for known in COMMANDS if tuple(parts[1 : 1 + len(known)]) == known)
+                COMMANDS[named].make_context(" ".join(named), parts[1 + len(named) :])
+
+
+@commands
+def test_a_command_says_what_it_does_and_what_every_option_is_for(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    assert command.help.strip().endswith(".")
+    assert [each.name for each in command.params if not getattr(each, "help", None) and each.name != "help"] == []
+
+
+def test_all_commands_are_listed() -> None:
+    text = shown_help()
+    assert [words[0] for words in COMMANDS if f"\n  {words[0]} " not in text] == []
+
+
+HEAVY = ("altair", "docker", "mkdocs", "numpy", "openai", "polars", "sklearn")
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [((), (*HEAVY, "pydantic")), (("score",), HEAVY), (("suite", "verify"), HEAVY)],
+    ids=["bashboard", "score", "suite verify"],
+)
+def test_help_imports_nothing_that_does_the_work(words: tuple[str, ...], heavy: tuple[str, ...]) -> None:
+    """That is why it is there at once; a test of seconds would be one of the machine.
+
+    Parsing a command's own options takes pydantic, because Typer's checks are made with it.
+    """
+    program = (
+        "import sys\n"
+        "from evaluator.cli import app\n"
+        f"try:\n    app({[*words, '--help']!r})\n"
+        f"finally:\n    print(sorted(set({heavy!r}) & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert found.returncode == 0
+    assert found.stderr == "[]\n"

@@ -1,0 +1,66 @@
+"""Fixtures that all rooms share: the engine, the suite's image, a worker. Each is made once in a session.
+
+`make test` starts the engine, so a machine without one fails these tests. Who really has none says so with
+BASHBOARD_WITHOUT_ENGINE=1, and they are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from workbench import Bench, planned
+
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.container import WorkerPlan
+from evaluator.sandbox.engine import Engine, find_engine
+from evaluator.sandbox.image import SuiteImage, ensure_image
+from evaluator.suites.load import Suite, load_suite
+
+CORE = Path(__file__).parents[1] / "fixtures" / "core"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    if os.environ.get("BASHBOARD_WITHOUT_ENGINE") == "1":
+        pytest.skip("BASHBOARD_WITHOUT_ENGINE=1 says that this machine has no engine")
+    return find_engine(os.environ)
+
+
+@pytest.fixture(scope="session")
+def core() -> Suite:
+    return load_suite(CORE)
+
+
+@pytest.fixture(scope="session")
+def manifest(core: Suite) -> SuiteManifest:
+    return core.manifest
+
+
+@pytest.fixture(scope="session")
+def image(engine: Engine, manifest: SuiteManifest) -> SuiteImage:
+    return ensure_image(engine, manifest, print)
+
+
+@pytest.fixture(scope="session")
+def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
+    """The suite's own limits, on the first CPU we may use."""
+    return WorkerPlan(image, manifest, min(os.sched_getaffinity(0)))
+
+
+@pytest.fixture(scope="session")
+def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
+    """A worker that waits for a command no longer than three seconds."""
+    bench = Bench(engine, planned(plan, cpu_s=0.3))
+    yield bench
+    bench.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
+    """A worker with one CPU second a command and little memory, so that either limit is met soon."""
+    bench = Bench(engine, planned(plan, cpu_s=1.0, memory_mb=64))
+    yield bench
+    bench.close()

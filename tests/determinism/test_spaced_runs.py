@@ -1,0 +1,68 @@
+"""The same command in another container, at another time: what differs is counted and named.
+
+References are held to show the same among the sandbox's own tests; here it is everything that could differ.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from spaced_commands import CAUSES, COMMANDS
+from workbench import Bench
+
+from evaluator.records import Evidence
+from evaluator.sandbox.container import WorkerPlan
+from evaluator.sandbox.engine import Engine
+
+pytestmark = pytest.mark.engine
+
+SPACING_S = 20.0
+MOST = 13
+"""Kinds of differences among the eighty-nine commands."""
+
+
+def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str, Evidence]:
+    """Evidence of these commands from a container of their own, in this order."""
+    with closing(Bench(engine, plan)) as bench:
+        return {name: bench.run(COMMANDS[name]) for name in names}
+
+
+def differences(first: Evidence, again: Evidence) -> list[str]:
+    """Each field that differs, with the first line that does where it is an output."""
+    ours, theirs = first.model_dump(), again.model_dump()
+    found = []
+    for name in ours.keys() - {"cpu_ms", "wall_ms"}:
+        if ours[name] == theirs[name]:
+            continue
+        if name in ("stdout", "stderr"):
+            pairs = zip(ours[name]["data"].splitlines(), theirs[name]["data"].splitlines(), strict=False)
+            line = next(((left, right) for left, right in pairs if left != right), (b"", b""))
+            found.append(f"{name}: {line[0][:70]!r} / {line[1][:70]!r}")
+        else:
+            found.append(name)
+    return sorted(found)
+
+
+def test_there_are_eighty_nine_commands() -> None:
+    assert len(COMMANDS) == len(set(COMMANDS.values())) == 89
+    assert CAUSES.keys() <= COMMANDS.keys()
+
+
+@pytest.mark.soak
+def test_few_kinds_of_differences_are_between_containers_and_times(engine: Engine, plan: WorkerPlan) -> None:
+    names = sorted(COMMANDS)
+    first = run_all(engine, plan, names)
+    time.sleep(SPACING_S)
+    again = run_all(engine, replace(plan, cpu=max(os.sched_getaffinity(0))), names[::-1])
+    differing = [name for name in names if first[name].digest != again[name].digest]
+    kinds = {CAUSES.get(name, name) for name in differing}
+    lines = [
+        f"{name:32} {CAUSES.get(name, '?'):60} {'; '.join(differences(first[name], again[name]))}" for name in differing
+    ]
+    print(f"\n{len(differing)} of {len(names)} commands differ, in {len(kinds)} kinds:", *lines, sep="\n")  # noqa: T201
+    assert len(kinds) <= MOST

@@ -1,0 +1,48 @@
+"""A bench for grading: a small suite, a store that outlives graders, and executions that are played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.judges import Judge, find_judge
+from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.keys import Subject
+from evaluator.progress import Silence
+from evaluator.records import Finding, Task
+from evaluator.store import Store
+from evaluator.testing.checkouts import small_suite, small_task
+from evaluator.testing.execution import Play, PlayedExecution, Shows
+
+SHOWN: Mapping[str, Shows] = {"right": "yes\n", "right too": "yes\n", "also right": "yes\n", "wrong": "no\n"}
+
+
+class Bench:
+    """Grades in a folder whose store stays; every `grader` is a new process's, with executions of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.store = root, Store(root / "store.sqlite")
+        self.tasks: list[Task] = [small_task("files-1")]
+
+    def grader(
+        self,
+        play: PlayedExecution | Play | Mapping[str, Shows] = SHOWN,
+        *,
+        judge: str | Judge = "exact",
+        fingerprint: str = "f" * 64,
+        spacing_s: float = 0.0,
+        **suite: Any,
+    ) -> Grader:
+        execution = play if isinstance(play, PlayedExecution) else PlayedExecution(play)
+        loaded = small_suite(self.root, self.tasks, **suite)
+        named = find_judge(judge) if isinstance(judge, str) else judge
+        return Grader(loaded, named, self.store, fingerprint, execution, Silence(), spacing_s)
+
+    def grade(
+        self, commands: Sequence[str | None], play: PlayedExecution, *, task: str = "files-1", **fields: Any
+    ) -> dict[str | None, Finding]:
+        """Findings on these commands for one task, by a grader of its own."""
+        subjects = {command: Subject(task, None if command is None else command.encode()) for command in commands}
+        findings = self.grader(play, **fields).grade(subjects.values())
+        return {command: findings[subject] for command, subject in subjects.items()}

@@ -1,0 +1,119 @@
+"""A suite's bench: started only where something is to be executed, and gone afterwards whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import InfraError, MissingError, UsageError
+from evaluator.pipeline.bench import open_grader
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
+from evaluator.sandbox.engine import find_engine
+from evaluator.sandbox.image import ensure_image
+from evaluator.sandbox.inputs import image_reference
+from evaluator.sandbox.ownership import LABEL
+from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task
+from evaluator.testing.execution import played_boards
+
+ROOT = Path(__file__).parents[2]
+
+KNOWN = {"ls a": "a\n", "echo a": "a\n", "printf 'a\\n'": "a\n"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    tasks = [small_task("files-1", references=("ls a", "echo a"))]
+    return small_checkout(tmp_path, tasks, {"known": {"files-1": ["printf 'a\\n'"]}})
+
+
+def test_what_is_known_is_graded_without_an_engine(project: Project) -> None:
+    played_boards(project, KNOWN)
+    with open_grader(project, project.suite("tiny"), Silence(), execute=False) as grader:
+        (finding,) = grader.grade([Subject("files-1", b"printf 'a\\n'")]).values()
+    assert finding.outcome.value == "pass"
+
+
+def test_what_is_not_known_is_refused_where_nothing_may_be_executed(project: Project) -> None:
+    played_boards(project, KNOWN)
+    with (
+        open_grader(project, project.suite("tiny"), Silence(), execute=False) as grader,
+        pytest.raises(MissingError, match=r"bashboard score --suite tiny$"),
+    ):
+        grader.grade([Subject("files-1", b"date")])
+
+
+def test_less_than_one_worker_is_refused(project: Project) -> None:
+    with (
+        pytest.raises(UsageError, match="--workers 0: expected 1 or more"),
+        open_grader(project, project.suite("tiny"), Silence(), workers=0),
+    ):
+        pass
+
+
+def containers() -> set[str]:
+    """Names of the workers of this process; other runs on this machine have their own."""
+    found = find_engine(os.environ).client.containers.list(all=True, filters={"label": LABEL})
+    return {each.name for each in found if each.labels[LABEL].startswith(f"{os.getpid()}-")}
+
+
+@pytest.fixture
+def others() -> set[str]:
+    """Workers that stand for the whole session, for other tests."""
+    return containers()
+
+
+@pytest.mark.engine
+def test_workers_are_gone_when_their_grader_is(tmp_path: Path, others: set[str]) -> None:
+    """One more than there is work for, so that one of them is never asked."""
+    core = copy_checkout(ROOT, tmp_path)
+    suite = core.suite("core")
+    with open_grader(core, suite, Silence(), workers=3) as grader:
+        grader.gather([Subject(suite.tasks[0].id, b"true")])
+        assert containers() > others
+    assert containers() == others
+
+
+@pytest.mark.engine
+def test_workers_are_gone_when_grading_breaks(tmp_path: Path, others: set[str]) -> None:
+    core = copy_checkout(ROOT, tmp_path)
+    suite = core.suite("core")
+    with contextlib.suppress(ZeroDivisionError), open_grader(core, suite, Silence()) as grader:
+        grader.gather([Subject(suite.tasks[0].id, b"true")])
+        assert containers() > others
+        raise ZeroDivisionError
+    assert containers() == others
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Iterator[Project]:
+    """A suite whose image is there, but has no runner in it."""
+    core = copy_checkout(ROOT, tmp_path / "core").suite("core").manifest
+    project = small_checkout(tmp_path / "broken", [small_task("files-1")], {})
+    engine = find_engine(os.environ)
+    image = ensure_image(engine, core, Silence().say)
+    repository, _, tag = image_reference(project.suite("tiny").manifest).partition(":")
+    container = engine.client.containers.create(image.reference, ["rm", "-r", "/opt/bashboard/evaluator"])
+    container.start()
+    container.wait()
+    container.commit(repository, tag)
+    container.remove(force=True)
+    yield project
+    engine.client.images.remove(f"{repository}:{tag}", force=True)
+
+
+@pytest.mark.engine
+def test_a_sandbox_that_does_not_start_is_told_once_and_at_once(broken: Project, others: set[str]) -> None:
+    """Not as the failure of every request, each after half a minute of new tries."""
+    requests = [Subject("files-1", b"command %d" % number) for number in range(1000)]
+    with (
+        open_grader(broken, broken.suite("tiny"), Silence()) as grader,
+        pytest.raises(InfraError, match="No module named 'evaluator'"),
+    ):
+        grader.gather(requests)
+    assert containers() == others

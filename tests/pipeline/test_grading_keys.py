@@ -1,0 +1,149 @@
+"""What keys depend on, and what they do not: stale means that the key differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from grading_bench import Bench
+
+from evaluator.pipeline.keys import Subject
+from evaluator.records import Task, Timing
+from evaluator.testing.checkouts import small_task
+
+EXECUTION: list[dict[str, Any]] = [
+    {"command": b"other"},
+    {"task": {"setup": b"touch /srv/x"}},
+    {"task": {"verify": b"test -e /srv/x"}},
+    {"task": {"observe": ("shell",)}},
+    {"task": {"observe": ("processes",)}},
+    {"task": {"text_files": ("/srv/x",)}},
+    {"task": {"world": "elsewhere"}},
+    {"suite": {"build": b"mkdir -p /srv/data\n"}},
+    {"suite": {"start": b"sleep inf &\n"}},
+    {"suite": {"variants": {"one": 9, "two": 2}}},
+    {"suite": {"cpu_s": 3.0}},
+    {"suite": {"clock": "2025-03-14T09:30:01Z"}},
+    {"suite": {"environment": {"PATH": "/usr/bin:/bin", "HOME": "/"}}},
+    {"suite": {"environment": {"PATH": "/usr/bin:/bin", "HOME": "/root", "TZ": "UTC"}}},
+    {"fingerprint": "e" * 64},
+]
+COMPARISON: list[dict[str, Any]] = [
+    {"task": {"output": "lines"}},
+    {"task": {"observe": ("exit",)}},
+    {"task": {"observe": ("stderr",)}},
+    {"task": {"references": (b"right", b"another")}},
+    {"task": {"references": (b"right", b"right too", b"another")}},
+    {"judge": "consensus"},
+    {"without": 0},
+]
+WITHOUT_EFFECT: list[dict[str, Any]] = [
+    {"task": {"nl": "Other words"}},
+    {"task": {"near_misses": (b"wrong",)}},
+    {"task": {"difficulty": 5}},
+    {"task": {"timing": Timing(human_s=10, provenance="estimated")}},
+    {"task": {"volatile": "the time of day"}},
+    {"suite": {"version": "2.0.0"}},
+    {"suite": {"environment": {"HOME": "/root", "PATH": "/usr/bin:/bin"}}},
+    {"before": [small_task("files-0")]},
+]
+
+
+def identify(change: dict[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in change.items())
+
+
+def keys(bench: Bench, change: dict[str, Any]) -> tuple[str, str]:
+    """The key of a command's evidence in variant `one`, and of the verdict on it."""
+    task: Task = small_task("files-1", **change.get("task", {}))
+    bench.tasks = [*change.get("before", []), task]
+    fields = {name: change[name] for name in ("fingerprint", "judge") if name in change}
+    grader = bench.grader(**fields, **change.get("suite", {}))
+    command = change.get("command", b"also right")
+    subject = Subject("files-1", command, change.get("without"))
+    return grader.keys.requests("files-1", command)["one"][0], grader.keys.key(subject)
+
+
+@pytest.mark.parametrize("change", EXECUTION, ids=identify)
+def test_what_a_command_shows_may_depend_on_is_in_both_keys(bench: Bench, change: dict[str, Any]) -> None:
+    evidence, verdict = keys(bench, {})
+    other_evidence, other_verdict = keys(bench, change)
+    assert evidence != other_evidence
+    assert verdict != other_verdict
+
+
+@pytest.mark.parametrize("change", COMPARISON, ids=identify)
+def test_what_only_the_comparison_depends_on_is_in_the_verdicts_key_alone(bench: Bench, change: dict[str, Any]) -> None:
+    evidence, verdict = keys(bench, {})
+    other_evidence, other_verdict = keys(bench, change)
+    assert evidence == other_evidence
+    assert verdict != other_verdict
+
+
+@pytest.mark.parametrize("change", WITHOUT_EFFECT, ids=identify)
+def test_what_nothing_depends_on_is_in_no_key(bench: Bench, change: dict[str, Any]) -> None:
+    assert keys(bench, change) == keys(bench, {})
+
+
+def test_the_order_of_variants_is_not_in_evidences_key(bench: Bench) -> None:
+    """A verdict's has it: where several variants tell a command apart, the first is named."""
+    assert keys(bench, {"suite": {"variants": {"two": 2, "one": 1}}})[0] == keys(bench, {})[0]
+
+
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        ({"observe": ("exit", "stderr", "shell")}, {"observe": ("shell", "stderr", "exit")}),
+        ({"text_files": ("/srv/a", "/srv/b")}, {"text_files": ("/srv/b", "/srv/a")}),
+    ],
+    ids=["observe", "text_files"],
+)
+def test_the_order_of_what_is_compared_is_in_no_key(bench: Bench, there: dict[str, Any], back: dict[str, Any]) -> None:
+    assert keys(bench, {"task": there}) == keys(bench, {"task": back})
+
+
+def test_variants_have_keys_of_their_own(bench: Bench) -> None:
+    one, two = (key for key, _ in bench.grader().keys.requests("files-1", b"also right").values())
+    assert one != two
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"command": b"new"}, "never judged"),
+        ({"judge": "consensus"}, "judge changed"),
+        ({"task": {"references": (b"right", b"new")}}, "references or their worlds changed"),
+        ({"task": {"output": "lines"}}, "comparison changed"),
+        (
+            {"suite": {"build": b"mkdir -p /srv/data\n"}},
+            "world, limits, clock or base changed; references or their worlds changed",
+        ),
+        ({"fingerprint": "e" * 64}, "world, limits, clock or base changed; references or their worlds changed"),
+    ],
+    ids=["never", "judge", "references", "comparison", "world", "base"],
+)
+def test_a_plan_says_why_a_verdict_is_stale(bench: Bench, change: dict[str, Any], why: str) -> None:
+    bench.grader().grade([Subject("files-1", b"also right")])
+    bench.tasks = [small_task("files-1", **change.get("task", {}))]
+    fields = {name: change[name] for name in ("fingerprint", "judge") if name in change}
+    grader = bench.grader(**fields, **change.get("suite", {}))
+    plan = grader.plan([Subject("files-1", change.get("command", b"also right"))])
+    assert [stale.why for stale in plan.stale] == [why]
+
+
+def test_what_was_only_verified_was_never_judged_for_a_board(bench: Bench) -> None:
+    """`suite verify` judges a reference by the others: another question, not an older answer."""
+    bench.grader().grade([Subject("files-1", b"right", 0)])
+    plan = bench.grader().plan([Subject("files-1", b"right")])
+    assert [stale.why for stale in plan.stale] == ["never judged"]
+
+
+def test_a_plan_counts_the_executions_it_would_take(bench: Bench) -> None:
+    subjects = [Subject("files-1", b"also right"), Subject("files-1", None)]
+    assert bench.grader().plan(subjects).executions == 2 * 2 * 2 + 2
+
+
+def test_a_plan_of_what_is_known_is_empty(bench: Bench) -> None:
+    subjects = [Subject("files-1", b"also right"), Subject("files-1", None)]
+    bench.grader().grade(subjects)
+    assert bench.grader().plan(subjects) == ((), 0)

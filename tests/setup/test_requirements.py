@@ -1,0 +1,62 @@
+"""The pinned requirements: complete, with hashes, without addresses, and in step with pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+GROUPS = PROJECT["dependency-groups"]
+DECLARED = {
+    "requirements.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"]],
+    "requirements-dev.txt": [*PROJECT["project"]["dependencies"], *GROUPS["build"], *GROUPS["dev"]],
+}
+FILES = list(DECLARED)
+
+
+def entries(name: str) -> list[str]:
+    """Each requirement with its hashes, as one logical line."""
+    text = (ROOT / name).read_text().replace("\\\n", " ")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def pins(name: str) -> list[Requirement]:
+    return [Requirement(entry.split(" --hash=")[0].strip()) for entry in entries(name)]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_pin_is_exact_and_has_hashes(name: str):
+    """What pip installs is what was resolved, byte for byte."""
+    for entry in entries(name):
+        assert re.match(r"[a-z0-9-]+==[^ ]+ ", entry), entry
+        assert re.search(r" --hash=sha256:[0-9a-f]{64}", entry), entry
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_address_is_named(name: str):
+    """Where packages come from is the machine's own choice."""
+    assert not re.search(r"://|--(extra-)?index|--find-links| @ ", (ROOT / name).read_text())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_declared_dependency_is_pinned_within_its_bounds(name: str):
+    """`make lock` was run after the last change of pyproject.toml."""
+    pinned = {}
+    for pin in pins(name):
+        pinned.setdefault(canonicalize_name(pin.name), []).append(next(iter(pin.specifier)).version)
+    for declared in map(Requirement, DECLARED[name]):
+        versions = pinned.get(canonicalize_name(declared.name), [])
+        assert versions, f"{declared} is not in {name}; run: make lock"
+        assert all(declared.specifier.contains(version) for version in versions), f"{declared} against {versions}"
+
+
+def test_the_tests_run_on_the_versions_that_are_shipped():
+    """Development only adds; what both files pin, they pin alike."""
+    shipped, developed = ({str(pin) for pin in pins(name)} for name in FILES)
+    assert shipped <= developed

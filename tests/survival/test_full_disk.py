@@ -1,0 +1,85 @@
+"""A disk without room for the store: told in one line, nothing is broken, and with room the same command goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Undisturbed
+from small_runs import Checkout, finish, workers_of
+
+from evaluator.sandbox.engine import Engine
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small disk that is to be full"),
+]
+
+DISK = 16 << 20
+"""Room for a whole run: the log of a store is written to 4 MB before it is begun again."""
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+Fill = Callable[[int], None]
+
+
+@pytest.fixture
+def fill(checkout: Checkout) -> Iterator[Fill]:
+    """The store's folder on a small disk of its own; called with the bytes that are to be free on it."""
+    folder = checkout.store.parent
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "small", folder], check=True)
+    ballast = folder / "ballast"
+
+    def leave(free: int) -> None:
+        ballast.unlink(missing_ok=True)
+        found = os.statvfs(folder)
+        with ballast.open("wb") as file:
+            file.write(bytes(max(0, found.f_bavail * found.f_frsize - free)))
+
+    yield leave
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        pytest.param(0, id="from the start", marks=pytest.mark.soak),
+        pytest.param(6, id="before the tables are made", marks=pytest.mark.soak),
+        pytest.param(24, id="at once", marks=pytest.mark.soak),
+        pytest.param(100, id="in the middle"),
+        pytest.param(200, id="later", marks=pytest.mark.soak),
+    ],
+)
+def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
+    undisturbed: Undisturbed, checkout: Checkout, engine: Engine, fill: Fill, pages: int
+) -> None:
+    """What was executed before is not executed again."""
+    fill(pages * PAGE)
+    process = checkout.start("score", "--json")
+    code, stdout, stderr = finish(process)
+    said = [line for line in stderr.splitlines() if not line.startswith(("executing", "judging"))]
+    assert (code, stdout, len(said)) == (3, "", 1), stderr
+    assert said[0].startswith("bashboard: ")
+    assert "make room" in said[0]
+    assert workers_of(engine, process.pid) == []
+    fill(DISK)
+    before = checkout.executed()
+    ended = checkout.run("score", "--json")
+    assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
+    assert checkout.verdicts() == undisturbed.verdicts
+    done = sum(int(count) for count in re.findall(r"^executing[a-z ]*: (\d+) in", ended.stderr, re.MULTILINE))
+    assert (before > 0, before + done) == (pages > 6, undisturbed.executed)
+
+
+def test_a_folder_that_cannot_be_made_is_told(checkout: Checkout) -> None:
+    """As where a checkout is on a disk that is full or may only be read."""
+    path: Path = checkout.store.parent
+    path.write_text("in the way")
+    ended = checkout.run("score")
+    assert (ended.code, ended.stdout, ended.stderr.count("\n")) == (3, "", 1), ended.stderr
+    assert str(checkout.store) in ended.stderr

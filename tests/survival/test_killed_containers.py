@@ -1,0 +1,137 @@
+"""Containers that somebody else ends while commands are in them: no command is charged with that."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from conftest import Undisturbed
+from docker.errors import APIError
+from small_runs import Checkout, finish, workers_of
+from workbench import TINY
+
+from evaluator.errors import EngineError
+from evaluator.records import Ending, Evidence
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.pool import PAUSES_S, Pool
+
+pytestmark = pytest.mark.engine
+
+SEED = 89
+SLOW = Request.of(TINY, b"sleep 1.5; echo done")
+ENDLESS = Request.of(TINY, b"sleep 9")
+CRASH = """
+import os, pathlib, signal
+os.kill(int(pathlib.Path('/proc/1/task/1/children').read_text()), signal.SIGSEGV)
+"""
+
+Blow = Callable[[Any], object]
+
+BLOWS: dict[str, Blow] = {
+    "docker kill": lambda container: container.kill(),
+    "docker kill -s TERM": lambda container: container.kill("SIGTERM"),
+    "docker stop": lambda container: container.stop(timeout=1),
+    "docker rm -f": lambda container: container.remove(force=True),
+}
+
+
+class Saboteur:
+    """Starts workers and strikes at the first of them, each shortly after it was given its command."""
+
+    def __init__(self, engine: Engine, plan: WorkerPlan, blow: Blow, times: int) -> None:
+        self._engine, self._plan, self._blow, self._left = engine, plan, blow, times
+        self._threads: list[threading.Thread] = []
+        self.pauses: list[float] = []
+
+    def start(self, _: int) -> ContainerWorker:
+        worker = ContainerWorker(self._engine, self._plan)
+        if self._left:
+            self._left -= 1
+            self._threads.append(threading.Timer(0.3, self._blow, [worker.container]))
+            self._threads[-1].start()
+        return worker
+
+    def execute(self, request: Request = SLOW) -> Answer:
+        """What becomes of a command that takes its time, with pauses only noted."""
+        with Pool(self.start, 1, self._plan.manifest.limits.wall_s, self.pauses.append) as pool:
+            ((_, answer),) = pool.execute([request])
+        for thread in self._threads:
+            thread.join()
+        return answer
+
+
+@pytest.mark.parametrize(
+    "blow",
+    [
+        pytest.param(blow, id=name, marks=pytest.mark.soak if "stop" in name or "TERM" in name else ())
+        for name, blow in BLOWS.items()
+    ],
+)
+def test_a_command_is_not_charged_for_containers_that_others_end(engine: Engine, plan: WorkerPlan, blow: Blow) -> None:
+    """Not even for as many as would be charged if they were its own deaths."""
+    saboteur = Saboteur(engine, plan, blow, 2)
+    answer = saboteur.execute()
+    assert isinstance(answer, Evidence), answer
+    assert (answer.ending, answer.stdout.data) == (Ending.EXITED, b"done\n")
+    assert saboteur.pauses == list(PAUSES_S[:2])
+
+
+@pytest.mark.soak
+def test_containers_that_are_ended_again_and_again_are_an_infra_error(engine: Engine, plan: WorkerPlan) -> None:
+    answer = Saboteur(engine, plan, BLOWS["docker kill"], 100).execute()
+    assert isinstance(answer, EngineError)
+    assert str(answer) == "the worker's container was ended from outside (status 137)"
+
+
+def test_a_runner_that_crashes_twice_is_the_commands_doing(engine: Engine, plan: WorkerPlan) -> None:
+    """Nobody sends a segmentation fault: something in the job brought it about."""
+    saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 2)
+    assert saboteur.execute(ENDLESS) == Evidence(ending=Ending.CRASH)
+    assert saboteur.pauses == []
+
+
+@pytest.fixture
+def worker(engine: Engine, plan: WorkerPlan) -> Iterator[ContainerWorker]:
+    made = ContainerWorker(engine, plan)
+    yield made
+    made.close()
+
+
+def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) -> None:
+    worker.tell(SLOW.world.to_line())
+    worker.container.pause()
+    with pytest.raises(EngineError, match="paused from outside"):
+        worker.ask(SLOW.job.to_line(), 2)
+
+
+def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) -> tuple[int, str]:
+    """Run to the end while so many workers are ended, one after the other; exit status and output."""
+    process = checkout.start("score", "--json")
+    done = 0
+    while process.poll() is None and done < times:
+        time.sleep(draw.uniform(0.1, 0.8))
+        for name in workers_of(engine, process.pid)[:1]:
+            with contextlib.suppress(APIError):  # its run was faster
+                draw.choice(list(BLOWS.values()))(engine.client.containers.get(name))
+                done += 1
+    assert done > 0
+    ended = finish(process)
+    assert workers_of(engine, process.pid) == []
+    return ended.code, ended.stdout
+
+
+@pytest.mark.parametrize("times", [pytest.param(3, id="some"), pytest.param(15, id="many", marks=pytest.mark.soak)])
+def test_a_run_whose_workers_are_ended_comes_to_the_same(
+    undisturbed: Undisturbed, checkout: Checkout, engine: Engine, times: int
+) -> None:
+    """At once, without being run again: the pool starts others."""
+    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    assert strike(engine, checkout, times, draw) == (0, undisturbed.standings)
+    assert checkout.verdicts() == undisturbed.verdicts

@@ -1,0 +1,75 @@
+"""The evaluator is killed at moments drawn by lot, each time in another place, and the same command goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Undisturbed
+from small_runs import Checkout, workers_of
+
+from evaluator.sandbox.engine import Engine
+
+pytestmark = pytest.mark.engine
+
+SEED = 89
+
+
+def kill_once(checkout: Checkout, after_s: float) -> int | None:
+    """The id of a run that was killed then; None where it was done before."""
+    process = checkout.start("score", "--json")
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        ended = process.wait(after_s)
+        process.communicate()
+        assert ended == 0
+        return None
+    process.kill()
+    process.communicate()
+    return process.pid
+
+
+def assert_undisturbed(undisturbed: Undisturbed, checkout: Checkout, engine: Engine, pids: list[int]) -> None:
+    ended = checkout.run("score", "--json")
+    assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
+    assert checkout.verdicts() == undisturbed.verdicts
+    assert checkout.files() == undisturbed.files
+    assert [workers_of(engine, pid) for pid in pids] == [[]] * len(pids)
+
+
+def survive(undisturbed: Undisturbed, engine: Engine, folder: Path, kills: int) -> None:
+    """Kill runs until it was so many times; a run that comes to its end begins another checkout."""
+    draw = random.Random(SEED)  # noqa: S311 - moments, no secret
+    pids: list[int] = []
+    while len(pids) < kills:
+        checkout = undisturbed.checkout.copied(folder / f"from-{len(pids)}")
+        here: list[int] = []
+        while len(pids) + len(here) < kills:
+            pid = kill_once(checkout, draw.uniform(0.0, undisturbed.seconds))
+            if pid is None:
+                break
+            here.append(pid)
+        assert_undisturbed(undisturbed, checkout, engine, here)
+        pids += here
+
+
+def test_killed_a_few_times_it_comes_to_the_same(undisturbed: Undisturbed, engine: Engine, tmp_path: Path) -> None:
+    survive(undisturbed, engine, tmp_path, 3)
+
+
+@pytest.mark.soak
+def test_killed_twenty_times_it_comes_to_the_same(undisturbed: Undisturbed, engine: Engine, tmp_path: Path) -> None:
+    survive(undisturbed, engine, tmp_path, 20)
+
+
+def test_a_run_killed_when_all_was_executed_leaves_no_worker_to_the_next(
+    undisturbed: Undisturbed, checkout: Checkout, engine: Engine
+) -> None:
+    """The next one executes nothing, and would not speak to the engine but for the note it finds."""
+    process = checkout.start("score", "--json")
+    checkout.wait_for_evidence(process, undisturbed.executed)
+    process.kill()
+    process.communicate()
+    assert_undisturbed(undisturbed, checkout, engine, [process.pid])

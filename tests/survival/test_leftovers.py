@@ -1,0 +1,149 @@
+"""What a killed run left in the engine is removed by the next, and nothing that is anybody else's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.image import SuiteImage
+from evaluator.sandbox.ownership import LABEL, clear_up, crew, owner_label, remove_leftovers
+
+pytestmark = pytest.mark.engine
+
+NOBODY = "4194305-1-" + owner_label(os.getpid()).split("-", 2)[2]
+"""A process of this place whose number is beyond what a kernel gives."""
+
+HOLD = """
+import os, pathlib, sys
+from evaluator.sandbox.engine import find_engine
+from evaluator.sandbox.ownership import crew
+from small_runs import ROOT
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.image import ensure_image
+from evaluator.suites.load import load_suite
+engine, manifest = find_engine(os.environ), load_suite(ROOT / "fixtures" / "core").manifest
+with crew(engine, pathlib.Path(sys.argv[1])) as name:
+    worker = ContainerWorker(engine, WorkerPlan(ensure_image(engine, manifest, print), manifest, crew=name))
+    print(worker.container.id, flush=True)
+    sys.stdin.read()
+"""
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def make(engine: Engine, image: SuiteImage) -> Iterator[Make]:
+    """Makes a container with these labels and this command, started or not."""
+    made = []
+
+    def create(labels: Mapping[str, str], command: list[str], *, started: bool = True) -> Any:
+        container = engine.client.containers.create(
+            image.reference, command, labels=labels, network_mode="none", init=True
+        )
+        made.append(container.id)
+        if started:
+            container.start()
+        return container
+
+    yield create
+    for each in made:
+        if is_there(engine, each):
+            engine.client.containers.get(each).remove(force=True)
+
+
+def is_there(engine: Engine, container: str) -> bool:
+    found = engine.client.containers.list(all=True, filters={"id": container}, ignore_removed=True)
+    return bool(found)
+
+
+SLEEPS, ENDS = ["sleep", "60"], ["true"]
+ELSEWHERE = "1-1-another boot.4026531836"
+
+CASES = {
+    "a killed run's, at work": ({LABEL: NOBODY}, SLEEPS, True, False),
+    "a killed run's, ended": ({LABEL: NOBODY}, ENDS, True, False),
+    "a killed run's, not started yet": ({LABEL: NOBODY}, ENDS, False, False),
+    "ours, at work": ({LABEL: owner_label(os.getpid())}, SLEEPS, True, True),
+    "ours, ended": ({LABEL: owner_label(os.getpid())}, ENDS, True, True),
+    "another machine's, at work": ({LABEL: ELSEWHERE}, SLEEPS, True, True),
+    "another machine's, not started yet": ({LABEL: ELSEWHERE}, ENDS, False, True),
+    "another machine's, ended": ({LABEL: ELSEWHERE}, ENDS, True, False),
+    "of an owner that does not read, at work": ({LABEL: "me"}, SLEEPS, True, True),
+    "a stranger's, at work": ({}, SLEEPS, True, True),
+    "a stranger's, ended": ({"owner": NOBODY}, ENDS, True, True),
+}
+
+
+@pytest.mark.parametrize(("labels", "command", "started", "stays"), CASES.values(), ids=CASES)
+def test_only_what_nobody_owns_is_removed(
+    engine: Engine, make: Make, labels: Mapping[str, str], command: list[str], started: bool, stays: bool
+) -> None:
+    container = make(labels, command, started=started)
+    if started and command == ENDS:
+        container.wait()
+    remove_leftovers(engine)
+    assert is_there(engine, container.id) is stays
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process with a worker, which says its container's id and waits for the end of its input."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path / "notes")],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
+    engine: Engine, other: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """Which is told by the note it left; without one, the engine is not even asked."""
+    container = first_line(other)
+    clear_up(tmp_path / "notes")
+    remove_leftovers(engine)
+    assert is_there(engine, container)
+    other.kill()
+    other.wait()
+    clear_up(tmp_path / "notes")
+    assert not is_there(engine, container)
+    assert list((tmp_path / "notes").iterdir()) == []
+
+
+def test_a_crew_takes_down_what_its_workers_could_not(engine: Engine, plan: WorkerPlan, tmp_path: Path) -> None:
+    """Such as one that was made while the engine went away, whose id never arrived."""
+    with crew(engine, tmp_path) as name:
+        lost = ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, plan.cpu, name))
+        stays = ContainerWorker(engine, plan)
+        assert len(list(tmp_path.iterdir())) == 1
+    assert [is_there(engine, each.container.id) for each in (lost, stays)] == [False, True]
+    assert list(tmp_path.iterdir()) == []
+    for worker in (lost, stays):
+        worker.close()
+
+
+def test_owners_are_told_apart_for_ever() -> None:
+    """The same number may be given to another process, and to one in another namespace at the same time."""
+    pid, start, place = owner_label(os.getpid()).split("-", 2)
+    assert (int(pid), start.isdecimal()) == (os.getpid(), True)
+    assert place.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)
+    assert owner_label(4194305) == ""

@@ -1,0 +1,163 @@
+"""What the documents say is so: paths exist, commands parse, and nothing speaks of where it was written."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from evaluator.cli import app
+from evaluator.cli.reference import reference
+from evaluator.pipeline.project import Project
+
+ROOT = Path(__file__).parents[2]
+TRACKED = (
+    subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+)
+FILES = [name for name in TRACKED if name and (ROOT / name).is_file()]
+PAGES = [name for name in FILES if name.endswith(".md")]
+FOLDERS = {str(folder) for name in FILES for folder in Path(name).parents}
+GENERATED = ("build", "dist", ".bashboard", ".venv", "site/board", "board")
+SUFFIXES = (".md", ".py", ".toml", ".jsonl", ".json", ".yml", ".sh", ".c", ".txt", ".png", ".svg", ".css", ".js")
+EXAMPLE = re.compile(r"(^|/)(my|your)-|^<|[<>*{}$~…]|://")
+"""A name that stands for the reader's own, a pattern, or an address."""
+
+pages = pytest.mark.parametrize("page", PAGES)
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+def blocks(text: str) -> list[str]:
+    return re.findall(r"^```[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def spans(text: str) -> list[str]:
+    """Inline code, outside of blocks, on one line."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(span.split()) for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose)]
+
+
+def lines_of_blocks(text: str) -> Iterator[str]:
+    for line in itertools.chain.from_iterable(block.splitlines() for block in blocks(text)):
+        yield line.strip().removeprefix("$ ").removeprefix(".venv/bin/")
+
+
+def is_there(path: str, near: Path) -> bool:
+    """True for a tracked file or folder: named whole, from the page, or by the last parts of its path."""
+    path = path.removeprefix("./").rstrip("/")
+    whole = [path, str(near / path).removeprefix("./")]
+    if any(name in FOLDERS or name in FILES or name.startswith(GENERATED) for name in whole):
+        return True
+    return any(name.endswith(f"/{path}") for name in (*FILES, *FOLDERS))
+
+
+@pages
+def test_every_link_leads_somewhere(page: str) -> None:
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page))]
+    near = Path(page).parent
+    assert [each for each in targets if each and not EXAMPLE.search(each) and not is_there(each, near)] == []
+
+
+@pages
+def test_every_path_named_exists(page: str) -> None:
+    paths = [span for span in spans(text_of(page)) if re.fullmatch(r"[\w.@-][\w./@-]*", span)]
+    named = [word for word in paths if word.endswith(SUFFIXES) or "/" in word]
+    assert [word for word in named if not EXAMPLE.search(word) and not is_there(word, Path(page).parent)] == []
+
+
+def commands() -> dict[tuple[str, ...], Any]:
+    top: Any = typer.main.get_command(app)
+    found: dict[tuple[str, ...], Any] = {}
+    for name, command in top.commands.items():
+        found[name,] = command
+        found |= {(name, child): each for child, each in getattr(command, "commands", {}).items()}
+    return found
+
+
+COMMANDS = commands()
+
+
+def named_commands(text: str) -> Iterator[list[str]]:
+    """The words of every `bashboard ...` a page shows, without the first."""
+    for line in (*spans(text), *lines_of_blocks(text)):
+        for part in re.split(r"&&|\||;", line.partition(" #")[0]):
+            if part.strip().startswith("bashboard "):
+                yield shlex.split(part.partition(">")[0].replace("…", ""))[1:]
+
+
+@pages
+def test_every_command_shown_is_there_with_its_options(page: str) -> None:
+    for words in named_commands(text_of(page)):
+        known = [name for name in COMMANDS if tuple(words[: len(name)]) == name]
+        assert known or words[0].startswith(("-", "COMMAND", "<")), words
+        command = COMMANDS[max(known, key=len)] if known else None
+        options = {option for each in command.params for option in each.opts} | {"--help"} if command else {"--help"}
+        assert [word for word in words if word.startswith("--") and word.partition("=")[0] not in options] == [], words
+
+
+@pages
+def test_an_answer_that_is_explained_is_there(page: str) -> None:
+    project = Project(ROOT)
+    for words in named_commands(text_of(page)):
+        if words[0] == "explain" and len(words) > 2 and words[1].islower():
+            assert project.submission_folder(words[1]).is_dir()
+            assert project.suite("core").task(words[2])
+
+
+@pages
+def test_every_target_of_make_is_there(page: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    shown = [line.partition(" #")[0].split() for line in (*spans(text_of(page)), *lines_of_blocks(text_of(page)))]
+    assert {words[1] for words in shown if words[:1] == ["make"] and len(words) > 1} <= targets
+
+
+@pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
+def test_every_command_is_in_the_reference(name: tuple[str, ...]) -> None:
+    assert f"## bashboard {' '.join(name)}\n" in text_of("site/cli.md")
+
+
+def test_the_reference_is_what_the_commands_say() -> None:
+    """Made anew by `python -m evaluator.cli.reference > site/cli.md`."""
+    assert text_of("site/cli.md") == reference()
+
+
+REGISTRIES = [
+    ".".join(parts)
+    for parts in (
+        ("deb", "debian", "org"),
+        ("archive", "ubuntu", "com"),
+        ("pypi", "org"),
+        ("files", "pythonhosted", "org"),
+        ("registry", "npmjs", "org"),
+        ("proxy", "golang", "org"),
+    )
+]
+ELSEWHERE = [
+    *map(re.escape, REGISTRIES),
+    "/" + r"work/(main|shared|\.)",
+    "/" + "tmp/w/",
+    r"/root/\." + "pyenv",
+    r"\bissue" + r"s? #?\d+\b",
+    r"\bissue" + "s show",
+    r"\b(this|last|next|previous|earlier|another) " + "session",
+]
+
+
+@pytest.mark.parametrize("pattern", ELSEWHERE)
+def test_no_file_speaks_of_where_it_was_written(pattern: str) -> None:
+    """No package registry's host, no folder of a workplace, no ticket: what is here stands for itself."""
+    expression = re.compile(pattern.encode(), re.IGNORECASE)
+    assert [name for name in FILES if expression.search((ROOT / name).read_bytes())] == []
+
+
+def test_a_registry_would_be_seen() -> None:
+    assert all(re.search(re.escape(host), f"https://{host}/simple") for host in REGISTRIES)

@@ -8,6 +8,7 @@ drifts slows both.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.image import SuiteImage
+from evaluator.sandbox.ownership import LABEL, owner_label
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.runner.protocol import World
 
@@ -144,7 +146,8 @@ def _all_workers(
 
 
 def _docker_runs(engine: Engine, image: SuiteImage, count: int, progress: Progress) -> list[float]:
-    options = {"remove": True, "network_mode": "none", "tmpfs": {"/run/bashboard": ""}}
+    owned = {LABEL: owner_label(os.getpid())}
+    options = {"remove": True, "network_mode": "none", "tmpfs": {"/run/bashboard": ""}, "labels": owned}
 
     def run_once() -> None:
         with engine_errors("docker run failed"):

@@ -20,6 +20,10 @@ class Progress(Protocol):
         """One step of the present stage is done."""
         ...
 
+    def note(self, text: str) -> None:
+        """What the present stage has come to so far, such as its cost; a later note takes its place."""
+        ...
+
 
 class Silence:
     """Nobody listens."""
@@ -32,3 +36,6 @@ class Silence:
 
     def advance(self) -> None:
         """Count nothing."""
+
+    def note(self, text: str) -> None:
+        """Tell nothing."""

@@ -16,6 +16,7 @@ class _Lines:
     def __init__(self) -> None:
         self._began = 0.0
         self._stage = ""
+        self._note = ""
 
     def say(self, text: str) -> None:
         self.finish()
@@ -28,11 +29,14 @@ class _Lines:
     def advance(self) -> None:
         pass
 
+    def note(self, text: str) -> None:
+        self._note = f" ({text})"
+
     def finish(self) -> None:
         if self._stage:
             seconds = time.monotonic() - self._began
-            print(f"{self._stage} in {seconds:.1f} s", file=sys.stderr, flush=True)  # noqa: T201
-            self._stage = ""
+            print(f"{self._stage} in {seconds:.1f} s{self._note}", file=sys.stderr, flush=True)  # noqa: T201
+            self._stage = self._note = ""
 
 
 @contextlib.contextmanager
@@ -60,13 +64,19 @@ def shown_progress() -> Iterator[Progress]:
         class Bars:
             """One bar, taken up by each stage."""
 
+            stage_name = ""
+
             def say(self, text: str) -> None:
                 bars.reset(task, description=text, total=None)
 
             def stage(self, name: str, total: int) -> None:
+                self.stage_name = name
                 bars.reset(task, description=name, total=total)
 
             def advance(self) -> None:
                 bars.advance(task)
+
+            def note(self, text: str) -> None:
+                bars.update(task, description=f"{self.stage_name} ({text})")
 
         yield Bars()

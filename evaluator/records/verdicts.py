@@ -34,6 +34,7 @@ class Step(StrEnum):
     OUTPUT = "output"
     VERIFIER = "verifier"
     SCORE = "score"
+    PANEL = "panel"
     INFRA = "infra"
 
 

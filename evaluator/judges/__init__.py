@@ -5,21 +5,31 @@ Adding a judge is one file here and one line below.
 
 from __future__ import annotations
 
-from evaluator.judges.case import Case, Executed, Judge
+from evaluator.judges.bleu import Bleu
+from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.consensus import Consensus, alignment_problem
 from evaluator.judges.exact import Exact
 from evaluator.judges.needs import needs_second_run
+from evaluator.judges.nl2cmd import Nl2cmd
 from evaluator.judges.registry import JUDGES, find_judge, register
+from evaluator.judges.tfidf import ExecTfidf, Tfidf
+from evaluator.judges.threshold import TextScorer
 from evaluator.judges.views import volatile_fields
 
 register(Exact())
+register(Bleu())
+register(Nl2cmd())
+register(Tfidf())
+register(ExecTfidf())
 register(Consensus())
 
 __all__ = [
     "JUDGES",
+    "Basis",
     "Case",
     "Executed",
     "Judge",
+    "TextScorer",
     "alignment_problem",
     "find_judge",
     "needs_second_run",

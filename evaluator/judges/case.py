@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from evaluator.records import Finding, Task, Trial
@@ -41,6 +42,18 @@ class Case:
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 
+class Basis(StrEnum):
+    """What a judge looks at, so that nothing is executed that it would not see.
+
+    `TEXT`: the commands themselves; its cases may come without any evidence. `RUN`: a command's first run.
+    `REPEATS`: also the second run of a candidate that did not pass, which tells what changes by itself.
+    """
+
+    TEXT = "text"
+    RUN = "run"
+    REPEATS = "repeats"
+
+
 class Judge(Protocol):
     """A functional-equivalence heuristic. A change of its rules is a change of its `version`.
 
@@ -56,6 +69,11 @@ class Judge(Protocol):
     @property
     def version(self) -> int:
         """Part of a verdict's key: a newer version makes older verdicts stale."""
+        ...
+
+    @property
+    def basis(self) -> Basis:
+        """What it looks at."""
         ...
 
     def judge(self, case: Case) -> Finding:

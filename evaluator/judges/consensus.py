@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from evaluator.judges.case import Case, Executed
+from evaluator.judges.case import Basis, Case, Executed
 from evaluator.judges.collateral import has_collateral
 from evaluator.judges.effects import differences
 from evaluator.judges.outputs import SAME, Agreement, Comparison, compare_diagnostics, compare_lines
@@ -37,6 +37,7 @@ class Consensus:
 
     name: Final = "consensus"
     version: Final = 1
+    basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
         """Step 1 for every judge, then steps 2 to 4."""

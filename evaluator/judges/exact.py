@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.judges.case import Case, Executed
+from evaluator.judges.case import Basis, Case, Executed
 from evaluator.judges.screening import settle_early
 from evaluator.records import Ending, Finding, Outcome, Step
 
@@ -17,6 +17,7 @@ class Exact:
 
     name: Final = "exact"
     version: Final = 1
+    basis: Final = Basis.RUN
 
     def judge(self, case: Case) -> Finding:
         """Pass or fail by digest of standard output; step 1 and verifiers as for every judge."""

@@ -23,10 +23,11 @@ _LIMITS: Final = {
 
 def settle_early(case: Case) -> Finding | None:
     """What is settled at once: by the text, by missing evidence, by a limit, by the verifier; else None."""
-    return _settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
+    return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 
-def _settle_by_text(case: Case) -> Finding | None:
+def settle_by_text(case: Case) -> Finding | None:
+    """What the command's text alone settles: nothing given, or nothing that a shell could be given; else None."""
     if case.candidate is None:
         return Finding(outcome=Outcome.UNANSWERED, reason="no command was given")
     command = case.candidate.command
@@ -112,7 +113,7 @@ def _settle_by_verifier(case: Case) -> Finding | None:
 
 
 def _candidate_evidence(case: Case) -> list[tuple[str, Evidence]]:
-    assert case.candidate is not None  # noqa: S101 - `_settle_by_text` returned otherwise
+    assert case.candidate is not None  # noqa: S101 - `settle_by_text` returned otherwise
     return [(variant, case.candidate.trials[variant].first) for variant in case.variants]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, Executed, Judge
+from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
 from evaluator.pipeline.keys import Keys, Subject, home_of, is_executable, key_of
 from evaluator.progress import Progress
@@ -69,7 +69,7 @@ class Grader:
     def plan(self, subjects: Iterable[Subject]) -> Plan:
         """What has no verdict yet, why, and what it would take."""
         stale = [Stale(each, self._why(each)) for each in self._without_verdict(dict.fromkeys(subjects))]
-        runs = self._first_runs([each.subject for each in stale])
+        runs = {} if self.judge.basis is Basis.TEXT else self._first_runs([each.subject for each in stale])
         known = self.store.known_runs({key for key, _ in runs})
         return Plan(tuple(stale), len(runs.keys() - known))
 
@@ -100,7 +100,8 @@ class Grader:
         findings = {subject: known[key].finding for subject, key in keys.items() if key in known}
         pending = [subject for subject in keys if subject not in findings]
         if pending:
-            self._gather(pending)
+            if self.judge.basis is not Basis.TEXT:
+                self._gather(pending)
             fresh = self._judge(pending)
             self._keep(fresh)
             findings |= fresh
@@ -207,7 +208,7 @@ class Grader:
         return self.judge.judge(self.case(subject))
 
     def _second_runs(self, subject: Subject, finding: Finding) -> dict[Run, Request]:
-        if subject.command is None or not needs_second_run(finding):
+        if subject.command is None or self.judge.basis is not Basis.REPEATS or not needs_second_run(finding):
             return {}
         requests = self.keys.requests(subject.task, subject.command)
         names = [finding.variant] if finding.variant in requests else list(requests)

@@ -29,7 +29,7 @@ class Bench:
         self,
         play: PlayedExecution | Play | Mapping[str, Shows] = SHOWN,
         *,
-        judge: str | Judge = "exact",
+        judge: str | Judge = "consensus",
         fingerprint: str = "f" * 64,
         spacing_s: float = 0.0,
         **suite: Any,

@@ -8,7 +8,7 @@ import pytest
 from grading_bench import SHOWN, Bench
 
 from evaluator.errors import EngineError
-from evaluator.judges import Case
+from evaluator.judges import Basis, Case
 from evaluator.pipeline.keys import Subject
 from evaluator.records import Ending, Evidence, Finding, Outcome, Step
 from evaluator.testing.checkouts import small_task
@@ -60,6 +60,7 @@ class FirstSteadyDifference:
 
     name = "first-steady-difference"
     version = 1
+    basis = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
         assert case.candidate is not None

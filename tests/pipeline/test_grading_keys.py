@@ -34,7 +34,7 @@ COMPARISON: list[dict[str, Any]] = [
     {"task": {"observe": ("stderr",)}},
     {"task": {"references": (b"right", b"another")}},
     {"task": {"references": (b"right", b"right too", b"another")}},
-    {"judge": "consensus"},
+    {"judge": "exact"},
     {"without": 0},
 ]
 WITHOUT_EFFECT: list[dict[str, Any]] = [
@@ -111,7 +111,7 @@ def test_variants_have_keys_of_their_own(bench: Bench) -> None:
     ("change", "why"),
     [
         ({"command": b"new"}, "never judged"),
-        ({"judge": "consensus"}, "judge changed"),
+        ({"judge": "exact"}, "judge changed"),
         ({"task": {"references": (b"right", b"new")}}, "references or their worlds changed"),
         ({"task": {"output": "lines"}}, "comparison changed"),
         (

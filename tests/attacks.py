@@ -41,8 +41,9 @@ cat /proc/{uptime,loadavg,meminfo,net/dev,net/tcp,net/unix,sys/kernel/hostname,s
 find /srv /etc /dev /tmp /run /root /home /var/tmp -printf '%p %y %m %U %G %s %T@ %l\\n' | sort | sha256sum
 echo written > new; mkdir made; rm tool; sleep 0.01; echo done
 """
-LOOK = """for p in /proc/[0-9]*; do read -r c < $p/comm && echo $c; done; n=0
-while read -r m; do n=$((n+1)); done < /proc/mounts; echo $n /dev/shm/* /tmp/* /run/bashboard/* /run/*"""
+LOOK = """for p in /proc/[0-9]*; do read -r c < $p/comm && echo $c; [ "$c" = python3 ] && r=$p; done; n=0
+while read -r m; do n=$((n+1)); done < $r/mounts
+cd -P $r/root && echo $n dev/shm/* tmp/* run/bashboard/* run/* && echo /dev/shm/* /tmp/* /run/*"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,41 +27,37 @@ FORKS = [
 ]
 
 MEMORY = [
-    Attack("perl -e '$x .= \"x\" x 1e6 while 1'", endings=("memory", "timeout"), fatal=True),
-    Attack("perl -e 'push @x, [1 .. 1000] while 1'", endings=("memory", "timeout"), fatal=True),
-    Attack("x=$(head -c 2G /dev/zero | tr '\\0' x)", endings=("memory", "timeout", "exited"), fatal=True),
-    Attack("tail /dev/zero", endings=("memory", "timeout", "exited"), fatal=True),
-    Attack("head -c 3G /dev/zero | sort", endings=ANY, fatal=True),
-    Attack("a=x; while :; do a=$a$a; done", endings=("memory", "timeout", "exited"), fatal=True),
-    Attack("printf '%*s' 2000000000 x >/dev/null", endings=("memory", "timeout", "exited"), fatal=True),
-    Attack("awk 'BEGIN { while (1) a[i++] = i }'", endings=("memory", "timeout"), fatal=True),
+    Attack("perl -e '$x .= \"x\" x 1e6 while 1'", endings=("memory", "timeout")),
+    Attack("perl -e 'push @x, [1 .. 1000] while 1'", endings=("memory", "timeout")),
+    Attack("x=$(head -c 2G /dev/zero | tr '\\0' x)", endings=("memory", "timeout", "exited")),
+    Attack("tail /dev/zero", endings=("memory", "timeout", "exited")),
+    Attack("head -c 3G /dev/zero | sort", endings=ANY),
+    Attack("a=x; while :; do a=$a$a; done", endings=("memory", "timeout", "exited")),
+    Attack("printf '%*s' 2000000000 x >/dev/null", endings=("memory", "timeout", "exited")),
+    Attack("awk 'BEGIN { while (1) a[i++] = i }'", endings=("memory", "timeout")),
     Attack(
         "for i in {1..20}; do perl -e '$x = \"x\" x 30e6; sleep 9' & done; wait",
         endings=ANY,
-        fatal=True,
         within_s=WALL_S,
     ),
     Attack(
         "echo 0 > /proc/self/oom_score_adj; perl -e '$x .= \"x\" x 1e6 while 1'",
         endings=("memory", "timeout"),
-        fatal=True,
     ),
-    Attack("exec perl -e '$x = \"x\" x 4e9'", endings=("memory", "exited", "timeout"), fatal=True),
-    Attack("f() { f; }; f", endings=("exited", "timeout", "memory"), fatal=True),
-    Attack("perl -e '$_ = \"a\" x 1e5; /(a*)*b/; $y = $y->{a} = {} while 1'", endings=ANY, fatal=True),
+    Attack("exec perl -e '$x = \"x\" x 4e9'", endings=("memory", "exited", "timeout")),
+    Attack("f() { f; }; f", endings=("exited", "timeout", "memory")),
+    Attack("perl -e '$_ = \"a\" x 1e5; /(a*)*b/; $y = $y->{a} = {} while 1'", endings=ANY),
     Attack(
         "head -c 31m /dev/zero > /dev/shm/a; perl -e '$x .= \"x\" x 1e6 while 1'",
         endings=("memory", "timeout"),
-        fatal=True,
     ),
-    Attack("perl -e 'for (1..90) { fork or do { $x = \"x\" x 9e6; sleep 5; exit } } sleep 1'", endings=ANY, fatal=True),
+    Attack("perl -e 'for (1..90) { fork or do { $x = \"x\" x 9e6; sleep 5; exit } } sleep 1'", endings=ANY),
     Attack(
         'perl -e \'open F, ">/proc/self/oom_score_adj"; print F 0; close F;'
         ' for (1 .. 90) { fork or do { $x = "x" x 9e6; sleep 5; exit } } sleep 3\'',
         endings=("memory", "timeout", "exited"),
-        fatal=True,
     ),
-    Attack("mapfile -t lines < <(yes)", endings=("memory", "timeout"), fatal=True),
+    Attack("mapfile -t lines < <(yes)", endings=("memory", "timeout")),
 ]
 
 TIME = [

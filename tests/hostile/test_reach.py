@@ -53,6 +53,8 @@ KERNEL = [
     no_write("/proc/kpagecount"),
     no_write("/proc/mtrr", "disable=0"),
     no_write("/proc/self/oom_score_adj", "-1000"),
+    no_write("/proc/self/oom_score_adj", "0"),
+    no_write("/proc/$$/oom_adj", "0"),
     Attack("echo 1000 > /proc/1/oom_score_adj; echo on", prints="on"),
     Attack("rm -rf /proc/* /proc/sys/* 2>&-; chmod -R 777 /proc 2>&-; cat /proc/uptime", prints="1000.00 900.00"),
     Attack("mv /proc/uptime /tmp 2>&-; ln -sf /etc/passwd /proc/meminfo 2>&-; wc -l < /proc/meminfo", prints="29"),

@@ -75,21 +75,14 @@ static void begin_time(void) {
     close(fd);
 }
 
-static void read_only(const char *path) {
-    if (mount(path, path, 0, MS_BIND | MS_REC, 0) == 0)
-        TRY(path, mount(0, path, 0, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
-    else if (errno != ENOENT)
-        die(path);
-}
-
 /* FACTS is read-only as a file system, so what lies here is too. */
 static void cover(const char *with, const char *path) {
     if (mount(with, path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(path);
 }
 
-/* proc: fixed figures where a machine would show through, nothing writable that is the kernel's. */
+/* proc: read-only, for what is writable there is the kernel's, or a process's own place in the queue of the memory
+ * killer; fixed figures where a machine would show through. */
 static void mount_proc(void) {
-    static const char *const sealed[] = {"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"};
     static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
                                          "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
                                          "kpageflags", "kpagecgroup", "softirqs", "zoneinfo", "buddyinfo",
@@ -98,8 +91,7 @@ static void mount_proc(void) {
                                         "sys/kernel/osrelease", "sys/kernel/random/uuid",
                                         "sys/kernel/random/boot_id"};
     char from[128], path[64];
-    TRY("proc", mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
-    for (size_t i = 0; i < sizeof sealed / sizeof *sealed; i++) read_only(sealed[i]);
+    TRY("proc", mount("proc", "proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0));
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         snprintf(path, sizeof path, "proc/%s", hidden[i]);
         cover(FACTS "empty", path);
@@ -147,6 +139,15 @@ static unsigned long long kept_capabilities(void) {
     unsigned long long mask = 0;
     for (size_t i = 0; i < sizeof KEPT / sizeof *KEPT; i++) mask |= 1ULL << KEPT[i];
     return mask;
+}
+
+/* Every signal at its default, whatever started us ignored: the two that libc keeps for itself as well, which a
+ * program may inherit ignored and `signal` does not touch. */
+static void heed_signals(void) {
+    static const unsigned long action[8]; /* the kernel's own structure: no handler, no flags, no mask */
+    static const unsigned long none;
+    for (int sig = 1; sig < NSIG; sig++) syscall(SYS_rt_sigaction, sig, action, 0, sizeof none);
+    TRY("signals", syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none));
 }
 
 /* What no job shall ever have, given up before the first: it holds for all that is started from here. */
@@ -221,8 +222,6 @@ static pid_t spawn(int script, int state, const struct user *user, const char *c
     TRY("stdin", dup2(null, 0));
     if (script == START) TRY("start's streams", dup2(null, OUT) | dup2(null, ERR));
     keep_descriptors((int[]){script, REPORT, HOOK, STATE}, (int[]){COMMAND, REPORT, HOOK, SHELL_STATE}, state ? 4 : 2);
-    offer_to_memory_killer();
-    for (int sig = 1; sig < NSIG; sig++) signal(sig, SIG_DFL);
     drop_privileges(user);
     TRY("working directory", chdir(cwd));
     TRY("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
@@ -289,6 +288,7 @@ static void run_job(struct request *request, long long began) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, SIG_DFL); /* which the kernel keeps from process 1 */
     close(RUNNER);
+    offer_to_memory_killer();
     enter_world(request->lower, request->scratch);
     if (request->start) {
         int status = reap(spawn(START, 0, &root, "/", request->environment), &usage);
@@ -314,6 +314,7 @@ int main(void) {
     struct sigaction action = {.sa_handler = kill_job};
     static struct request request;
     prctl(PR_SET_NAME, "init");
+    heed_signals();
     sigaction(SIGTERM, &action, 0);
     load_filter();
     give_up();

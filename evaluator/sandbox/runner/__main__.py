@@ -19,14 +19,15 @@ from evaluator.sandbox.runner.protocol import Job, Settings, World
 from evaluator.sandbox.runner.shell import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
+KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
 
 class Runner:
     """Executes jobs one at a time, each on a fresh temporary file system."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, counters: kernel.Counters) -> None:
         self.settings = settings
-        self.jail = Jail(settings, kernel.Counters(), kernel.Network())
+        self.jail = Jail(settings, counters, kernel.Network())
         self.layers = Layers(settings, self.jail)
         self._mounted: set[Path] = set()
 
@@ -128,8 +129,10 @@ def main() -> None:
     os.umask(0o022)
     line = json.loads(sys.stdin.readline())
     settings = Settings(**line)
+    counters = kernel.Counters()
+    kernel.leave_mounts(KEPT_MOUNTS)
     lay_out(RUN, settings.clock_s)
-    runner = Runner(settings)
+    runner = Runner(settings, counters)
     say(sys.stdout, {"protocol": PROTOCOL, "checks": check_jail(settings, runner.jail, RUN)})
     for text in sys.stdin:
         reply = runner.answer(json.loads(text))

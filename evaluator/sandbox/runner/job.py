@@ -90,9 +90,9 @@ class _Follower:
 
     def __init__(self, cpu_s: float, counters: Counters) -> None:
         self._counters = counters
+        self._next_look = time.monotonic() + POLL_MS / 1000
         self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
         self._cpu_end = counters.cpu_s() + cpu_s
-        self._next_look = 0.0
         self.limit: str | None = None
         self.processes: list[dict[str, Any]] | None = None
 

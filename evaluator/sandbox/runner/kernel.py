@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT = 1, 2, 4, 32
+MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 MNT_DETACH = 2
-CLONE_NEWNET = 0x40000000
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432  # one number on every architecture
 _CLOEXEC, _SET_STRING, _CREATE = 1, 1, 6
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 0x1, 0x40
@@ -37,6 +38,19 @@ def mount(source: str, target: str, kind: str, flags: int, options: str) -> None
 def unmount(target: str) -> None:
     """umount2(2), lazily, so that nothing a job left can hold it. Raises OSError."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
+
+
+def leave_mounts(kept: frozenset[str]) -> None:
+    """Move to mounts of our own and let go of all but those at the paths `kept`.
+
+    Every job copies the mounts that it starts from, and an engine hands out dozens. Raises OSError.
+    """
+    _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
+    mount("none", "/", "", MS_REC | MS_PRIVATE, "")
+    targets = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    for target in reversed(targets):
+        if target not in kept:
+            unmount(target.encode().decode("unicode_escape"))
 
 
 def detached_overlay(lower: str) -> int:
@@ -98,7 +112,7 @@ class Network:
             fcntl.ioctl(any_socket, SIOCSIFFLAGS, up)
         for descriptor in self._files:
             os.close(descriptor)
-        self._files = [os.open(f"/proc/self/net/{name}", os.O_RDONLY) for name in ("dev", "snmp", "netstat")]
+        self._files = [os.open(f"/proc/self/net/{name}", os.O_RDONLY) for name in ("dev", "snmp")]
         self._unused = self._counters()
 
     def _counters(self) -> list[bytes]:

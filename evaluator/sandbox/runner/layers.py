@@ -52,9 +52,9 @@ class Stack:
 
 def make_scratch(directory: Path) -> Path:
     """The three directories that an overlay is made with; `upper` takes the place of `/`."""
-    for name in ("upper", "work", "root"):
-        (directory / name).mkdir(parents=True)
-    (directory / "upper").chmod(0o755)
+    os.makedirs(directory)
+    for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
+        os.mkdir(f"{directory}/{name}", mode)
     return directory
 
 

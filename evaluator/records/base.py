@@ -7,12 +7,12 @@ import binascii
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
 
 FORMAT: Final = 1
-"""Version of every file format here; a reader refuses a newer one by name."""
+"""Version of the file formats here, but for those whose record names a newer one."""
 
 
 def _bytes_of(value: object) -> bytes:
@@ -89,17 +89,18 @@ class Record(BaseModel):
     """Base of all records: frozen, closed, strict about types that JSON can tell apart."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:
         """One line of JSON without the fields that hold their default."""
         return self.model_dump_json(exclude_defaults=True)
 
 
-def read_format(value: object, reader: str) -> None:
-    """Refuse by name a file whose `format` is newer than this program's; raise ValueError."""
+def read_format(value: object, reader: str, newest: int = FORMAT) -> None:
+    """Refuse by name a file whose `format` is newer than this program's, which is `newest`; raise ValueError."""
     found = value.get("format") if isinstance(value, Mapping) else None
-    if isinstance(found, int) and found > FORMAT:
-        raise ValueError(f"{reader} has format {found}; this bashboard reads format {FORMAT}: upgrade bashboard")
+    if isinstance(found, int) and found > newest:
+        raise ValueError(f"{reader} has format {found}; this bashboard reads format {newest}: upgrade bashboard")
 
 
 def json_lines(records: Iterable[Record]) -> str:

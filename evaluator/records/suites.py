@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText, canonical_json, digest_of
+from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText, canonical_json, digest_of
 
 
 class Topic(StrEnum):
@@ -73,13 +73,30 @@ def _whole_second(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
+class Source(Record):
+    """Where a foreign suite comes from: its publisher's name and version for it, and the licence it is under.
+
+    `digest` is that of the one file it was read from, where it was one.
+    """
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    version: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    licence: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    digest: Digest | None = None
+
+
 class SuiteManifest(Record):
     """`suite.toml`: a named, versioned set of tasks and worlds, and the machine they run on.
 
-    `earlier_versions` lists the versions it had before, which a submission may still answer.
+    `earlier_versions` lists the versions it had before, which a submission may still answer. Format 2 brought
+    `foreign` and `source`: a suite of somebody else's, made on this machine by `bashboard suite add`. It has what
+    its publisher gave it, so what must hold of a suite of ours is only reported of it, and its texts are not ours
+    to publish.
     """
 
-    format: Literal[1]
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[1, 2]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -93,6 +110,16 @@ class SuiteManifest(Record):
     user: str = "root"
     cwd: str
     scratch: tuple[str, ...] = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
+    foreign: bool = False
+    source: Source | None = None
+
+    @model_validator(mode="after")
+    def _foreign_says_whence(self) -> Self:
+        if self.foreign and self.format < 2:
+            raise ValueError("foreign: expected format = 2, which brought it")
+        if self.foreign is not (self.source is not None):
+            raise ValueError("foreign and [source] stand together: expected both or neither")
+        return self
 
 
 class Variant(Record):

@@ -57,8 +57,20 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 2"),
-        ["suite.toml: suite.toml has format 2; this bashboard reads format 1: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 3"),
+        ["suite.toml: suite.toml has format 3; this bashboard reads format 2: upgrade bashboard"],
+    ),
+    "a world of a newer format": (
+        replace("worlds/other/world.toml", "format = 1", "format = 2"),
+        ["worlds/other/world.toml: world.toml has format 2; this bashboard reads format 1: upgrade bashboard"],
+    ),
+    "foreign in a format without it": (
+        replace("suite.toml", "[base]", "foreign = true\n[base]"),
+        ["suite.toml: the line: Value error, foreign: expected format = 2, which brought it"],
+    ),
+    "foreign from nowhere": (
+        replace("suite.toml", "format = 1", "format = 2\nforeign = true"),
+        ["suite.toml: the line: Value error, foreign and [source] stand together: expected both or neither"],
     ),
     "an unknown field": (replace("suite.toml", "cwd", "colour"), ["suite.toml: cwd: Field required", "suite.toml: co"]),
     "a clock without a zone": (replace("suite.toml", "09:30:00Z", "09:30:00"), ["suite.toml: clock: "]),

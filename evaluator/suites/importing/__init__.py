@@ -1,0 +1,21 @@
+"""Foreign suites: one module for each format that other benchmarks publish, all giving the same draft.
+
+`IMPORTERS` names them. Adding one is a function from a reader of commands and a path to a draft, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from evaluator.suites.importing.drafts import Draft, Read, write_draft
+from evaluator.suites.importing.intercode import draft_intercode, draft_nl2sh_alfa
+
+__all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
+
+IMPORTERS: Final[Mapping[str, Callable[[Read, Path | None], Draft]]] = {
+    "nl2sh-alfa": draft_nl2sh_alfa,
+    "intercode": draft_intercode,
+}
+"""By the name the suite gets. Each raises UsageError or FormatError where what it is given has not its layout."""

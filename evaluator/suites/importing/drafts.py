@@ -1,0 +1,173 @@
+"""A foreign suite in our formats, in memory, and writing it below `fixtures/`.
+
+What is written is a folder like any suite's, so that everything that reads suites reads it. It holds a `.gitignore`
+that names all of it: the texts are somebody else's, and this repository never publishes them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from evaluator.errors import UsageError
+from evaluator.records import Base, Limits, Source, SuiteManifest, Task, Variant, WorldManifest, json_lines
+from evaluator.suites.load import load_suite
+
+CLOCK: Final = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "USER": "root",
+    "LOGNAME": "root",
+    "SHELL": "/bin/bash",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "TERM": "dumb",
+}
+LIMITS: Final = Limits(cpu_s=4.0, memory_mb=512, processes=256, disk_mb=128, inodes=60_000, output_kb=1024)
+"""More than core's: these references read whole systems, `find /` and `sysctl -a` among them."""
+
+DEFAULT_VARIANTS: Final = (Variant(name="plain", seed=1),)
+
+
+class Called(Protocol):
+    """A utility as a command calls it; what `evaluator.shell` reads has this form."""
+
+    @property
+    def name(self) -> str:
+        """The program, without its folder."""
+        ...
+
+    @property
+    def flags(self) -> Sequence[tuple[str, str]]:
+        """Options with their values."""
+        ...
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """Operands."""
+        ...
+
+    @property
+    def nested(self) -> Sequence[Called]:
+        """Utilities it runs in turn."""
+        ...
+
+    def walk(self) -> Iterator[Called]:
+        """This utility and everything nested in it."""
+        ...
+
+
+Read = Callable[[str | bytes], Sequence[Called] | None]
+"""Reads a command's utilities, stage by stage; None where it is unreadable. Rooms of one row do not know each
+other, so whoever joins them hands the reader over."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftWorld:
+    """A world to be written: its title, what builds it, where commands start and as whom."""
+
+    title: str
+    build: str
+    cwd: str = "/"
+    variants: tuple[Variant, ...] = DEFAULT_VARIANTS
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A foreign suite to be written. `left_out` counts what was not taken over, by reason."""
+
+    manifest: SuiteManifest
+    worlds: Mapping[str, DraftWorld]
+    tasks: Sequence[Task]
+    left_out: Mapping[str, int]
+
+
+def manifest_of(name: str, title: str, description: str, source: Source, **fields: Any) -> SuiteManifest:
+    """A foreign suite's manifest with what such suites share; `packages` go on top of Debian's essential ones."""
+    packages = fields.pop("packages", ())
+    values = {"cwd": "/", "clock": CLOCK, "limits": LIMITS, "environment": dict(ENVIRONMENT), **fields}
+    return SuiteManifest(
+        format=2,
+        name=name,
+        version="1.0.0",
+        title=title,
+        description=description,
+        base=Base(packages=tuple(sorted(packages))),
+        foreign=True,
+        source=source,
+        **values,
+    )
+
+
+def write_draft(draft: Draft, fixtures: Path) -> Path:
+    """Write the suite's folder, in place of an earlier one as a whole; the folder.
+
+    Raises UsageError where a suite of that name stands there which is not a foreign one, FormatError where what
+    was written does not read as a suite.
+    """
+    folder = fixtures / draft.manifest.name
+    _refuse_ours(folder)
+    fixtures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
+        fresh = Path(temporary) / folder.name
+        _write(draft, fresh)
+        load_suite(fresh)
+        if folder.exists():
+            folder.rename(Path(temporary) / "replaced")
+        shutil.move(fresh, folder)
+    return folder
+
+
+def _refuse_ours(folder: Path) -> None:
+    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
+        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
+
+
+def _write(draft: Draft, folder: Path) -> None:
+    folder.mkdir()
+    (folder / ".gitignore").write_text("# somebody else's texts, never ours to publish\n*\n")
+    (folder / "suite.toml").write_text(toml_of(draft.manifest.model_dump(exclude_defaults=True)), "utf-8")
+    (folder / "tasks").mkdir()
+    for topic in sorted({task.topic for task in draft.tasks}):
+        lines = json_lines(task for task in draft.tasks if task.topic is topic)
+        (folder / "tasks" / f"{topic.value}.jsonl").write_text(lines, "utf-8")
+    for name, world in draft.worlds.items():
+        _write_world(world, folder / "worlds" / name)
+
+
+def _write_world(world: DraftWorld, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    manifest = WorldManifest(format=1, title=world.title, variants=world.variants, cwd=world.cwd)
+    (folder / "world.toml").write_text(toml_of(manifest.model_dump(exclude_defaults=True)), "utf-8")
+    (folder / "build.sh").write_text(world.build, "utf-8")
+
+
+def toml_of(values: Mapping[str, Any]) -> str:
+    """A record's fields as TOML: plain values first, then tables and lists of tables."""
+    plain = {key: value for key, value in values.items() if not _is_table(value)}
+    lines = [f"{key} = {_toml_value(value)}" for key, value in plain.items() if value is not None]
+    for key, value in values.items():
+        if key in plain:
+            continue
+        for head, table in [(f"[{key}]", value)] if isinstance(value, dict) else [(f"[[{key}]]", one) for one in value]:
+            lines += ["", head, *(f"{name} = {_toml_value(each)}" for name, each in table.items() if each is not None)]
+    return "\n".join(lines) + "\n"
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list | tuple) and any(isinstance(one, dict) for one in value))
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value)

@@ -1,0 +1,72 @@
+"""A pinned wheel from the package index that this machine's own pip is set up for."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import MissingError, UsageError
+
+TIMEOUT_S: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedWheel:
+    """One file of the index: package, version, and the SHA-256 of its bytes."""
+
+    package: str
+    version: str
+    digest: str
+
+
+def read_wheel(pinned: PinnedWheel, path: Path | None = None) -> dict[str, bytes]:
+    """The files of a wheel by name, fetched by pip or taken from `path`.
+
+    Raises MissingError where it cannot be had, UsageError where the file at `path` is another.
+    """
+    if path is not None:
+        return _unpack(pinned, path)
+    with tempfile.TemporaryDirectory() as folder:
+        return _unpack(pinned, _download(pinned, Path(folder)))
+
+
+def _download(pinned: PinnedWheel, folder: Path) -> Path:
+    """Let pip fetch it, which checks the hash itself and installs nothing."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
+    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        said = ended.stderr.strip() or ended.stdout.strip()
+    except subprocess.TimeoutExpired:
+        said = f"no answer within {TIMEOUT_S:.0f} s"
+    found = list(folder.glob("*.whl"))
+    if len(found) != 1:
+        last = said.splitlines()[-1] if said else "pip said nothing"
+        raise MissingError(
+            f"{pinned.package} {pinned.version} could not be fetched ({last}); "
+            "get the wheel where there is a network, then: bashboard suite add nl2sh-alfa PATH-OF-THE-WHEEL"
+        )
+    return found[0]
+
+
+def _unpack(pinned: PinnedWheel, path: Path) -> dict[str, bytes]:
+    try:
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != pinned.digest:
+            raise UsageError(
+                f"{path}: expected the wheel of {pinned.package} {pinned.version} with SHA-256 {pinned.digest}, "
+                f"found {digest}"
+            )
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} does not read as a wheel: {error}") from error

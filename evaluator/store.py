@@ -1,4 +1,4 @@
-"""The local store: evidence and verdicts under their keys, in one SQLite file.
+"""The local store: evidence, verdicts and scores under their keys, in one SQLite file.
 
 Whatever is written is kept, whoever is killed when: a row is there or it is not. Rows are never changed,
 because a key says everything that its record depends on; so the file may be deleted at any time and only
@@ -21,12 +21,13 @@ from pydantic import TypeAdapter
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, Verdict
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Number of the tables' layout; a store with another is started afresh."""
 
 _TABLES: Final = {
     "evidence": "(key TEXT, run INTEGER, record BLOB, PRIMARY KEY (key, run)) WITHOUT ROWID",
     "verdicts": "(key TEXT PRIMARY KEY, suite TEXT, task TEXT, command TEXT, parts TEXT, record TEXT) WITHOUT ROWID",
+    "scores": "(key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID",
     "images": "(reference TEXT PRIMARY KEY, fingerprint TEXT) WITHOUT ROWID",
 }
 _INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
@@ -153,6 +154,19 @@ class Store:
         ]
         with self._all_or_nothing():
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def scores(self, keys: Iterable[str]) -> dict[str, float]:
+        """The scores that are here under these keys."""
+        found: dict[str, float] = {}
+        for batch in _batches(keys):
+            marks = ",".join("?" * len(batch))
+            found |= dict(self._rows(f"SELECT key, score FROM scores WHERE key IN ({marks})", batch))  # noqa: S608
+        return found
+
+    def add_scores(self, scores: Mapping[str, float]) -> None:
+        """Keep scores, all or none of them."""
+        with self._all_or_nothing():
+            self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
 
     def fingerprint(self, image: str) -> str | None:
         """The fingerprint an image was last seen with."""

@@ -11,12 +11,12 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.standings import standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.frames import results_frame
-from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.scores import nlc2cmd_scores
 from evaluator.pipeline.submissions import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Candidate, Finding, Outcome, Result, Task
@@ -66,17 +66,11 @@ def _result(suite: str, answer: Answer, finding: Finding, scores: Mapping[tuple[
     )
 
 
-def _nlc2cmd_scores(given: Sequence[Answer]) -> dict[tuple[str, bytes], float]:
-    """NLC2CMD score of every different command of a task against the task's references."""
-    pairs = {(each.task.id, each.candidate.command): each.task for each in given if each.candidate}
-    return {(task.id, command): score_candidate(command, task.references) for (_, command), task in pairs.items()}
-
-
 def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader) -> SuiteBoard:
     """Grade what is not graded yet and compute the suite's board."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
-    scores = _nlc2cmd_scores(given)
+    scores = nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate))
     results = [_result(suite.manifest.name, answer, findings[answer.subject], scores) for answer in given]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     frame = results_frame(results, {task.id: task.topic.value for task in suite.tasks})

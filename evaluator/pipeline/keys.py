@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evaluator.judges.case import Judge
 from evaluator.records import Observation, SuiteManifest, Task, canonical_json, command_digest, digest_of
-from evaluator.sandbox.evidence import Request, evidence_key, machine_digest
+from evaluator.sandbox.evidence import Request, evidence_key, machine_digest, named
 from evaluator.sandbox.runner.protocol import World
 from evaluator.suites.load import Suite
 
@@ -51,6 +51,8 @@ class Keys:
         self._machine = machine_digest(suite.manifest, fingerprint)
         self._worlds: dict[str, dict[str, World]] = {}
         self._requests: dict[tuple[str, bytes], dict[str, tuple[str, Request]]] = {}
+        self._references: dict[tuple[str, int | None], str] = {}
+        self._comparisons: dict[str, str] = {}
 
     def requests(self, task_id: str, command: bytes) -> Mapping[str, tuple[str, Request]]:
         """Evidence key and request of a command in every variant, by variant."""
@@ -61,7 +63,8 @@ class Keys:
 
     def _make_requests(self, task: Task, command: bytes) -> dict[str, tuple[str, Request]]:
         if task.id not in self._worlds:
-            self._worlds[task.id] = worlds_of_suite(self._suite, task.world, task.setup)
+            worlds = worlds_of_suite(self._suite, task.world, task.setup)
+            self._worlds[task.id] = {name: named(world) for name, world in worlds.items()}
         # exit status and stderr are always in evidence: asking for them must not make it another one
         observe = frozenset(each.value for each in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
@@ -83,27 +86,38 @@ class Keys:
 
     def parts(self, subject: Subject) -> dict[str, str]:
         """What a verdict on `subject` depends on, by name; the verdict's key is the digest of all of it."""
-        task = self._tasks[subject.task]
-        compared = {
-            **task.model_dump(mode="json", include={"output", "verify"}),
-            "observe": sorted(task.observe),
-            "text_files": sorted(task.text_files),
-            "scratch": self._suite.manifest.scratch,
-            "home": home_of(self._suite.manifest),
-        }
-        references = [key for each in self.references(subject) for key in self._keys(task.id, each)]
         own = [
             command_digest(subject.command or b""),
             str(subject.command is None),
-            *self._keys(task.id, subject.command),
+            *self._keys(subject.task, subject.command),
         ]
         return {
             "command": digest_of(*(key.encode() for key in own)),
-            "references": digest_of(*(key.encode() for key in references)),
+            "references": self._references_digest(subject),
             "against": "all references" if subject.without is None else f"all but reference {subject.without + 1}",
-            "comparison": digest_of(canonical_json(compared)),
+            "comparison": self._comparison_digest(subject.task),
             "judge": f"{self._judge.name} {self._judge.version}",
         }
+
+    def _references_digest(self, subject: Subject) -> str:
+        place = (subject.task, subject.without)
+        if place not in self._references:
+            keys = (key for each in self.references(subject) for key in self._keys(subject.task, each))
+            self._references[place] = digest_of(*(key.encode() for key in keys))
+        return self._references[place]
+
+    def _comparison_digest(self, task_id: str) -> str:
+        if task_id not in self._comparisons:
+            task = self._tasks[task_id]
+            compared = {
+                **task.model_dump(mode="json", include={"output", "verify"}),
+                "observe": sorted(task.observe),
+                "text_files": sorted(task.text_files),
+                "scratch": self._suite.manifest.scratch,
+                "home": home_of(self._suite.manifest),
+            }
+            self._comparisons[task_id] = digest_of(canonical_json(compared))
+        return self._comparisons[task_id]
 
     def key(self, subject: Subject) -> str:
         """The key of a verdict on `subject`."""

@@ -24,6 +24,11 @@ def layer_digest(world: World) -> str:
     return digest_of(canonical_json(facts), *scripts)
 
 
+def named(world: World) -> World:
+    """The world with its digest as the name of its layer."""
+    return replace(world, layer=layer_digest(world))
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One command to be executed once in one variant of a world."""
@@ -40,9 +45,9 @@ class Request:
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
     ) -> Request:
-        """A request whose world is named by its digest."""
-        named = replace(world, layer=layer_digest(world))
-        return Request(named, Job(named.layer, command, verify, observe, text_files))
+        """A request whose world is named by its digest, as `named` names it."""
+        world = world if world.layer else named(world)
+        return Request(world, Job(world.layer, command, verify, observe, text_files))
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:

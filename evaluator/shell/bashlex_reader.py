@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import bashlex
-
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
 from evaluator.shell.words import unquoted
 
@@ -25,6 +23,8 @@ def read_calls(command: str) -> tuple[Call, ...]:
     """All calls of a command in the order they are written. Raises UnreadableError."""
     if len(command) > MAX_CHARACTERS:
         raise UnreadableError(f"longer than {MAX_CHARACTERS} characters")
+    import bashlex  # which makes its tables when imported: 0.1 s, for nothing where no command is read
+
     try:
         trees = bashlex.parse(command)
     # bashlex meets unforeseen input with assertion, attribute, index and type errors and RecursionError beside

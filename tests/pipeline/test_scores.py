@@ -1,0 +1,106 @@
+"""Scores are computed once, and anew when anything that they depend on has changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import evaluator
+from evaluator.metrics.nlc2cmd import score_candidate
+from evaluator.pipeline.scores import nlc2cmd_scores, program_digest, program_files, score_key
+from evaluator.store import Store
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.execution import played_boards
+
+PACKAGE = Path(evaluator.__file__).parent
+TASK = small_task("files-1", references=("ls -l a", "ls -a"))
+KEY = score_key("program", b"ls -l", (b"ls", b"ls -a"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "references"),
+    [
+        ("another program", b"ls -l", (b"ls", b"ls -a")),
+        ("program", b"ls -l ", (b"ls", b"ls -a")),
+        ("program", b"ls -l", (b"ls", b"ls -b")),
+        ("program", b"ls -l", (b"ls",)),
+        ("program", b"ls -l", (b"ls", b"ls -a", b"ls -a")),
+        ("program", b"ls -l", (b"lsls", b" -a")),
+        ("program", b"ls -lls", (b"ls -a",)),
+    ],
+)
+def test_another_command_reference_or_program_is_another_key(
+    program: str, command: bytes, references: tuple[bytes, ...]
+) -> None:
+    assert score_key(program, command, references) != KEY
+
+
+def copy_program(folder: Path) -> Path:
+    for path in program_files():
+        copy = folder / path.relative_to(PACKAGE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    return folder
+
+
+@pytest.mark.parametrize("file", [str(path.relative_to(PACKAGE)) for path in program_files()])
+def test_any_change_of_a_file_that_computes_scores_is_another_program(tmp_path: Path, file: str) -> None:
+    assert program_digest(copy_program(tmp_path / "same")) == program_digest()
+    changed = copy_program(tmp_path / "changed")
+    with (changed / file).open("ab") as stream:
+        stream.write(b"#")
+    assert program_digest(changed) != program_digest()
+
+
+def loaded_modules(statements: str) -> dict[str, str]:
+    """Modules and their files after a fresh interpreter ran these statements."""
+    shown = "import json, sys\nprint(json.dumps({n: getattr(m, '__file__', '') for n, m in sys.modules.items()}))"
+    ran = subprocess.run([sys.executable, "-c", f"{statements}\n{shown}"], capture_output=True, check=True)
+    found: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> None:
+    """The packages that hold them only say what they are for."""
+    imports = "from evaluator.metrics.nlc2cmd import score_candidate"
+    score = f"{imports}\nscore_candidate('ls -l', ['find . -exec sh -c x +', '(( 1 ))'])"
+    ours = {file for name, file in loaded_modules(score).items() if name.split(".")[0] == "evaluator"}
+    packages = {str(PACKAGE / "__init__.py"), str(PACKAGE / "metrics" / "__init__.py")}
+    assert ours - packages <= {str(path) for path in program_files()}
+
+
+def test_a_score_is_what_the_metric_says_and_stays_so_when_it_is_looked_up(store: Store) -> None:
+    command = b"ls -l -a -t"
+    expected = {("files-1", command): score_candidate(command, TASK.references)}
+    assert nlc2cmd_scores(store, [(TASK, command)]) == expected
+    assert nlc2cmd_scores(store, [(TASK, command), (TASK, command)]) == expected
+
+
+def test_a_score_that_is_known_is_not_computed_again(store: Store) -> None:
+    store.add_scores({score_key(program_digest(), b"ls", TASK.references): 0.125})
+    assert nlc2cmd_scores(store, [(TASK, b"ls")]) == {("files-1", b"ls"): 0.125}
+
+
+def test_where_nothing_changed_neither_engine_nor_parsers_nor_charts_are_loaded(tmp_path: Path) -> None:
+    project = small_checkout(tmp_path, [TASK], {"known": {"files-1": ["ls -la"]}})
+    played_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
+    score = (
+        "from pathlib import Path\nfrom evaluator.pipeline.board import make_boards\n"
+        "from evaluator.pipeline.project import Project\nfrom evaluator.progress import Silence\n"
+        f"assert make_boards(Project(Path({str(tmp_path)!r})), Silence())[0].results"
+    )
+    heavy = {"altair", "bashlex", "docker", "nltk", "openai", "requests", "sklearn", "vl_convert"}
+    assert loaded_modules(score).keys() & heavy == set()

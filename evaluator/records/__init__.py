@@ -38,6 +38,13 @@ from evaluator.records.evidence import (
     ShellState,
     Trial,
 )
+from evaluator.records.mutation import (
+    Equivalence,
+    JudgedMutant,
+    MutationReport,
+    OperatorTally,
+    StaleEquivalence,
+)
 from evaluator.records.standings import Result, Share, Standing, Tally
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
@@ -84,17 +91,21 @@ __all__ = [
     "Change",
     "Digest",
     "Ending",
+    "Equivalence",
     "Evidence",
     "Extraction",
     "FileType",
     "Finding",
     "Identifier",
+    "JudgedMutant",
     "Kind",
     "Limits",
     "Link",
     "Member",
     "Method",
+    "MutationReport",
     "Observation",
+    "OperatorTally",
     "Outcome",
     "Output",
     "OutputMode",
@@ -108,6 +119,7 @@ __all__ = [
     "ShortText",
     "Slug",
     "Source",
+    "StaleEquivalence",
     "Standing",
     "Step",
     "SubmissionManifest",
@@ -139,6 +151,8 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "evidence": Evidence,
     "standing": Standing,
     "verdict": Verdict,
+    "equivalence": Equivalence,
+    "mutation-report": MutationReport,
 }
 """Published formats by name; `bashboard schema NAME` prints the schema."""
 

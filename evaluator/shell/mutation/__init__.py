@@ -1,0 +1,62 @@
+"""Mutants of a command: the slips that people and models make, each applied alone.
+
+    for mutant in mutants_of(b"find . -type f -name '*.c'"):
+        print(mutant.operator, mutant.command)
+
+A benchmark whose worlds cannot tell a mutant from its reference cannot tell such a slip from an answer either.
+Changes are made on the parsed command and on the option table, and keep every other byte. The same command gives
+the same mutants in the same order. None is given that no reader accepts, and none twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from evaluator.shell import calls_of
+from evaluator.shell.mutation.finding import changes_of_finding
+from evaluator.shell.mutation.flags import changes_of_flags
+from evaluator.shell.mutation.languages import changes_of_languages
+from evaluator.shell.mutation.script import Change, Edit, Script, applied
+from evaluator.shell.mutation.structure import changes_of_structure
+from evaluator.shell.mutation.utilities import changes_of_utilities
+from evaluator.shell.mutation.words import changes_of_words
+
+__all__ = ["Mutant", "mutants_of"]
+
+_FAMILIES: Final[tuple[Callable[[Script], Iterator[Change]], ...]] = (
+    changes_of_structure,
+    changes_of_finding,
+    changes_of_flags,
+    changes_of_utilities,
+    changes_of_languages,
+    changes_of_words,
+)
+
+
+class Mutant(NamedTuple):
+    """A command that is one slip away from another, and the name of that slip."""
+
+    operator: str
+    command: bytes
+
+
+def mutants_of(command: bytes) -> tuple[Mutant, ...]:
+    """Every mutant of a command. Two changes that give the same text count once, for the first of them."""
+    script = Script.read(command)
+    readable = calls_of(script.text) is not None
+    found: dict[str, str] = {}
+    for change in _changes(script):
+        text = applied(script.text, change.edits)
+        if text.split() != script.text.split() and (not readable or calls_of(text) is not None):
+            found.setdefault(text, change.operator)
+    return tuple(Mutant(operator, text.encode("latin-1")) for text, operator in found.items())
+
+
+def _changes(script: Script) -> Iterator[Change]:
+    for family in _FAMILIES:
+        yield from family(script)
+    for offset, nested in script.nested:
+        for change in _changes(nested):
+            edits = tuple(Edit(each.start + offset, each.end + offset, each.text) for each in change.edits)
+            yield Change(change.operator, edits)

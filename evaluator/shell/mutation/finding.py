@@ -1,0 +1,143 @@
+"""Changes to `find`: predicates, their negation, grouping, types, signs, sizes and times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script, without
+from evaluator.shell.options import option_table
+from evaluator.shell.utilities import EXECUTORS
+
+_ACTIONS: Final = frozenset({"-print", "-print0", "-printf", "-fprint", "-delete", "-ls", *EXECUTORS})
+_NEGATIONS: Final = frozenset({"!", "-not", r"\!", "'!'"})
+_OPENING: Final = frozenset({r"\(", "'('", '"("'})
+_CLOSING: Final = frozenset({r"\)", "')'", '")"'})
+_OR: Final = frozenset({"-o", "-or"})
+_SIGNED: Final = frozenset({
+    "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-links", "-perm", "-uid", "-gid", "-used"
+})  # fmt: skip
+_RENAMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "-name": ("-iname",), "-iname": ("-name",), "-path": ("-name",), "-regex": ("-iregex",),
+    "-mtime": ("-mmin", "-ctime"),
+    "-mmin": ("-mtime", "-cmin"), "-newer": ("-cnewer",), "-user": ("-group",), "-group": ("-user",),
+    "-xtype": ("-type",),
+    "-newermt": ("-newerat",), "-maxdepth": ("-mindepth",), "-mindepth": ("-maxdepth",), "-readable": ("-writable",),
+}  # fmt: skip
+_TYPES: Final[Mapping[str, tuple[str, ...]]] = {"f": ("d", "l"), "d": ("f",), "l": ("f",)}
+_SIZE: Final = re.compile(r"[+-]?\d+[cwbkMG]\Z")
+_SIGNED_VALUE: Final = re.compile(r"['\"]?([-+/]?)(?=[0-7a-z])")
+
+
+class Predicate(NamedTuple):
+    """A test or option of `find` from its negation, if it has one, to its last value."""
+
+    name: str
+    words: tuple[Place, ...]
+    negation: Place | None
+
+    @property
+    def start(self) -> int:
+        """Where its negation begins, or it."""
+        return self.negation.start if self.negation else self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """Where its last value ends."""
+        return self.words[-1].end
+
+
+def changes_of_finding(script: Script) -> Iterator[Change]:
+    """Every change to every call of `find`."""
+    for call in script.calls:
+        if call.name == "find":
+            yield from _start(call)
+            predicates = list(_predicates(call.words))
+            for predicate in predicates:
+                yield from _predicate(script, call, predicate)
+            yield from _groups(script, call.words)
+
+
+def _predicates(words: Sequence[Place]) -> Iterator[Predicate]:
+    arity = option_table()["find"].words
+    at, negation = 0, None
+    while at < len(words):
+        raw = words[at].raw
+        taken = 1
+        if raw in _NEGATIONS:
+            negation = words[at]
+        elif raw in EXECUTORS:
+            taken += next((n for n, word in enumerate(words[at + 1 :], 1) if word.text in (";", "+")), 0)
+            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+        elif raw in arity:
+            taken += arity[raw]
+            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+        if raw not in _NEGATIONS:
+            negation = None
+        at += taken
+
+
+def _start(call: CallSite) -> Iterator[Change]:
+    """The folder above as starting point."""
+    first = call.words[0] if call.words else None
+    if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
+        return
+    parent = first.raw.rstrip("/").rpartition("/")[0] or "."
+    yield Change("path", (Edit(first.start, first.end, parent),))
+
+
+def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Change]:
+    name, value = found.words[0], found.words[1] if len(found.words) == 2 else None
+    if found.name not in _ACTIONS:
+        yield Change("drop-predicate", (_leaving_out(script.text, call.words, found),))
+    if found.negation is not None:
+        yield Change("drop-negation", (Edit(found.negation.start, name.start),))
+    for other in _RENAMED.get(found.name, ()):
+        yield Change("predicate", (Edit(name.start, name.end, other),))
+    if value is None:
+        return
+    if found.name in ("-type", "-xtype"):
+        for letter in _TYPES.get(value.raw, ()):
+            yield Change("type", (Edit(value.start, value.end, letter),))
+    if found.name in _SIGNED:
+        yield from _signs(found.name, value)
+    if found.name == "-size" and _SIZE.match(value.raw):
+        yield Change("unit", (Edit(value.end - 1, value.end),))
+    if found.name in ("-user", "-group") and value.is_plain:
+        yield Change("name", (Edit(value.start, value.end, "root"),))
+
+
+def _leaving_out(text: str, words: Sequence[Place], found: Predicate) -> Edit:
+    """Without the predicate and the `-o` that joins it to its neighbour."""
+    first, last = found.negation or found.words[0], found.words[-1]
+    before, after = words.index(first) - 1, words.index(last) + 1
+    if after < len(words) and words[after].raw in _OR:
+        return without(text, found.start, words[after].end)
+    if before >= 0 and words[before].raw in _OR:
+        return without(text, words[before].start, found.end)
+    return without(text, found.start, found.end)
+
+
+def _signs(name: str, value: Place) -> Iterator[Change]:
+    match = _SIGNED_VALUE.match(value.raw)
+    if match is None:
+        return
+    signs = ("-", "/", "") if name == "-perm" else ("+", "-", "")
+    for sign in signs:
+        if sign != match[1]:
+            yield Change("sign", (Edit(value.start + match.start(1), value.start + match.end(1), sign),))
+
+
+def _groups(script: Script, words: Sequence[Place]) -> Iterator[Change]:
+    """Parentheses lost, and either made both."""
+    opened: list[Place] = []
+    for word in words:
+        if word.raw in _OPENING:
+            opened.append(word)
+        elif word.raw in _CLOSING and opened:
+            start = opened.pop()
+            edits = (without(script.text, start.start, start.end), without(script.text, word.start, word.end))
+            yield Change("drop-group", edits)
+        elif word.raw in _OR:
+            yield Change("and-or", (without(script.text, word.start, word.end),))

@@ -1,0 +1,149 @@
+"""Changes to flags: each one left out, with its value; the separators of names that must go together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from evaluator.shell.mutation.script import CallSite, Change, Edit, Script, without
+from evaluator.shell.options import UNKNOWN, Options, option_table
+
+_SIGNALLED: Final = re.compile(r"(?:[A-Z]{3,5}\d?|\d+)\Z")
+
+
+def _options(flags: str, values: str, long_values: str = "", *, single: str = "") -> Options:
+    return Options(
+        frozenset(flags),
+        frozenset(values),
+        long_values=frozenset(long_values.split()),
+        words=dict.fromkeys(single.split(), 0),
+    )
+
+
+_MORE_OPTIONS: Final[Mapping[str, Options]] = {
+    "cmp": _options("bls", "in"),
+    "comm": _options("123iz", ""),
+    "getent": _options("is", ""),
+    "install": _options("bcCDdpsTv", "gmotS", "group mode owner target-directory"),
+    "jq": _options("cCjMnrRsSeh", "fL", "arg argjson slurpfile rawfile indent"),
+    "killall": _options("eIgilqrvwVZ", "nsouy", "user signal"),
+    "mapfile": _options("t", "dnOsuCc"),
+    "perl": _options("acnpswWlXtTuUvh", "eEFiIMmx0"),
+    "pgrep": _options("acflLnovwxqi", "dgGPrstuU"),
+    "pkill": _options("ceflnovxqi", "gGPrstuU"),
+    "runuser": _options("flmpP", "cgGsuw"),
+    "setsid": _options("cfw", ""),
+    "unzip": _options("aAbBcCDfjKLlMnNoOpPqTtuUvVWXxZz12:^", "d"),
+    "zgrep": option_table()["grep"],
+    "zip": _options("0123456789@AcdDeEfFgGhjJklLmoOqrsStTuUvVwxyXz", "bi"),
+    "zipinfo": _options("12slmvhMtTzCx", ""),
+}
+"""Utilities that the option table does not hold. It belongs to a published metric, so it does not grow for this."""
+
+_ZERO: Final[Mapping[str, str]] = {
+    "sort": "z", "head": "z", "tail": "z", "cut": "z", "uniq": "z", "comm": "z", "grep": "z", "sed": "z",
+    "xargs": "0", "paste": "z", "join": "z",
+}  # fmt: skip
+_ZERO_ESCAPE: Final = re.compile(r"\\0(?!\d)")
+
+
+class FlagAt(NamedTuple):
+    """A flag where it stands: its name, its value, and the edit that leaves it out."""
+
+    name: str
+    value: str
+    edit: Edit
+
+
+def options_of(name: str) -> Options:
+    """The options of a utility as mutation reads them."""
+    return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
+
+
+def changes_of_flags(script: Script) -> Iterator[Change]:
+    """Every flag left out, `--` left out, and NUL-separated names turned into lines at both ends."""
+    for call in script.calls:
+        if call.name != "find":
+            for flag in flags_of(script.text, call):
+                yield Change("drop-flag", (flag.edit,))
+        for word in call.words:
+            if word.raw == "--":
+                yield Change("drop-dashes", (without(script.text, word.start, word.end),))
+    separators = tuple(edit for call in script.calls for edit in _zero_bytes(script.text, call))
+    if len(separators) > 1:
+        yield Change("null-pair", separators)
+
+
+def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
+    """The flags of a call in the order they are written, up to the command that it runs."""
+    options, at = options_of(call.name), 0
+    operands = 0
+    if options.bundled and call.words and call.words[0].raw.isalpha():
+        yield from _cluster(text, call, 0, 0, options)
+        at = 1
+    while at < len(call.words):
+        raw = call.words[at].raw
+        if raw == "--" or (options.runs is not None and not raw.startswith("-") and operands >= options.runs):
+            return
+        operands += not raw.startswith("-")
+        taken = 1
+        if raw.startswith("--") and len(raw) > 2:
+            taken += "=" not in raw and raw[2:] in options.long_values
+            yield _flag_at(text, call, at, taken, raw.partition("=")[0], raw.partition("=")[2])
+        elif raw.startswith("-") and len(raw) > 1 and _is_signal(call.name, raw):
+            pass
+        elif raw.startswith("-") and len(raw) > 1 and options.number and options.number.match(raw, 1):
+            yield _flag_at(text, call, at, 1, "-", raw[1:])
+        elif raw.startswith("-") and len(raw) > 1 and options.has(raw[1]):
+            found = list(_cluster(text, call, at, 1, options))
+            taken += bool(found) and found[-1].edit.end > call.words[at].end
+            yield from found
+        at += taken
+
+
+def _is_signal(name: str, raw: str) -> bool:
+    return name in ("kill", "pkill", "killall") and _SIGNALLED.match(raw[1:]) is not None
+
+
+def _flag_at(text: str, call: CallSite, at: int, taken: int, name: str, value: str) -> FlagAt:
+    last = call.words[min(at + taken, len(call.words)) - 1]
+    return FlagAt(name, value, without(text, call.words[at].start, last.end))
+
+
+def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
+    """The letters of one word; the value of the last may be the next word."""
+    word = call.words[at]
+    letters = word.raw[dash:]
+    for position, letter in enumerate(letters):
+        rest = letters[position + 1 :]
+        start = word.start + dash + position
+        if letter in options.values or letter in options.attached or letter == options.script:
+            outside = not rest and letter not in options.attached and at + 1 < len(call.words)
+            end = call.words[at + 1].end if outside else word.end
+            value = call.words[at + 1].text if outside else rest
+            alone = position == 0
+            yield FlagAt(f"-{letter}", value, without(text, word.start, end) if alone else Edit(start, end))
+            return
+        if letter in options.flags or not options.known:
+            alone = len(letters) == 1
+            edit = without(text, word.start, word.end) if alone else Edit(start, start + 1)
+            yield FlagAt(f"-{letter}", "", edit)
+        else:
+            return
+
+
+def _zero_bytes(text: str, call: CallSite) -> Iterator[Edit]:
+    """What makes a call write or read names ended by NUL, turned into lines."""
+    if call.name in ("find", "printf"):
+        for word in call.words:
+            if word.raw == "-print0":
+                yield Edit(word.start, word.end, "-print")
+            for found in _ZERO_ESCAPE.finditer(word.raw):
+                yield Edit(word.start + found.start(), word.start + found.end(), "\\n")
+        return
+    for flag in flags_of(text, call):
+        letter = _ZERO.get(call.name)
+        is_delimiter = call.name in ("read", "mapfile") and flag.name == "-d" and flag.value == ""
+        if flag.name == f"-{letter}" or is_delimiter or (call.name == "tar" and flag.name == "--null"):
+            yield flag.edit

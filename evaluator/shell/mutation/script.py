@@ -1,0 +1,169 @@
+"""A command with the place of everything in it, so that one thing can be changed and the rest stay byte for byte.
+
+Offsets are bytes. Text is held as Latin-1, where a character is a byte, so that tree-sitter's offsets, regular
+expressions and slices all speak of the same places whatever bytes the command holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from evaluator.shell.words import unquoted
+
+_BESIDE: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
+_SCRIPT_LETTER: Final = re.compile(r"-[a-z]*c\Z")
+_SCRIPTED: Final = frozenset({"bash", "sh"})
+
+
+class Edit(NamedTuple):
+    """Bytes `start` to `end` become `text`."""
+
+    start: int
+    end: int
+    text: str = ""
+
+
+class Change(NamedTuple):
+    """What one mutant does to a command: the operator's name and its edits, none overlapping."""
+
+    operator: str
+    edits: tuple[Edit, ...]
+
+
+class Place(NamedTuple):
+    """A word where it stands. `raw` is its source, quotes and all."""
+
+    start: int
+    end: int
+    raw: str
+
+    @property
+    def text(self) -> str:
+        """The word without its quotes."""
+        return unquoted(self.raw)
+
+    @property
+    def is_plain(self) -> bool:
+        """No quote, no expansion, nothing escaped."""
+        return not re.search(r"""['"$`\\]""", self.raw)
+
+    @property
+    def quote(self) -> str:
+        """The quote round the whole word, or an empty string."""
+        first = self.raw[:1]
+        whole = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
+        return first if whole and first not in self.raw[1:-1] else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call: its program's name without folder, and its words after the program."""
+
+    name: str
+    program: Place
+    words: tuple[Place, ...]
+    node: Node
+
+
+@dataclass(frozen=True)
+class Script:
+    """A command's source, and its tree. `nested` are scripts in its words, with where their source begins."""
+
+    text: str
+    root: Node = field(repr=False)
+
+    @staticmethod
+    def read(command: bytes) -> Script:
+        """Parse a command. What the reader cannot place is an error node, below which nothing is changed."""
+        parser = Parser(Language(tree_sitter_bash.language()))
+        return Script(command.decode("latin-1"), parser.parse(command).root_node)
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, in order of source."""
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.type != "ERROR":
+                stack.extend(reversed(node.children))
+
+    def source(self, node: Node) -> str:
+        """The source of a node."""
+        return self.text[node.start_byte : node.end_byte]
+
+    @cached_property
+    def calls(self) -> tuple[CallSite, ...]:
+        """Every call, in order of source."""
+        return tuple(self._call(node) for node in self.nodes() if _is_call(node))
+
+    @cached_property
+    def loose_words(self) -> tuple[Place, ...]:
+        """Words that are no call's: what a loop runs over, the patterns of a `case`, the elements of an array."""
+        holders = (node for node in self.nodes() if node.type in ("for_statement", "case_item", "array"))
+        return tuple(word for node in holders for word in self._words(_loose(node)))
+
+    @cached_property
+    def nested(self) -> tuple[tuple[int, Script], ...]:
+        """Scripts that stand in single quotes after `bash -c`."""
+        found = []
+        for call in self.calls:
+            words = (call.program, *call.words)
+            for shell, letter, script in zip(words, words[1:], words[2:], strict=False):
+                is_script = shell.raw in _SCRIPTED and _SCRIPT_LETTER.match(letter.raw) and script.quote == "'"
+                if is_script:
+                    found.append((script.start + 1, Script.read(script.raw[1:-1].encode("latin-1"))))
+        return tuple(found)
+
+    def _call(self, node: Node) -> CallSite:
+        beside = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
+        # tree-sitter takes every word after `> file` for a target; the shell takes one
+        astray = [each for aside in (*node.children, *beside) for each in _targets(aside)[1:]]
+        parts = [child for child in node.children if child.type not in _BESIDE]
+        program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
+        return CallSite(program.text.rpartition("/")[2], program, tuple(words), node)
+
+    def _words(self, nodes: Sequence[Node]) -> Iterator[Place]:
+        """Nodes that touch are one word."""
+        at = 0
+        while at < len(nodes):
+            end = at + 1
+            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
+                end += 1
+            start, stop = nodes[at].start_byte, nodes[end - 1].end_byte
+            yield Place(start, stop, self.text[start:stop])
+            at = end
+
+
+def _is_call(node: Node) -> bool:
+    """Commands with a program; an assignment alone is none."""
+    return node.type == "command" and node.child_by_field_name("name") is not None
+
+
+def _targets(node: Node) -> list[Node]:
+    return node.children_by_field_name("destination") if node.type == "file_redirect" else []
+
+
+def _loose(node: Node) -> list[Node]:
+    values = node.named_children if node.type == "array" else node.children_by_field_name("value")
+    return [child for child in values if child.type not in ("variable_name", "command_substitution")]
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made."""
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def without(text: str, start: int, end: int) -> Edit:
+    """Remove what stands from `start` to `end` with the blanks before it."""
+    while start > 0 and text[start - 1] in " \t":
+        start -= 1
+    return Edit(start, end)

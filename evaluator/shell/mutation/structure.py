@@ -1,0 +1,183 @@
+"""Changes to what the shell itself reads: stages, lists, negations, redirections, tests, expansions, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from tree_sitter import Node
+
+from evaluator.shell.mutation.script import Change, Edit, Script, without
+
+_STATEMENTS: Final = frozenset({"program", "do_group", "compound_statement", "subshell", "if_statement", "else_clause"})
+_ENDS: Final = frozenset({";", "\n", "&"})
+_KEYWORDS: Final = frozenset({"do", "done", "{", "}", "(", ")", "if", "then", "fi", "else"})
+_ASIDE: Final = frozenset({"comment", "elif_clause", "else_clause", "heredoc_body"})
+
+_COMPARED: Final[Mapping[str, str]] = {
+    "-gt": "-ge", "-ge": "-gt", "-lt": "-le", "-le": "-lt", "-eq": "-ne", "-ne": "-eq",
+    "==": "!=", "!=": "==", "=": "!=",
+}  # fmt: skip
+_ARITHMETIC: Final[Mapping[str, str]] = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "+": "-", "-": "+", "&": "|"}
+_TESTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "-f": ("-e", "-d"), "-d": ("-e", "-f"), "-e": ("-f", "-d"), "-L": ("-e",), "-h": ("-e",), "-z": ("-n",),
+    "-n": ("-z",), "-r": ("-e",), "-x": ("-e",), "-w": ("-e",), "-s": ("-e",), "-u": ("-g",), "-g": ("-u",),
+}  # fmt: skip
+_EXPANDED: Final[Mapping[str, str]] = {"#": "##", "##": "#", "%": "%%", "%%": "%", "//": "/"}
+_DROPPED_EXPANSIONS: Final = frozenset({"#", "##", "%", "%%", "/", "//", ",", ",,", "^", "^^"})
+_REDIRECTED: Final[Mapping[str, str]] = {">": ">>", ">>": ">", "&>": "&>>", "&>>": "&>"}
+_LOOPS: Final[Mapping[str, str]] = {"while": "until", "until": "while"}
+
+
+def changes_of_structure(script: Script) -> Iterator[Change]:
+    """Every change to the command's structure, in order of source."""
+    for node in script.nodes():
+        if node.type in _STATEMENTS:
+            yield from _statements(script, node)
+        make = _BY_TYPE.get(node.type)
+        if make is not None:
+            yield from make(script, node)
+
+
+def _change(operator: str, *edits: Edit) -> Change:
+    return Change(operator, edits)
+
+
+def _swap(operator: str, node: Node, text: str) -> Change:
+    return _change(operator, Edit(node.start_byte, node.end_byte, text))
+
+
+def _statements(script: Script, node: Node) -> Iterator[Change]:
+    """Drop one statement of several, with what ends it; and run in the foreground what was to be left running."""
+    children = node.children
+    conditions = node.children_by_field_name("condition")
+    statements = [
+        child for child in children if child.type not in _ENDS | _KEYWORDS | _ASIDE and child not in conditions
+    ]
+    for child in statements if len(statements) > 1 else ():
+        after = child.next_sibling
+        end = after.end_byte if after is not None and after.type in _ENDS else child.end_byte
+        yield _change("drop-command", without(script.text, child.start_byte, end))
+    for child in children:
+        if child.type == "&":
+            yield _change("drop-background", without(script.text, child.start_byte, child.end_byte))
+
+
+def _pipeline(script: Script, node: Node) -> Iterator[Change]:
+    """Drop any stage but the first: without it the next would read nothing, which is no slip but an accident."""
+    for bar, stage in zip(node.children, node.children[1:], strict=False):
+        if bar.type in ("|", "|&"):
+            yield _change("drop-stage", without(script.text, bar.start_byte, stage.end_byte))
+
+
+def _list(script: Script, node: Node) -> Iterator[Change]:
+    left, operator, right = node.children[0], node.children[1], node.children[-1]
+    yield _swap("and-or", operator, "||" if operator.type == "&&" else "&&")
+    yield _change("drop-command", Edit(left.start_byte, right.start_byte))
+    yield _change("drop-command", without(script.text, operator.start_byte, right.end_byte))
+
+
+def _negated(script: Script, node: Node) -> Iterator[Change]:
+    yield _change("drop-negation", Edit(node.children[0].start_byte, node.children[-1].start_byte))
+
+
+def _redirect(script: Script, node: Node) -> Iterator[Change]:
+    for child in node.children:
+        if child.type in _REDIRECTED:
+            yield _swap("append", child, _REDIRECTED[child.type])
+    targets = node.children_by_field_name("destination")
+    if targets:
+        yield _change("drop-redirect", without(script.text, node.start_byte, targets[0].end_byte))
+
+
+def _assignment(script: Script, node: Node) -> Iterator[Change]:
+    """Drop an assignment that holds for one command alone, such as `IFS=`."""
+    after = node.next_sibling
+    if node.parent is not None and node.parent.type == "command" and after is not None:
+        yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
+
+
+def _unary(script: Script, node: Node) -> Iterator[Change]:
+    first = node.children[0]
+    if first.type == "!":
+        yield _change("drop-negation", Edit(first.start_byte, node.children[1].start_byte))
+    for text in _TESTED.get(script.source(first), ()):
+        yield _swap("test", first, text)
+
+
+def _binary(script: Script, node: Node) -> Iterator[Change]:
+    """Compare otherwise, join otherwise, and let one side of a condition go."""
+    left, operator, right = node.children[0], node.children[1], node.children[-1]
+    text = script.source(operator)
+    if text in ("&&", "||"):
+        yield _swap("and-or", operator, "||" if text == "&&" else "&&")
+        yield _change("drop-condition", Edit(left.start_byte, right.start_byte))
+        yield _change("drop-condition", without(script.text, operator.start_byte, right.end_byte))
+    elif text in _COMPARED:
+        yield _swap("compare", operator, _COMPARED[text])
+    elif _is_arithmetic(node) and text in _ARITHMETIC:
+        yield _swap("compare" if text[0] in "<>" else "arithmetic", operator, _ARITHMETIC[text])
+    elif text in ("<", ">"):
+        yield _swap("compare", operator, "<" if text == ">" else ">")
+
+
+def _is_arithmetic(node: Node | None) -> bool:
+    while node is not None and node.type not in ("test_command", "command_substitution"):
+        if node.type == "arithmetic_expansion" or (node.children and node.children[0].type == "(("):
+            return True
+        node = node.parent
+    return False
+
+
+def _number(script: Script, node: Node) -> Iterator[Change]:
+    text = script.source(node)
+    for number in (int(text) + 1, int(text) - 1) if text.isdigit() else ():
+        if number >= 0:
+            yield _swap("number", node, str(number).zfill(len(text) if text.startswith("0") else 0))
+
+
+def _expansion(script: Script, node: Node) -> Iterator[Change]:
+    """`${f##*/}` as `${f#*/}` and as `${f}`."""
+    for child in node.children[2:]:
+        if child.type in _EXPANDED:
+            yield _swap("expansion", child, _EXPANDED[child.type])
+        if child.type in _DROPPED_EXPANSIONS:
+            yield _change("expansion", Edit(child.start_byte, node.end_byte - 1))
+            return
+
+
+def _loop(script: Script, node: Node) -> Iterator[Change]:
+    keyword = node.children[0]
+    yield _swap("loop", keyword, _LOOPS[keyword.type])
+
+
+def _case_item(script: Script, node: Node) -> Iterator[Change]:
+    yield _change("drop-branch", Edit(node.start_byte, node.end_byte))
+
+
+def _branch(script: Script, node: Node) -> Iterator[Change]:
+    yield _change("drop-branch", Edit(node.start_byte, node.end_byte))
+
+
+def _leave(script: Script, node: Node) -> Iterator[Change]:
+    text = script.source(node)
+    if text in ("continue", "break"):
+        yield _swap("loop", node, "break" if text == "continue" else "continue")
+
+
+_BY_TYPE: Final[Mapping[str, Callable[[Script, Node], Iterator[Change]]]] = {
+    "pipeline": _pipeline,
+    "list": _list,
+    "negated_command": _negated,
+    "file_redirect": _redirect,
+    "variable_assignment": _assignment,
+    "unary_expression": _unary,
+    "binary_expression": _binary,
+    "number": _number,
+    "expansion": _expansion,
+    "while_statement": _loop,
+    "case_item": _case_item,
+    "else_clause": _branch,
+    "elif_clause": _branch,
+    "command": _leave,
+}

@@ -1,0 +1,172 @@
+"""Changes that need to know the utility: another utility, a flag's letter, modes, signals, names, dates, formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from evaluator.shell.mutation.flags import flags_of
+from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+
+_OTHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "head": ("tail",), "tail": ("head",), "cp": ("mv",), "mv": ("cp",),
+    "dirname": ("basename",), "basename": ("dirname",),
+    "chown": ("chgrp",), "chgrp": ("chown",), "zcat": ("cat",), "zgrep": ("grep",), "gzip": ("bzip2",),
+    "rm": ("rmdir",),
+    "pkill": ("pgrep",), "cat": ("tac",), "echo": ("printf",), "comm": ("diff",), "printf": ("echo",),
+}  # fmt: skip
+_ADDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "grep": ("-i", "-v"), "sort": ("-r", "-u"), "zgrep": ("-i",), "uniq": ("-i",), "ls": ("-A",), "cp": ("-r",),
+    "rm": ("-r",), "chmod": ("-R",), "chown": ("-R",), "chgrp": ("-R",), "wc": ("-c",),
+}  # fmt: skip
+_LETTERS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("uniq", "-d"): ("u", "D"), ("uniq", "-D"): ("d",), ("wc", "-l"): ("w", "c"), ("wc", "-c"): ("l",),
+    ("comm", "-2"): ("1",),
+    ("comm", "-3"): ("1",), ("grep", "-c"): ("o", "l"), ("grep", "-l"): ("L",), ("grep", "-L"): ("l",),
+    ("grep", "-x"): ("w",),
+    ("grep", "-F"): ("E",), ("grep", "-E"): ("F",), ("grep", "-o"): ("c",), ("sort", "-V"): ("n",),
+    ("sort", "-n"): ("V",),
+    ("cut", "-c"): ("f",), ("cut", "-f"): ("c",), ("ls", "-t"): ("S",), ("pkill", "-u"): ("g",),
+    ("pgrep", "-u"): ("g",),
+    ("grep", "-r"): ("s",), ("pkill", "-P"): ("g",), ("pgrep", "-x"): ("f",), ("pkill", "-x"): ("f",),
+    ("pkill", "-f"): ("x",),
+}  # fmt: skip
+_SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
+    "HUP": ("TERM", "USR1"),
+    "TERM": ("HUP", "KILL"),
+    "KILL": ("TERM",),
+    "9": ("15",),
+    "INT": ("TERM",),
+    "USR1": ("HUP",),
+}
+_SYMBOLIC: Final = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)(?:,|\Z)")
+_OCTAL: Final = re.compile(r"[0-7]{3,4}\Z")
+_BIT: Final[Mapping[str, str]] = {"7": "5", "6": "4", "5": "7", "4": "6", "0": "4", "2": "6", "1": "0", "3": "7"}
+_DATES: Final[Mapping[str, tuple[str, ...]]] = {
+    "yesterday": ("today",),
+    "today": ("yesterday", "now"),
+    "tomorrow": ("today",),
+}
+_FORMATS: Final[Mapping[str, str]] = {
+    "%p": "%f", "%P": "%p", "%f": "%p", "%U": "%G", "%G": "%U", "%u": "%g", "%a": "%A", "%s": "%b", "%h": "%p",
+    "%T@": "%A@", "%y": "%x", "%F": "%D", "%H": "%I",
+}  # fmt: skip
+_FORMATTED: Final = frozenset({"find", "stat", "date"})
+_KEY: Final = re.compile(r"(\d+(?:\.\d+)?)(?:,(\d+))?([a-zA-Z]*)\Z")
+_SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upper:]", "A-Z": "a-z", "a-z": "A-Z"}
+
+
+def changes_of_utilities(script: Script) -> Iterator[Change]:
+    """Every change that depends on which utility a call is of."""
+    for call in script.calls:
+        end = call.program.end
+        for name in _OTHER.get(call.name, ()):
+            yield Change("utility", (Edit(call.program.start, end, name),))
+        letters = {flag.name for flag in flags_of(script.text, call)}
+        for flag in _ADDED.get(call.name, ()):
+            if flag not in letters:
+                yield Change("add-flag", (Edit(end, end, f" {flag}"),))
+        yield from _letters(script.text, call)
+        yield from _signals(call)
+        yield from _modes(call)
+        yield from _owners(call)
+        for word in call.words:
+            yield from _dates(word)
+            if call.name in _FORMATTED:
+                yield from _formats(word)
+        if call.name == "sort":
+            yield from _keys(call)
+        if call.name == "tr":
+            yield from _sets(call)
+
+
+def _letters(text: str, call: CallSite) -> Iterator[Change]:
+    """A flag's letter mistaken for another of the same utility."""
+    for flag in flags_of(text, call):
+        at = text.find(flag.name[-1], flag.edit.start)
+        for letter in _LETTERS.get((call.name, flag.name), ()):
+            yield Change("swap-flag", (Edit(at, at + 1, letter),))
+
+
+def _signals(call: CallSite) -> Iterator[Change]:
+    if call.name not in ("kill", "pkill", "killall"):
+        return
+    for word in call.words:
+        dash = word.raw.startswith("-")
+        for other in _SIGNALS.get(word.raw[dash:], ()):
+            yield Change("signal", (Edit(word.start + dash, word.end, other),))
+        if dash and word.raw[1:] in _SIGNALS:
+            yield Change("signal", (Edit(word.start - 1, word.end),))
+
+
+def _modes(call: CallSite) -> Iterator[Change]:
+    """Modes with another bit: octal digit by digit, symbolic by whom, how and what."""
+    if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
+        return
+    for word in call.words:
+        octal, offset = word.raw.lstrip("-/+"), len(word.raw) - len(word.raw.lstrip("-/+"))
+        if _OCTAL.match(octal):
+            for position, digit in enumerate(octal):
+                start = word.start + offset + position
+                yield Change("mode", (Edit(start, start + 1, _BIT[digit]),))
+        elif call.name in ("chmod", "umask") and word.is_plain and _SYMBOLIC.match(word.raw):
+            yield from _symbolic(word)
+
+
+def _symbolic(word: Place) -> Iterator[Change]:
+    for found in _SYMBOLIC.finditer(word.raw):
+        for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(found[1], ""):
+            yield Change("mode", (Edit(word.start + found.start(1), word.start + found.end(1), other),))
+        for sign in "-+=".replace(found[2], ""):
+            yield Change("mode", (Edit(word.start + found.start(2), word.start + found.end(2), sign),))
+        for position in range(found.start(3), found.end(3)):
+            yield Change("mode", (Edit(word.start + position, word.start + position + 1),))
+        if "X" in found[3]:
+            at = word.start + found.start(3) + found[3].index("X")
+            yield Change("mode", (Edit(at, at + 1, "x"),))
+
+
+def _owners(call: CallSite) -> Iterator[Change]:
+    """Somebody else, or a group beside the owner."""
+    if call.name not in ("chown", "chgrp"):
+        return
+    for word in call.words:
+        if re.fullmatch(r"[a-z]+", word.raw):
+            yield Change("name", (Edit(word.start, word.end, "root"),))
+            if call.name == "chown":
+                yield Change("name", (Edit(word.end, word.end, ":"),))
+
+
+def _dates(word: Place) -> Iterator[Change]:
+    for found in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
+        for other in _DATES[found[0]]:
+            yield Change("date", (Edit(word.start + found.start(), word.start + found.end(), other),))
+
+
+def _formats(word: Place) -> Iterator[Change]:
+    for found in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
+        other = _FORMATS.get(found[0])
+        if other is not None:
+            yield Change("format", (Edit(word.start + found.start(), word.start + found.end(), other),))
+
+
+def _keys(call: CallSite) -> Iterator[Change]:
+    """A sort key that is compared otherwise, or that goes on to the end of the line."""
+    for word in call.words:
+        found = _KEY.match(word.raw.removeprefix("-k"))
+        if found is None or not word.is_plain:
+            continue
+        offset = word.start + len(word.raw) - len(found[0])
+        for position in range(found.start(3), found.end(3)):
+            yield Change("sort-key", (Edit(offset + position, offset + position + 1),))
+        if found[2]:
+            yield Change("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
+
+
+def _sets(call: CallSite) -> Iterator[Change]:
+    """The two sets of `tr` the wrong way round."""
+    words = [word for word in call.words if not word.raw.startswith("-")]
+    if len(words) == 2:
+        first, second = words
+        yield Change("swap-sets", (Edit(first.start, first.end, second.raw), Edit(second.start, second.end, first.raw)))

@@ -1,0 +1,125 @@
+"""Changes to single words, whatever they are for: numbers, signs, globs, paths, quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+
+PROGRAM_RUNNERS: Final = frozenset({"awk", "gawk", "sed", "perl", "jq", "bc"})
+"""Utilities of which a quoted word is a program in another language."""
+
+PATTERN_READERS: Final = frozenset({"grep", "egrep", "zgrep", "pgrep", "pkill"})
+"""Utilities of which a quoted word is a regular expression."""
+
+_NUMBER: Final = re.compile(
+    r"(?<![\w$.{%\\])\d+(?![\w%])|(?<=[,:=./@%-])\d+(?![\w%])|(?<=-[a-zA-Z])\d+|\d+(?=[cwbkMG]\Z)"
+)
+_EXTENSION: Final = re.compile(r"\*\.(?=\w)")
+_CLASS: Final = re.compile(r"\[([A-Za-z]{2,4})\]")
+_SAFE_UNQUOTED: Final = re.compile(r"[\w*?.\[\]/@%+=:,~-]+\Z")
+_EXPANDING: Final = re.compile(r"[^\s;|&<>()'\\*?\[#]+\Z")
+_SHELL_PART: Final = re.compile(r"\$\(.*\)|\$\{[^}]*\}|`[^`]*`", re.DOTALL)
+_UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
+"""Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
+
+
+def changes_of_words(script: Script) -> Iterator[Change]:
+    """Every change to a single word of the command, call by call."""
+    for call in script.calls:
+        for word in call.words:
+            yield from _word(call, word)
+    for word in script.loose_words:
+        yield from (*_numbers(word), *_globs(word), *_paths(word), *_unquoted(word))
+    for place in _tested(script):
+        yield from _unquoted(place)
+
+
+def _tested(script: Script) -> Iterator[Place]:
+    """The strings between `[` and `]`; between `[[` and `]]` quotes make no difference to expansions."""
+    for node in script.nodes():
+        if node.type != "test_command" or script.source(node).startswith("[["):
+            continue
+        stack = list(node.children)
+        while stack:
+            child = stack.pop()
+            if child.type == "string":
+                yield Place(child.start_byte, child.end_byte, script.source(child))
+            elif child.type.endswith("_expression"):
+                stack.extend(child.children)
+
+
+def _word(call: CallSite, word: Place) -> Iterator[Change]:
+    is_language = call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != ""
+    if not is_language and call.name not in _UNPAID:
+        yield from _numbers(word)
+    if not is_language and call.name != "find":
+        yield from _paths(word)
+    if not is_language:
+        yield from _globs(word)
+    yield from _unquoted(word)
+
+
+def _change(operator: str, word: Place, text: str) -> Change:
+    return Change(operator, (Edit(word.start, word.end, text),))
+
+
+def _numbers(word: Place) -> Iterator[Change]:
+    """Every number one up and one down, as wide as it was."""
+    if not (word.is_plain or word.quote) or "$(" in word.raw:
+        return
+    for found in _NUMBER.finditer(word.raw):
+        digits = found[0]
+        for number in (int(digits) + 1, int(digits) - 1):
+            if number >= 0:
+                text = str(number).zfill(len(digits) if digits.startswith("0") else 0)
+                yield Change("number", (Edit(word.start + found.start(), word.start + found.end(), text),))
+
+
+def _globs(word: Place) -> Iterator[Change]:
+    """A pattern that takes more, or less, than the one it was."""
+    raw, end = word.raw, -1 if word.quote else len(word.raw)
+    if "*" not in raw and not _CLASS.search(raw):
+        return
+    for found in _EXTENSION.finditer(raw):
+        yield Change("glob", (Edit(word.start + found.end() - 1, word.start + found.end()),))
+    if _EXTENSION.search(raw):
+        yield _change("glob", word, f"{raw[:end]}*{raw[end:] if word.quote else ''}")
+    if raw.endswith("/*"):
+        yield _change("glob", word, f"{raw}.*")
+    if "**/" in raw:
+        yield _change("glob", word, raw.replace("**/", "*/"))
+        yield _change("glob", word, raw.replace("**/", ""))
+    for found in _CLASS.finditer(raw):
+        for letter in found[1]:
+            yield Change("glob", (Edit(word.start + found.start(), word.start + found.end(), letter),))
+
+
+def _paths(word: Place) -> Iterator[Change]:
+    """The folder instead of what is in it, and a trailing slash lost."""
+    raw = word.raw
+    if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
+        if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):
+            yield _change("path", word, raw.rstrip("/"))
+        return
+    if raw.startswith("/dev/"):
+        return
+    parent = raw.rstrip("/").rpartition("/")[0]
+    yield _change("path", word, parent)
+    if raw.endswith("/"):
+        yield _change("path", word, raw.rstrip("/"))
+
+
+def _unquoted(word: Place) -> Iterator[Change]:
+    """Quotes lost, where the word stays one word to a reader's eye."""
+    inner = word.raw[1:-1]
+    if not word.quote or not inner:
+        return
+    if "$" in inner and word.quote == '"':
+        literal = _SHELL_PART.sub("", inner)
+        if not literal or _EXPANDING.match(literal):
+            yield _change("quotes", word, inner)
+    elif re.search(r"[*?\[]", inner) and _SAFE_UNQUOTED.match(inner):
+        yield _change("quotes", word, inner)

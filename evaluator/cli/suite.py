@@ -1,4 +1,4 @@
-"""Commands about suites: list, show, verify."""
+"""Commands about suites: list, show, verify, test by mutation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Workers, console, example, here, print_json, print_records
+from evaluator.cli.mutation import equivalent, mutate
 from evaluator.cli.progress import shown_progress
 
-suites = typer.Typer(cls=Group, help="List, show and verify suites.", no_args_is_help=True, rich_markup_mode=None)
+suites = typer.Typer(
+    cls=Group,
+    help="List, show and verify suites, and test them by mutation.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Name = Annotated[str, typer.Argument(help="The suite's name.")]
 
@@ -82,5 +88,11 @@ def verify(
         typer.echo(f"{len(task or suite.tasks)} tasks hold")
 
 
-for title, command in (("list", list_suites), ("show", show), ("verify", verify)):
+for title, command in (
+    ("list", list_suites),
+    ("show", show),
+    ("verify", verify),
+    ("mutate", mutate),
+    ("equivalent", equivalent),
+):
     suites.command(title, epilog=command.__dict__.get("epilog"))(command)

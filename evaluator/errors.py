@@ -6,6 +6,7 @@
     ├── MissingError               something this machine lacks: an engine, an image, a tool              (3)
     └── InfraError                 our machinery failed while doing the work; retried, never a score      (3)
         ├── EngineError            the container engine did not answer or refused
+        │   └── SilentEngineError  it takes requests and answers none
         ├── ImageError             the sandbox image could not be built
         └── SandboxError           the runner in the container failed or refuses to work
 
@@ -76,6 +77,10 @@ class InfraError(BashboardError):
 
 class EngineError(InfraError):
     """The container engine did not answer, or refused what it was asked."""
+
+
+class SilentEngineError(EngineError):
+    """The container engine accepts requests and does not answer them: it hangs."""
 
 
 class ImageError(InfraError):

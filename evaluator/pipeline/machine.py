@@ -10,7 +10,8 @@ from evaluator.progress import Progress
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.base import ensure_base, find_base
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
-from evaluator.sandbox.engine import Engine, Fact, engine_facts, ensure_engine, find_engine
+from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
+from evaluator.sandbox.facts import Fact, engine_facts
 from evaluator.sandbox.image import ensure_image, find_image
 from evaluator.sandbox.inputs import image_reference
 

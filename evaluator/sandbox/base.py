@@ -207,8 +207,8 @@ def bootstrap(
 
 def _import(engine: Engine, archive: Path, repository: str, release: str) -> None:
     changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
-    try:
-        engine.client.api.import_image(src=str(archive), repository=repository, tag=release, changes=changes)
+    try:  # name and tag go in one: podman does not hear of a tag that is sent apart
+        engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
     except DockerException as error:
         raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
 

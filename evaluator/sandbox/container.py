@@ -27,7 +27,8 @@ from docker.errors import NotFound
 from evaluator.errors import EngineError, SandboxError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.daemon import engine_errors
-from evaluator.sandbox.engine import Engine, container_security
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.facts import container_security
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.ownership import CREW, LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
@@ -77,6 +78,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
         "cap_drop": ["ALL"],
         "cap_add": list(CAPABILITIES),
         "security_opt": container_security(engine),
+        "runtime": engine.runtime or None,
         "tmpfs": {RUN_DIRECTORY: f"rw,nosuid,nodev,size={RUNNER_MEMORY_MB // 2}m,mode=700"},
         "mem_limit": memory,
         "memswap_limit": memory,
@@ -153,8 +155,10 @@ class ContainerWorker:
     """A worker in a container of the engine; usable when made, gone when closed."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
+        self._client = engine.client
         with contextlib.ExitStack() as opened:
             with engine_errors("a worker container could not be started"):
+                engine.client.ping()  # one that hangs is known sooner than by making a container
                 options = container_options(engine, plan)
                 self.container = engine.client.containers.create(plan.image.reference, **options)
                 opened.callback(self._remove)
@@ -227,6 +231,7 @@ class ContainerWorker:
         """The container's state as the engine has it, after its end where that is awaited."""
         try:
             with engine_errors("the engine went away"):
+                self._client.ping()
                 try:
                     if wait_s:
                         self.container.wait(timeout=wait_s)
@@ -240,6 +245,7 @@ class ContainerWorker:
 
     def _remove(self) -> None:
         with contextlib.suppress(EngineError), engine_errors("the worker's container could not be removed"):
+            self._client.ping()
             self.container.remove(force=True)
 
     def close(self) -> None:

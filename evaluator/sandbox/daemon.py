@@ -6,6 +6,7 @@ terminal, and what it says goes to a log, whose last lines are in the error wher
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import socket
@@ -19,19 +20,14 @@ import docker
 from docker.errors import DockerException
 from urllib3.exceptions import HTTPError
 
-from evaluator.errors import EngineError
-
-PROBE_TIMEOUT_S: Final = 5.0
-"""For an engine to say who it is: milliseconds where it is well, so that five seconds mean it is not."""
-
-CALL_TIMEOUT_S: Final = 120.0
-"""For one call, or for silence within a streamed one; docker-py's 60 s is short for a loaded two-core machine."""
+from evaluator.errors import EngineError, SilentEngineError
+from evaluator.sandbox.client import WAITS, Client, Waits, causes, timed_out
 
 START_TIMEOUT_S: Final = 60.0
 """A cold dockerd answers within 2 s; old containers to restore or a slow disk make it longer."""
 
-_daemons: list[subprocess.Popen[bytes]] = []
-"""Engines we started. They outlive us by intention, and Python warns of a child whose handle is dropped."""
+HANGS: Final = "it accepts, and does not answer"
+"""What is said of an engine that is there and stuck; one that refuses says so itself."""
 
 
 class Daemon(NamedTuple):
@@ -51,26 +47,25 @@ SYSTEM_DAEMON: Final = Daemon(
 )
 
 
-def connect(host: str, environment: Mapping[str, str]) -> docker.DockerClient:
-    """A client whose engine has answered within the probe's time; its later calls have the longer one."""
-    _knock(host)
-    settings = docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host})
-    docker.DockerClient(timeout=PROBE_TIMEOUT_S, **settings).close()
-    return docker.DockerClient(timeout=CALL_TIMEOUT_S, **settings)
+def connect(host: str, environment: Mapping[str, str], waits: Waits = WAITS) -> Client:
+    """A client whose engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
+    _knock(host, waits.probe_s)
+    return Client(waits, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
 
 
-def _knock(host: str) -> None:
+def _knock(host: str, timeout_s: float) -> None:
     """Raise OSError where nobody listens on a local socket; docker-py leaks its own when it finds that out."""
     if host.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as local:
-            local.settimeout(PROBE_TIMEOUT_S)
+            local.settimeout(timeout_s)
             local.connect(host.removeprefix("unix://"))
 
 
 def innermost(error: BaseException) -> str:
     """The system's own words, out of the four layers of HTTP that wrap them."""
-    while isinstance(error.__context__, BaseException):
-        error = error.__context__
+    if timed_out(error):
+        return HANGS
+    *_, error = causes(error)
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
@@ -82,7 +77,11 @@ def engine_errors(what: str) -> Iterator[None]:
     """
     try:
         yield
+    except SilentEngineError as error:
+        raise SilentEngineError(f"{what}: {error}") from error
     except (DockerException, HTTPError, OSError) as error:
+        if timed_out(error):
+            raise SilentEngineError(f"{what}: the engine fell silent") from error
         words = str(error) if isinstance(error, DockerException) else innermost(error)
         raise EngineError(f"{what}: {' '.join(words.split())}") from error
 
@@ -100,13 +99,19 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
             cwd="/",
             start_new_session=True,
         )
-    _daemons.append(process)
+    atexit.register(_let_go, process)
     return process
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """At our end: it outlives us by intention, and Python would warn of a child whose handle is dropped."""
+    if process.poll() is None:
+        process.returncode = 0
 
 
 def wait_for_engine(
     host: str, process: subprocess.Popen[bytes] | None, log: str, timeout_s: float = START_TIMEOUT_S
-) -> docker.DockerClient:
+) -> Client:
     """A client of the engine at `host` as soon as it answers.
 
     Raises:
@@ -116,7 +121,7 @@ def wait_for_engine(
     while True:
         try:
             return connect(host, {})
-        except (DockerException, OSError) as error:
+        except (DockerException, OSError, EngineError) as error:
             reason = innermost(error)
         ended = process.poll() if process else None
         if ended is not None or time.monotonic() > deadline:

@@ -12,20 +12,33 @@ Where none answers and we are root on Debian or Ubuntu, the distribution's Docke
 and started: through systemd where that is process 1, otherwise by hand. By hand it gets neither a bridge nor
 packet-filter rules. Our containers have no network at all and our image builds use the host's, so an engine of
 ours needs neither, leaves the machine's firewall alone, and starts where the kernel has no such tables.
+
+Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
+Whether it serves is found out by every worker as it starts: the runner tries its own jail and refuses to work in one
+that does not hold.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
-import docker
 from docker.errors import DockerException
 
 from evaluator.errors import EngineError, MissingError
-from evaluator.sandbox.daemon import START_TIMEOUT_S, SYSTEM_DAEMON, Daemon, connect, innermost, launch, wait_for_engine
+from evaluator.sandbox.client import WAITS, Client, Waits
+from evaluator.sandbox.daemon import (
+    HANGS,
+    START_TIMEOUT_S,
+    SYSTEM_DAEMON,
+    Daemon,
+    connect,
+    innermost,
+    launch,
+    wait_for_engine,
+)
 from evaluator.sandbox.machine import (
     Machine,
     Progress,
@@ -48,10 +61,11 @@ class Engine:
 
     `host` is its address, `why` says in a sentence how it came to be chosen. `security` holds the names of the
     confinements it applies (apparmor, seccomp, selinux, rootless, cgroupns), `runtimes` its low-level runtimes,
-    the default one first, `warnings` what it says it cannot do (such as limiting swap).
+    the default one first, `warnings` what it says it cannot do (such as limiting swap). `runtime` is the runtime our
+    containers get, empty for the default.
     """
 
-    client: docker.DockerClient = field(repr=False, compare=False)
+    client: Client = field(repr=False, compare=False)
     host: str
     name: Literal["docker", "podman"]
     version: str
@@ -65,14 +79,7 @@ class Engine:
     warnings: tuple[str, ...]
     started_by_us: bool
     why: str
-
-
-class Fact(NamedTuple):
-    """One line of what `doctor` shows."""
-
-    name: str
-    value: str
-    why: str
+    runtime: str = ""
 
 
 class Address(NamedTuple):
@@ -102,15 +109,16 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
     ]
 
 
-def find_engine(environment: Mapping[str, str]) -> Engine:
+def find_engine(environment: Mapping[str, str], waits: Waits = WAITS) -> Engine:
     """The first running engine.
 
     Raises:
-        MissingError: none answers; the message tells each place asked and ends with the line to type.
+        MissingError: none answers; the message tells each place asked and ends with the line to type. Or it has not
+            the runtime that is asked for.
     """
-    found = _ask_all(environment, SYSTEM_DAEMON.host)
+    found = _ask_all(environment, SYSTEM_DAEMON.host, waits)
     if isinstance(found, Engine):
-        return found
+        return with_runtime(found, environment)
     raise MissingError(explain_silence(found, ThisMachine()))
 
 
@@ -119,18 +127,44 @@ def ensure_engine(
     progress: Progress,
     machine: Machine | None = None,
     daemon: Daemon = SYSTEM_DAEMON,
+    waits: Waits = WAITS,
 ) -> Engine:
     """The first running engine; where there is none and we may, the distribution's, installed and started.
 
     Raises:
-        MissingError: none answers and none may be started here; it ends with the line to type.
+        MissingError: none answers and none may be started here; it ends with the line to type. Or it has not the
+            runtime that is asked for.
         EngineError: ours was started and does not answer; the message holds the last lines of its log.
     """
-    found = _ask_all(environment, daemon.host)
-    if isinstance(found, Engine):
-        return found
+    found = _ask_all(environment, daemon.host, waits)
+    engine = found if isinstance(found, Engine) else _start(found, environment, progress, machine, daemon)
+    return with_runtime(engine, environment)
+
+
+def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
+    """The engine with the runtime that BASHBOARD_RUNTIME names, if it does. Raises MissingError where it has none such.
+
+    One is also named by its path, which podman takes and does not list.
+    """
+    named = environment.get("BASHBOARD_RUNTIME", "")
+    if named and named not in engine.runtimes and not named.startswith("/"):
+        raise MissingError(
+            f"BASHBOARD_RUNTIME names {named!r}, and {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
+            "register it there, or type:\nunset BASHBOARD_RUNTIME"
+        )
+    return replace(engine, runtime=named)
+
+
+def _start(
+    found: Sequence[Silence],
+    environment: Mapping[str, str],
+    progress: Progress,
+    machine: Machine | None,
+    daemon: Daemon,
+) -> Engine:
+    """The distribution's engine, installed and started where we may."""
     machine = machine or ThisMachine()
-    if not may_start(environment, machine):
+    if _hangs(found) or not may_start(environment, machine):
         raise MissingError(explain_silence(found, machine))
     why = "no engine answered and we are root: "
     if not machine.has("dockerd"):
@@ -145,14 +179,14 @@ def ensure_engine(
     return describe(client, daemon.host, why + f"started it by hand (log: {daemon.log})", started_by_us=True)
 
 
-def _start_unit(machine: Machine, host: str) -> docker.DockerClient:
+def _start_unit(machine: Machine, host: str) -> Client:
     done = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
     if done.status != 0:
         raise EngineError(f"systemd could not start docker.service:\n{done.tail()}")
     return wait_for_engine(host, None, "journalctl -u docker")
 
 
-def _await_other_start(daemon: Daemon) -> docker.DockerClient | None:
+def _await_other_start(daemon: Daemon) -> Client | None:
     """An engine that someone else is just starting, as the package's own installation does on some machines."""
     if not daemon.pidfile.exists():
         return None
@@ -167,6 +201,11 @@ def may_start(environment: Mapping[str, str], machine: Machine) -> bool:
     return not environment.get("DOCKER_HOST") and machine.is_root and uses_apt(machine)
 
 
+def _hangs(silences: Sequence[Silence]) -> bool:
+    """Whether an engine is there and stuck; another one would not start beside it."""
+    return any(silence.reason == HANGS for silence in silences)
+
+
 def explain_silence(silences: Sequence[Silence], machine: Machine) -> str:
     """Why there is no engine: every place asked and what it said, and as the last line what to type."""
     asked = "\n".join(f"  {silence.address.host}: {silence.reason}" for silence in silences)
@@ -177,6 +216,8 @@ def _line_to_type(silences: Sequence[Silence], machine: Machine) -> str:
     first = silences[0]
     if first.address.origin.startswith("DOCKER_HOST"):
         return "unset DOCKER_HOST"
+    if _hangs(silences):
+        return "sudo systemctl restart docker" if machine.has("/run/systemd/system") else "# restart the engine"
     if any("permission" in silence.reason.lower() for silence in silences):
         return 'sudo usermod -aG docker "$USER" && newgrp docker'
     if machine.has("dockerd") and not machine.is_root:
@@ -184,23 +225,25 @@ def _line_to_type(silences: Sequence[Silence], machine: Machine) -> str:
     return line_to_install(machine, ["docker.io"])
 
 
-def _ask_all(environment: Mapping[str, str], default: str) -> Engine | list[Silence]:
+def _ask_all(environment: Mapping[str, str], default: str, waits: Waits) -> Engine | list[Silence]:
     silences = []
     for address in engine_addresses(environment, os.getuid(), default):
         try:
-            return describe(connect(address.host, environment), address.host, f"it answers, and {address.origin}")
-        except (DockerException, OSError) as error:
+            return describe(
+                connect(address.host, environment, waits), address.host, f"it answers, and {address.origin}"
+            )
+        except (DockerException, OSError, EngineError) as error:
             silences.append(Silence(address, innermost(error)))
     return silences
 
 
-def describe(client: docker.DockerClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
+def describe(client: Client, host: str, why: str, *, started_by_us: bool = False) -> Engine:
     """Ask the engine once who it is; raise docker's own error where it does not say."""
     return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
 
 
 def engine_of(
-    client: docker.DockerClient,
+    client: Client,
     version: Mapping[str, Any],
     info: Mapping[str, Any],
     host: str,
@@ -235,37 +278,3 @@ def _names_of(options: Sequence[str]) -> Iterator[str]:
     """`name=seccomp,profile=default` → `seccomp`; engines before API 1.26 say `seccomp` alone."""
     for option in options:
         yield option.split(",")[0].removeprefix("name=")
-
-
-def container_security(engine: Engine) -> list[str]:
-    """The `security_opt` of a container that holds our runner; nothing of a submission runs under it directly.
-
-    The runner mounts overlays and pivots roots, which the engine's default seccomp profile and AppArmor's and
-    SELinux's default confinement of containers forbid; each command gets a stricter filter of ours instead. A
-    confinement that an engine does not know it refuses to switch off, so only those it names are.
-    """
-    options = ["no-new-privileges", "seccomp=unconfined"]
-    if "apparmor" in engine.security:
-        options.append("apparmor=unconfined")
-    if "selinux" in engine.security:
-        options.append("label=disable")
-    return options
-
-
-def engine_facts(engine: Engine) -> list[Fact]:
-    """What `doctor` shows of the engine, most important first; a value that may be trouble says so in `why`."""
-    rootless = "rootless" in engine.security
-    facts = [
-        Fact("engine", f"{engine.name} {engine.version}", engine.why),
-        Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),
-        Fact("API", engine.api_version, "the newest that engine and client both speak"),
-        Fact("machine", engine.architecture, f"Linux {engine.kernel}"),
-        Fact("runtime", ", ".join(engine.runtimes), "the first is the default"),
-        Fact("storage", engine.storage_driver, "the runner's overlays lie on top of it"),
-        Fact("cgroups", f"version {engine.cgroup_version}", "where limits and out-of-memory counts are read"),
-        Fact("security", ", ".join(sorted(engine.security)) or "none", "confinements the engine applies"),
-        Fact("container options", ", ".join(container_security(engine)), "what our runner needs to build overlays"),
-    ]
-    if rootless:
-        facts.append(Fact("rootless", "yes", "overlays inside may be refused: prefer an engine of the system"))
-    return facts + [Fact("warning", warning, "the engine says so") for warning in engine.warnings]

@@ -71,6 +71,7 @@ def _remove(containers: list[Any]) -> None:
 
 
 def _labelled(engine: Engine, label: str) -> list[Any]:
+    engine.client.ping()  # one that hangs is known sooner than by a long list
     # one that goes away while the list is made is no failure
     found: list[Any] = engine.client.containers.list(all=True, filters={"label": label}, ignore_removed=True)
     return found

@@ -4,7 +4,8 @@ What a command does to its container is the command's: the container is replaced
 in a fresh one, and charged if it takes that down as well. What the engine does, or whoever else ends containers,
 is ours: the request is tried again with growing pauses and in the end answered with the error, which is no evidence
 and no score. An engine that was waited for in vain is not waited for again: the requests that follow get one try
-each, until one succeeds. A command
+each, until one succeeds; and none where the engine hangs, since every try at one costs its time. A world whose own
+scripts take the container down is the suite's fault: no command is charged with it. A command
 that ran into the wall clock runs once more when all others are done, since a busy machine may have caused it;
 others of its kind may run beside it, each on a CPU of its own.
 """
@@ -16,13 +17,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from evaluator.errors import EngineError, SandboxError
+from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
 from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.runner.protocol import Job
 from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
 
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -31,27 +34,42 @@ PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 ANSWER_GRACE_S: Final = 60.0
 """Beyond the wall limit, for building the world and reading what the command left."""
 
+IDLE: Final = b":"
+"""A command that does nothing, to tell a world's doing from a command's."""
+
+NOTHING: Final = frozenset[Any]()
+
 StartWorker = Callable[[int], Worker]
 """Starts the worker of a place (0, 1, ...); raises InfraError."""
 
 
 class Patience:
-    """How long failures of ours are waited out: all of `PAUSES_S`, and nothing once that was in vain."""
+    """How long failures of ours are waited out: all of `PAUSES_S`, and nothing once that was in vain.
+
+    `silent` is the error of an engine that hangs, `broken` those of worlds that nothing can be executed in, by layer.
+    """
 
     def __init__(self) -> None:
         self._spent = False
+        self.silent: SilentEngineError | None = None
+        self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
         """The pauses that a request is due."""
         return iter(() if self._spent else PAUSES_S)
 
-    def spend(self) -> None:
+    def spend(self, error: InfraError) -> None:
         """All the pauses were in vain."""
         self._spent = True
+        self.silent = error if isinstance(error, SilentEngineError) else None
 
     def renew(self) -> None:
         """A request succeeded."""
-        self._spent = False
+        self._spent, self.silent = False, None
+
+    def in_vain(self, request: Request, *, manned: bool) -> InfraError | None:
+        """What is known to come of a request without trying it; a worker that is there is tried all the same."""
+        return self.broken.get(request.world.layer) or (None if manned else self.silent)
 
 
 class _Seat:
@@ -61,6 +79,11 @@ class _Seat:
         self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self._known: set[str] = set()
+
+    @property
+    def manned(self) -> bool:
+        """Whether it has a worker."""
+        return self._worker is not None
 
     def ask(self, request: Request) -> Line:
         """Run one request on this seat's worker."""
@@ -89,6 +112,23 @@ def _charged(death: WorkerDiedError) -> Evidence:
     return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
+def _blame(seat: _Seat, request: Request, death: WorkerDiedError) -> Answer:
+    """Whose doing two deaths were: the command's, unless its world brings them about with a command that does nothing.
+
+    A world is built when the first command asks for it, so that its scripts may end a container before any command ran.
+    """
+    world = request.world
+    try:
+        answer, _ = _answer_of(seat.ask(replace(request, job=Job(world.layer, IDLE, None, NOTHING, NOTHING))))
+    except WorkerDiedError as again:
+        seat.replace()
+        return SandboxError(
+            f"world {world.name}, variant {world.variant}: its build.sh, its start.sh or the task's setup ends the "
+            f"container before any command runs ({again}); mend the suite"
+        )
+    return answer if isinstance(answer, InfraError) else _charged(death)
+
+
 def _answer_of(line: Line) -> tuple[Answer, bool]:
     """A runner's line as an answer, and whether the wall clock ended the command."""
     if "error" in line:
@@ -101,20 +141,26 @@ def _answer_of(line: Line) -> tuple[Answer, bool]:
 
 def _execute(seat: _Seat, request: Request, patience: Patience, sleep: Callable[[float], None]) -> tuple[Answer, bool]:
     """One request to its answer, with the retries that are its due."""
-    deaths, pauses = 0, patience.pauses()
+    deaths: list[WorkerDiedError] = []
+    pauses = patience.pauses()
     while True:
+        if known := patience.in_vain(request, manned=seat.manned):
+            return known, False
         try:
+            if len(deaths) == 2:
+                answer = _blame(seat, request, deaths[-1])
+                if isinstance(answer, InfraError):
+                    patience.broken[request.world.layer] = answer
+                return answer, False
             line = seat.ask(request)
         except WorkerDiedError as death:
             seat.replace()
-            deaths += 1
-            if deaths == 2:
-                return _charged(death), False
+            deaths.append(death)
         except (EngineError, SandboxError) as error:
             seat.replace()
             pause = next(pauses, None)
             if pause is None:
-                patience.spend()
+                patience.spend(error)
                 return error, False
             sleep(pause)
         else:

@@ -308,7 +308,7 @@ def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: s
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("foreign"))
-    engine.client.api.import_image_from_data(tar.getvalue(), repository=repository, tag="trixie")
+    engine.client.api.import_image_from_data(tar.getvalue(), repository=f"{repository}:trixie")
     assert find_base(engine, "trixie", repository) is None
     foreign = engine.client.images.get(f"{repository}:trixie")
     base = ensure_base(

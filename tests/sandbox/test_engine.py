@@ -16,14 +16,13 @@ from evaluator.sandbox.daemon import Daemon, launch, wait_for_engine
 from evaluator.sandbox.engine import (
     Address,
     Silence,
-    container_security,
     engine_addresses,
-    engine_facts,
     engine_of,
     ensure_engine,
     explain_silence,
     find_engine,
 )
+from evaluator.sandbox.facts import container_security, engine_facts
 from evaluator.sandbox.machine import Finished
 from evaluator.testing.machine import ScriptedMachine
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.errors import EngineError, InfraError, SandboxError
+from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
 from evaluator.sandbox.evidence import Answer, Request
-from evaluator.sandbox.pool import PAUSES_S, Pool
+from evaluator.sandbox.pool import PAUSES_S, Patience, Pool
 from evaluator.sandbox.runner.protocol import World
 from evaluator.testing.workers import Act, ScriptedCrew, dies, echoes, fails, says, shows
 
@@ -70,6 +70,23 @@ def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Endi
     assert outputs([second]) == ["next"]
 
 
+def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
+    """Told by a command that does nothing and dies as well; who asks for the same world again is told at once."""
+    crew = ScriptedCrew([dies(), dies(), dies()])
+    answers = execute(crew, "a", "b")
+    assert all(isinstance(answer, SandboxError) for answer in answers)
+    assert str(answers[0]).startswith("world w, variant plain: its build.sh")
+    assert answers[0] == answers[1]
+    assert [line["command"] for line in crew.asked] == ["a", "a", ":"]
+
+
+def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
+    """The command that does nothing is tried again as any other is."""
+    crew = ScriptedCrew([dies(), dies(), fails(), echoes()])
+    assert execute(crew, "a") == [Evidence(ending=Ending.CRASH)]
+    assert crew.pauses == list(PAUSES_S[:1])
+
+
 @pytest.mark.parametrize("failures", range(1, len(PAUSES_S) + 1))
 def test_the_engine_is_given_time_to_come_back(failures: int) -> None:
     """Each failure is followed by a longer pause and another try."""
@@ -92,6 +109,25 @@ def test_a_container_that_will_not_start_is_an_infra_error() -> None:
     (answer,) = execute(crew, "a")
     assert isinstance(answer, InfraError)
     assert str(answer) == "no room"
+
+
+def test_an_engine_that_hangs_is_waited_for_once() -> None:
+    """Each try at one costs its whole time, so the requests that follow are not even tried."""
+    crew = ScriptedCrew(starts=[SilentEngineError("no answer")] * (len(PAUSES_S) + 1))
+    answers = execute(crew, *"abcdefgh")
+    assert [str(answer) for answer in answers] == ["no answer"] * 8
+    assert (crew.started, crew.pauses) == (0, list(PAUSES_S))
+
+
+def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
+    """Its stream may live on, and when it has answered the engine is tried again."""
+    patience = Patience()
+    (request,) = requests("a")
+    hangs = SilentEngineError("no answer")
+    patience.spend(hangs)
+    assert (patience.in_vain(request, manned=True), patience.in_vain(request, manned=False)) == (None, hangs)
+    patience.renew()
+    assert patience.in_vain(request, manned=False) is None
 
 
 def test_the_engines_failures_do_not_count_as_deaths() -> None:

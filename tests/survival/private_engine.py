@@ -56,7 +56,6 @@ class PrivateEngine:
         """Bring an image over from another engine."""
         client = self.start()
         try:
-            client.api.timeout = 300
             client.images.load(engine.client.images.get(image).save(named=True))
         finally:
             client.close()

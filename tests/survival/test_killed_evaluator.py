@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import subprocess
 from pathlib import Path
@@ -43,8 +44,10 @@ def survive(undisturbed: Undisturbed, engine: Engine, folder: Path, kills: int) 
     """Kill runs until it was so many times; a run that comes to its end begins another checkout."""
     draw = random.Random(SEED)  # noqa: S311 - moments, no secret
     pids: list[int] = []
-    while len(pids) < kills:
-        checkout = undisturbed.checkout.copied(folder / f"from-{len(pids)}")
+    for number in itertools.count():
+        if len(pids) >= kills:
+            break
+        checkout = undisturbed.checkout.copied(folder / str(number))
         here: list[int] = []
         while len(pids) + len(here) < kills:
             pid = kill_once(checkout, draw.uniform(0.0, undisturbed.seconds))

@@ -1,0 +1,70 @@
+"""What our containers are given because of the engine that they run in, and what `doctor` tells of both."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from evaluator.sandbox.engine import Engine
+
+
+class Fact(NamedTuple):
+    """One line of what `doctor` shows."""
+
+    name: str
+    value: str
+    why: str
+
+
+_SET_FOR: Final = {
+    "AppArmor": (
+        "switched off for our containers",
+        "its profile of containers, as on Ubuntu, forbids the mounts that a job's jail is made of; the jail forbids "
+        "commands more than it does",
+    ),
+    "SELinux": (
+        "labels switched off for our containers",
+        "they forbid the mounts that a job's jail is made of; the jail forbids commands more than they do",
+    ),
+    "rootless": ("yes", "overlays inside may be refused, which a worker's own check tells: prefer one of the system"),
+}
+"""What is set because of a confinement, or may be wrong with it, and why; by the confinement's name."""
+
+
+def container_security(engine: Engine) -> list[str]:
+    """The `security_opt` of a container that holds our runner; nothing of a submission runs under it directly.
+
+    The runner mounts overlays and pivots roots, which the engine's default seccomp profile and AppArmor's and
+    SELinux's default confinement of containers forbid; each command gets a stricter filter of ours instead. A
+    confinement that an engine does not know it refuses to switch off, so only those it names are.
+    """
+    options = ["no-new-privileges", "seccomp=unconfined"]
+    if "apparmor" in engine.security:
+        options.append("apparmor=unconfined")
+    if "selinux" in engine.security:
+        options.append("label=disable")
+    return options
+
+
+def engine_facts(engine: Engine) -> list[Fact]:
+    """What `doctor` shows of the engine, most important first; a value that may be trouble says so in `why`."""
+    return [
+        Fact("engine", f"{engine.name} {engine.version}", engine.why),
+        Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),
+        Fact("API", engine.api_version, "the newest that engine and client both speak"),
+        Fact("machine", engine.architecture, f"Linux {engine.kernel}"),
+        _runtime_fact(engine),
+        Fact("storage", engine.storage_driver, "the runner's overlays lie on top of it"),
+        Fact("cgroups", f"version {engine.cgroup_version}", "where limits and out-of-memory counts are read"),
+        Fact("security", ", ".join(sorted(engine.security)) or "none", "confinements the engine applies"),
+        Fact("container options", ", ".join(container_security(engine)), "what our runner needs to build overlays"),
+        *(Fact(name, *said) for name, said in _SET_FOR.items() if name.lower() in engine.security),
+        *(Fact("warning", warning, "the engine says so") for warning in engine.warnings),
+    ]
+
+
+def _runtime_fact(engine: Engine) -> Fact:
+    others = ", ".join(name for name in engine.runtimes if name != (engine.runtime or engine.runtimes[0]))
+    if engine.runtime:
+        return Fact("runtime", engine.runtime, f"BASHBOARD_RUNTIME names it; there are also: {others or 'none'}")
+    why = "the engine's default; BASHBOARD_RUNTIME may name another"
+    return Fact("runtime", "".join(engine.runtimes[:1]) or "unknown", f"{why}: {others}" if others else why)

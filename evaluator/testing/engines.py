@@ -1,0 +1,74 @@
+"""An engine that hangs: a real HTTP server on the loopback that answers what it is told to, and nothing else ever."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Final
+
+VERSION: Final = {"Version": "28.0.4", "ApiVersion": "1.48", "Arch": "amd64", "Components": [{"Name": "Engine"}]}
+INFO: Final = {"CgroupVersion": "2", "Driver": "overlay2", "DefaultRuntime": "runc", "Runtimes": {"runc": {}}}
+WELL: Final = {"/version": VERSION, "/info": INFO, "/_ping": "OK"}
+"""Answers, by how their paths end, of an engine that says who it is and does nothing."""
+
+
+class MuteEngine:
+    """Use as a context manager; `host` is its address. What is not in `answers` is accepted and never answered.
+
+    `asked` holds each request's method and path, in order. `answers` may be changed while it serves.
+    """
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self.answers = dict(answers)
+        self.asked: list[str] = []
+        self._closing = threading.Event()
+        handler = type("Handler", (_Handler,), {"engine": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = False  # closing waits for every request, so that no socket is left open
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self.host = f"tcp://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> MuteEngine:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, line: str) -> bytes | None:
+        """What is said to a request; None, and that not before the end, where nothing is."""
+        self.asked.append(line)
+        path = line.split()[1].partition("?")[0]
+        for end, said in self.answers.items():
+            if path.endswith(end):
+                return said.encode() if isinstance(said, str) else json.dumps(said).encode()
+        self._closing.wait()
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request: answered whole, or held until the engine is closed."""
+
+    engine: MuteEngine
+
+    def _serve(self) -> None:
+        body = self.engine.answer(f"{self.command} {self.path}")
+        if body is not None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    do_GET = do_HEAD = do_POST = do_DELETE = _serve  # noqa: N815 - so says the base class
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """Say nothing."""

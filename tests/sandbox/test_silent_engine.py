@@ -1,0 +1,113 @@
+"""An engine that hangs instead of refusing: every kind of request has its limit, and the error says what hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import MissingError, SilentEngineError
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.client import WAITS, Waits
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.daemon import Daemon
+from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
+from evaluator.sandbox.image import SuiteImage, find_image
+from evaluator.sandbox.ownership import crew, remove_leftovers
+from evaluator.testing.engines import WELL, MuteEngine
+from evaluator.testing.machine import ScriptedMachine
+
+HASTY = Waits(probe_s=0.1, call_s=0.2, work_s=0.3)
+IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
+
+
+@pytest.fixture
+def mute() -> Iterator[MuteEngine]:
+    with MuteEngine(WELL) as made:
+        yield made
+
+
+@pytest.fixture
+def hanging(mute: MuteEngine) -> Iterator[Engine]:
+    """An engine that says who it is, and then nothing any more."""
+    found = find_engine({"DOCKER_HOST": mute.host}, HASTY)
+    yield found
+    found.client.close()
+
+
+@pytest.mark.parametrize("answers", [{}, {"/version": WELL["/version"]}], ids=["from the start", "after its version"])
+def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> None:
+    with MuteEngine(answers) as mute, pytest.raises(MissingError) as caught:
+        find_engine({"DOCKER_HOST": mute.host}, HASTY)
+    assert f"{mute.host}: it accepts, and does not answer" in str(caught.value)
+
+
+@pytest.mark.skipif(Path("/run/podman/podman.sock").exists(), reason="podman's system socket would be used instead")
+def test_none_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
+    """It holds the place where another would listen."""
+    machine = ScriptedMachine(programs=["apt-get", "dockerd", "/run/systemd/system"])
+    with MuteEngine({}) as mute:
+        environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+        daemon = Daemon(("false",), mute.host, tmp_path / "d.pid", tmp_path / "d.log")
+        with pytest.raises(MissingError, match=r"sudo systemctl restart docker$"):
+            ensure_engine(environment, lambda _: None, machine, daemon, HASTY)
+    assert machine.calls == []
+
+
+def start(engine: Engine, manifest: SuiteManifest, _: Path) -> object:
+    return ContainerWorker(engine, WorkerPlan(IMAGE, manifest))
+
+
+def look(engine: Engine, manifest: SuiteManifest, _: Path) -> object:
+    return find_image(engine, manifest)
+
+
+def clear(engine: Engine, _: SuiteManifest, __: Path) -> object:
+    return remove_leftovers(engine)
+
+
+@pytest.mark.parametrize(
+    ("work", "asked"),
+    [(start, "POST .*/containers/create"), (look, "GET .*/images/.*/json"), (clear, "/containers/json")],
+)
+def test_what_it_does_not_answer_is_told(hanging: Engine, manifest: SuiteManifest, work, asked: str) -> None:
+    """With the time that was waited, and as a failure of the engine."""
+    with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{asked}, waited 0 s\)"):
+        work(hanging, manifest, Path())
+
+
+def test_one_that_hangs_by_now_is_not_asked_for_a_container(
+    mute: MuteEngine, hanging: Engine, manifest: SuiteManifest
+) -> None:
+    """It is found out by the shortest of requests, which has the shortest limit."""
+    mute.answers.clear()
+    with pytest.raises(SilentEngineError, match="_ping"):
+        start(hanging, manifest, Path())
+    assert not any("create" in line for line in mute.asked)
+
+
+def test_a_crew_ends_although_its_engine_hangs(mute: MuteEngine, hanging: Engine, tmp_path: Path) -> None:
+    """And leaves its note to the next run."""
+    with crew(hanging, tmp_path):
+        mute.answers.clear()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_limits_grow_with_the_kind_of_request() -> None:
+    """To say that one is there, to make a container, to build an image."""
+    assert WAITS.probe_s < WAITS.call_s < WAITS.work_s
+    assert HASTY.of("/v1.48/build?t=x") == HASTY.of("/v1.48/images/create") == HASTY.work_s
+    assert HASTY.of("/v1.48/exec/ab12/start") == HASTY.of("/v1.48/containers/ab12/archive?path=/x") == HASTY.work_s
+    assert HASTY.of("/v1.48/containers/ab12/start") == HASTY.of("/v1.48/images/json?all=1") == HASTY.call_s
+    assert HASTY.of("/v1.48/_ping") == HASTY.of("/version") == HASTY.probe_s
+
+
+@pytest.mark.engine
+def test_limits_of_the_caller_stand() -> None:
+    """As when a container's end is awaited for a given time."""
+    found = find_engine(os.environ)
+    with contextlib.closing(found.client) as client:
+        assert client.api.get(f"{client.api.base_url}/_ping", timeout=(3, 4)).text == "OK"

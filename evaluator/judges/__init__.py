@@ -11,6 +11,7 @@ from evaluator.judges.consensus import Consensus, alignment_problem
 from evaluator.judges.exact import Exact
 from evaluator.judges.needs import needs_second_run
 from evaluator.judges.nl2cmd import Nl2cmd
+from evaluator.judges.panel.judges import BY_MODEL
 from evaluator.judges.registry import JUDGES, find_judge, register
 from evaluator.judges.tfidf import ExecTfidf, Tfidf
 from evaluator.judges.threshold import TextScorer
@@ -21,6 +22,8 @@ register(Bleu())
 register(Nl2cmd())
 register(Tfidf())
 register(ExecTfidf())
+for judge in BY_MODEL:
+    register(judge)
 register(Consensus())
 
 __all__ = [

@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import Field, ValidationError
 
 from evaluator.errors import UsageError
+from evaluator.judges.panel.settings import PanelSettings
 from evaluator.records import Record, Slug
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.suites.load import Suite, find_suites, load_suite
@@ -24,6 +25,7 @@ class Settings(Record):
     """`[tool.bashboard]` of pyproject.toml."""
 
     judge: str = "consensus"
+    panel: PanelSettings | None = None
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
 
 

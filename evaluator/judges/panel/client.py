@@ -1,0 +1,194 @@
+"""The one place that speaks to models: through the openai SDK, to any server with the same interface.
+
+Requests go through a few slots and one gate; what fails on the way is sent again, ever later and never at the
+same moment as the others'. The key goes to the SDK and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from evaluator.judges.panel.budget import Budget
+from evaluator.judges.panel.gate import Gate, asked_pause, exhausted_for
+from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
+from evaluator.judges.panel.wire import (
+    LostError,
+    Received,
+    RefusedError,
+    SchemaError,
+    StatusError,
+    StoppedError,
+    chat_request,
+    read_chat,
+    read_embedding,
+)
+from evaluator.judges.reasons import shown
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+LONGEST_PAUSE_S: Final = 120.0
+"""A server that asks for more has a quota that is used up; the run ends instead of waiting."""
+
+_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_NEVER: Final = frozenset({401, 402, 403, 404})
+_NO_SCHEMA: Final = frozenset({400, 415, 422, 501})
+_FAILURES: Final = 3
+"""Requests in a row that get no answer, however often sent, after which the server counts as gone."""
+
+
+class Answer(NamedTuple):
+    """What a model replied, whether without the schema, and what that cost."""
+
+    text: str
+    finish: str
+    plain: bool
+    input_tokens: int
+    output_tokens: int
+    usd: float
+
+
+class _Order(NamedTuple):
+    """A request: how to send it, how to read what comes, and the most that it can cost in US dollars."""
+
+    model: PanelModel
+    send: Callable[[], Awaitable[Any]]
+    read: Callable[[bytes], Received]
+    most_usd: float
+    plain: bool
+
+
+class Client:
+    """One endpoint. Has at most `settings.concurrency` requests under way."""
+
+    def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
+        self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
+        self._gate = Gate()
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._without_schema: set[str] = set()
+        self._chance = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
+        self._failed = 0
+        self._sdk: AsyncOpenAI | None = None
+
+    def _open(self) -> AsyncOpenAI:
+        if self._sdk is None:
+            from openai import AsyncOpenAI
+
+            # retries are ours: the SDK's know neither our budget nor the gate
+            self._sdk = AsyncOpenAI(
+                base_url=self._base_url, api_key=self._key, max_retries=0, timeout=self._settings.timeout_s
+            )
+        return self._sdk
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._sdk is not None:
+            await self._sdk.close()
+
+    async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> Answer:
+        """A model's reply, with the schema where the server has it.
+
+        Raises RefusedError, StoppedError, BudgetSpentError.
+        """
+        if model.name in self._without_schema:
+            return await self._order(self._chat(model, messages, seed, plain=True))
+        try:
+            return await self._order(self._chat(model, messages, seed, plain=False))
+        except SchemaError:
+            answer = await self._order(self._chat(model, messages, seed, plain=True))
+            self._without_schema.add(model.name)
+            return answer
+
+    def _chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool) -> _Order:
+        create: Any = self._open().chat.completions.with_raw_response.create
+        request = chat_request(model.name, messages, seed, self._settings.reply_tokens, plain=plain)
+        size = sum(len(each["content"].encode()) for each in messages)  # a token is a byte or more
+        return _Order(model, lambda: create(**request), read_chat, model.usd(size, self._settings.reply_tokens), plain)
+
+    async def embed(self, model: PanelModel, text: str) -> Answer:
+        """A text's embedding, encoded. Raises RefusedError, StoppedError, BudgetSpentError."""
+        create: Any = self._open().embeddings.with_raw_response.create
+        request = {"model": model.name, "input": text, "encoding_format": "float"}
+        most_usd = model.usd(len(text.encode()), 0)
+        return await self._order(_Order(model, lambda: create(**request), read_embedding, most_usd, plain=True))
+
+    async def _order(self, order: _Order) -> Answer:
+        """Send until there is an answer or none is to be expected."""
+        problem = ""
+        for attempt in range(self._settings.attempts):
+            await asyncio.sleep(self._backoff(attempt))
+            try:
+                async with self._slots:
+                    await self._gate.wait()
+                    answer = await self._attempt(order)
+            except StatusError as error:
+                problem = self._refusal(error, order)
+            except LostError as error:
+                problem = str(error)
+            else:
+                self._failed = 0
+                return answer
+        self._failed += 1
+        if self._failed >= _FAILURES:
+            raise StoppedError(f"{self._base_url} does not answer: {problem}")
+        raise RefusedError(f"{order.model.name} did not answer: {problem}")
+
+    def _backoff(self, attempt: int) -> float:
+        """Seconds before an attempt: none before the first, then ever twice as long, half of it left to chance."""
+        longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
+        return longest - self._chance.random() * longest / 2
+
+    async def _attempt(self, order: _Order) -> Answer:
+        self._budget.begin(order.most_usd, is_priced=order.model.is_priced)
+        usd, tokens = order.most_usd, (0, 0)  # what is lost on the way may have been work
+        try:
+            body, headers = await self._exchange(order)
+            received = order.read(body)
+            if received.tokens is not None:
+                tokens, usd = received.tokens, order.model.usd(*received.tokens)
+            self._budget.replies += 1
+        except StatusError:
+            usd = 0.0
+            raise
+        finally:
+            self._budget.end(order.most_usd, usd, sum(tokens))
+        self._gate.shut(min(LONGEST_PAUSE_S, exhausted_for(headers, tokens[0] + self._settings.reply_tokens)))
+        return Answer(received.text, received.finish, order.plain, *tokens, usd)
+
+    async def _exchange(self, order: _Order) -> tuple[bytes, Mapping[str, str]]:
+        """A whole answer with status 200, in time."""
+        from openai import APIError, APIStatusError
+
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's begins anew with every byte
+                response = (await order.send()).http_response
+                return response.content, response.headers
+        except TimeoutError:
+            raise LostError(f"nothing whole came in {self._settings.timeout_s:g} s") from None
+        except APIStatusError as error:
+            raise StatusError(error.status_code, error.response.headers, error.code, str(error.message)) from None
+        except APIError as error:
+            raise LostError(shown(str(error.__cause__ or error))) from None
+
+    def _refusal(self, error: StatusError, order: _Order) -> str:
+        """What the server said, where the request may be sent again; raises where it may not."""
+        said = f"it answers {error.status}: {shown(self._without_key(error.message))}"
+        if error.status in _NEVER or error.code == "insufficient_quota":
+            hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
+            raise StoppedError(f"{self._base_url} refuses: {said}{hint}")
+        if error.status in _AGAIN:
+            pause = asked_pause(error.headers) or 0.0
+            if pause > LONGEST_PAUSE_S:
+                raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
+            self._gate.shut(pause)
+            return said
+        if error.status in _NO_SCHEMA and not order.plain:
+            raise SchemaError(said)
+        raise RefusedError(f"{order.model.name}: {said}")
+
+    def _without_key(self, text: str) -> str:
+        """The text without our key, which some servers quote when they refuse it; a placeholder is no secret."""
+        return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

@@ -1,0 +1,76 @@
+"""The pace that a server asks for: every request passes one gate, which rate limits shut for a while.
+
+Read are `Retry-After` (seconds or a date, RFC 9110 §10.2.3), `retry-after-ms`, and the pairs
+`x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) that compatible servers send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Gate:
+    """Shut until a moment that a server named; whoever comes meanwhile waits."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def shut(self, seconds: float) -> None:
+        """Let nobody through for so long from now; an earlier, longer wait stands."""
+        self._until = max(self._until, time.monotonic() + seconds)
+
+    async def wait(self) -> None:
+        """Return when the gate is open."""
+        while (left := self._until - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+
+def asked_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds that a refusal's headers ask to wait, None where they do not say."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
+    """Seconds until a request of so many tokens fits the limits that an answer's headers tell; 0 where it does."""
+    pause = 0.0
+    for name, needed in (("requests", 1), ("tokens", tokens)):
+        left = _number(headers.get(f"x-ratelimit-remaining-{name}"))
+        if left is not None and left < needed:
+            pause = max(pause, duration_s(headers.get(f"x-ratelimit-reset-{name}") or ""))
+    return pause
+
+
+def duration_s(text: str) -> float:
+    """Seconds of a duration such as `6m0s`, `120ms` or `1.5`; 0 where it is none."""
+    plain = _number(text)
+    if plain is not None:
+        return plain
+    parts = _PART.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        return 0.0
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d+)?", text.strip()) else None

@@ -1,0 +1,24 @@
+"""Cosine of two embeddings, as text in the ledger and as a number."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def encode(vector: Sequence[float]) -> str:
+    """A vector as the ledger keeps it. Raises ValueError for one without direction or with more than numbers."""
+    numbers = np.asarray(vector, dtype="<f4")
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.any():
+        raise ValueError("expected a vector of finite numbers that are not all zero")
+    return base64.b64encode(numbers.tobytes()).decode()
+
+
+def cosine(one: str, other: str) -> float:
+    """Cosine of two vectors of the ledger, in [-1, 1]. Raises ValueError where their lengths differ."""
+    left, right = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float64) for text in (one, other))
+    if left.shape != right.shape:
+        raise ValueError(f"vectors of {left.size} and {right.size} numbers cannot be compared")
+    return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))

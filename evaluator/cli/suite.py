@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Workers, console, example, here, print_json, print_records
+from evaluator.cli.foreign import add, audit
 from evaluator.cli.mutation import equivalent, mutate
 from evaluator.cli.progress import shown_progress
 
@@ -66,11 +67,17 @@ def verify(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute what must hold of a suite: references agree, near misses and doing nothing fail, nothing is volatile."""
+    """Execute what must hold of a suite: references agree, near misses and doing nothing fail, nothing is volatile.
+
+    Of a foreign suite it is an audit and no gate: what does not hold is reported by class, and it ends with 0.
+    """
     from evaluator.pipeline.verify import verify_suite
 
     project = here()
     suite = project.suite(name)
+    if suite.manifest.foreign:
+        audit(project, suite, task or (), workers=workers, as_json=as_json)
+        return
     with shown_progress() as progress:
         found = verify_suite(project, suite, progress, tasks=task or (), workers=workers)
     if as_json:
@@ -92,6 +99,7 @@ for title, command in (
     ("list", list_suites),
     ("show", show),
     ("verify", verify),
+    ("add", add),
     ("mutate", mutate),
     ("equivalent", equivalent),
 ):

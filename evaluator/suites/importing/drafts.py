@@ -33,6 +33,9 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 LIMITS: Final = Limits(cpu_s=4.0, memory_mb=512, processes=256, disk_mb=128, inodes=60_000, output_kb=1024)
 """More than core's: these references read whole systems, `find /` and `sysctl -a` among them."""
 
+SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache", "/var/cache/apt")  # noqa: S108 - paths inside a task's world
+"""With the cache that `apt list` fills and `dpkg` does not."""
+
 DEFAULT_VARIANTS: Final = (Variant(name="plain", seed=1),)
 
 
@@ -92,7 +95,14 @@ class Draft:
 def manifest_of(name: str, title: str, description: str, source: Source, **fields: Any) -> SuiteManifest:
     """A foreign suite's manifest with what such suites share; `packages` go on top of Debian's essential ones."""
     packages = fields.pop("packages", ())
-    values = {"cwd": "/", "clock": CLOCK, "limits": LIMITS, "environment": dict(ENVIRONMENT), **fields}
+    values = {
+        "cwd": "/",
+        "clock": CLOCK,
+        "limits": LIMITS,
+        "environment": dict(ENVIRONMENT),
+        "scratch": SCRATCH,
+        **fields,
+    }
     return SuiteManifest(
         format=2,
         name=name,

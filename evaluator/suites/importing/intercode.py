@@ -130,12 +130,20 @@ def _build(number: str, script: bytes) -> str:
     return f"""#!/bin/bash
 # shellcheck disable=all
 set -eu
+# what their base has and ours has not: a resolver, logs older than a day, a record of the boot
+printf 'nameserver 192.0.2.53\\n' > /etc/resolv.conf
+mkdir -p /var/log/apt
+for log in alternatives.log bootstrap.log dpkg.log apt/history.log apt/term.log; do
+  printf '2025-03-01 08:00:00 installed\\n' > /var/log/$log
+done
+find /var/log -exec touch -d '2025-03-01 08:00' {{}} +
+wtmpdb boot >/dev/null 2>&1 || true
 cat > {path} <<'{mark}'
 {text if text.endswith(chr(10)) else text + chr(10)}{mark}
 {trim}chmod 755 {path}
 cd /
 # some of its commands fail on any system: the audit tells which
-bash {path} >/dev/null 2>&1 || true
+bash {path} >/dev/null || true
 find / -xdev -depth -newermt @{int(CLOCK.timestamp()) - 60} ! -path '/dev*' ! -path '/proc*' ! -path '/sys*' \\
   -exec touch -h -d @{old} {{}} +
 """

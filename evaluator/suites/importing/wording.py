@@ -49,6 +49,7 @@ NETWORK: Final = _names(
 )
 """Utilities that ask another machine. `ssh` is told from `ssh -V` by its operand."""
 
+_ABOUT_ITSELF: Final = frozenset({"-V", "--version", "-h", "--help"})
 _VERBOSE: Final = frozenset({"-v", "-V", "--verbose", "-t", "--list", "-c", "--changes", "--to-stdout", "-l"})
 _TAR_QUIET: Final = frozenset({"-c", "-l"})
 _PRINTS: Final = frozenset({"-print", "-print0", "-printf", "-ls", "-fprint"})
@@ -99,9 +100,8 @@ def _is_quiet(utility: Called) -> bool:
 def needs_network(command: bytes, read: Read) -> str | None:
     """The utility of a command that asks another machine, or None."""
     for utility in _all(read(command) or ()):
-        if utility.name in NETWORK and utility.arguments:
-            return utility.name
-        if utility.name == "ssh" and utility.arguments:
+        asks = utility.arguments or {name for name, _ in utility.flags} - _ABOUT_ITSELF
+        if (utility.name in NETWORK and asks) or (utility.name == "ssh" and utility.arguments):
             return utility.name
     return None
 

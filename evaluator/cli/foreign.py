@@ -1,0 +1,77 @@
+"""Commands about suites of somebody else's: adding one, and what auditing one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Workers, example, here, print_json, print_records
+from evaluator.cli.progress import shown_progress
+from evaluator.printable import printable
+
+if TYPE_CHECKING:
+    from evaluator.pipeline.project import Project
+    from evaluator.suites.audit import AuditNote
+    from evaluator.suites.load import Suite
+
+
+def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
+    """Print what an audit of a foreign suite finds."""
+    from evaluator.pipeline.audit import audit_suite
+
+    with shown_progress() as progress:
+        notes = audit_suite(project, suite, progress, tasks=tasks, workers=workers)
+    if as_json:
+        print_records(notes)
+    for line in [] if as_json else _audit_lines(notes):
+        typer.echo(line)
+
+
+def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
+    """By class and kind."""
+    ordered = sorted(notes, key=lambda note: (note.fault, note.kind))
+    for (fault, kind), group in groupby(ordered, key=lambda note: (note.fault, note.kind)):
+        found = list(group)
+        yield f"{fault.value}: {kind}: {len(found)}"
+        for note in found:
+            place = note.place if note.reference is None else f"{note.place}, reference {note.reference}"
+            yield f"  {place}: {printable(note.reason)}"
+
+
+@example(
+    "bashboard suite add nl2sh-alfa",
+    "bashboard suite add intercode ~/src/intercode",
+    "bashboard suite add nl2bash-eabench ~/src/nl2bash-eabench --no-execute",
+)
+def add(
+    name: Annotated[str, typer.Argument(help="Which one; a wrong name lists them.")],
+    path: Annotated[Path | None, typer.Argument(help="The clone, folder or wheel to read it from.")] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute/--no-execute", help="Run its references, and say which do not hold.")
+    ] = True,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a suite of what somebody else publishes: fixtures/NAME, on this machine only.
+
+    What was added under that name before is made anew. Git ignores it, and no page shows it: the texts are not ours
+    to publish. Its references are executed, and those that fail, show nothing or need the network are named.
+    """
+    from evaluator.pipeline.foreign import add_and_look
+
+    with shown_progress() as progress:
+        report = add_and_look(here(), name, path, progress, execute=execute, workers=workers)
+    if as_json:
+        print_json(report)
+        return
+    sizes = f"{report['tasks']} tasks, {report['references']} references, {report['worlds']} worlds"
+    typer.echo(f"{report['folder']}: {sizes}")
+    for reason, count in report["left_out"].items():
+        typer.echo(f"left out, {reason}: {count}")
+    for kind, names in report["found"].items():
+        typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
+    typer.echo(f"what else does not hold of it: bashboard suite verify {name}")

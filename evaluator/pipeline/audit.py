@@ -1,0 +1,84 @@
+"""Audit a foreign suite: execute its references and report, by class, what does not hold of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evaluator.judges import volatile_fields
+from evaluator.pipeline.bench import open_grader
+from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import Task
+from evaluator.shell import utilities_of
+from evaluator.suites.audit import (
+    AuditNote,
+    finding_note,
+    missing_world_note,
+    reference_notes,
+    text_notes,
+    volatile_note,
+    world_notes,
+)
+from evaluator.suites.load import Suite
+from evaluator.suites.verify import DO_NOTHING
+
+
+def audit_suite(
+    project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
+) -> list[AuditNote]:
+    """Everything that does not hold of the tasks named, or of all: texts, then worlds, then commands by task."""
+    chosen = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
+    notes = list(text_notes(chosen))
+    with open_grader(project, suite, progress, workers=workers) as grader:
+        asked = [subject for task in chosen for subject in _subjects(task)]
+        builds = [Subject(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
+        grader.gather([*asked, *builds])
+        notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
+        findings = grader.grade(subject for subject in asked if len(grader.keys.references(subject)))
+        for task in chosen:
+            notes += _command_notes(task, grader)
+            for subject in _subjects(task):
+                number = None if subject.without is None else subject.without + 1
+                if subject in findings and (note := finding_note(task, number, findings[subject])):
+                    notes.append(note)
+    return notes
+
+
+def _subjects(task: Task) -> list[Subject]:
+    """The references, each to be judged by the others, and doing nothing."""
+    return [*(Subject(task.id, each, n) for n, each in enumerate(task.references)), Subject(task.id, DO_NOTHING[0])]
+
+
+def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
+    return list({task.world: task for task in reversed(tasks) if task.setup is None}.values())[::-1]
+
+
+def _build_again(suite: Suite, task: Task) -> bytes:
+    """The build as a command: its complaints are evidence then, and a layer's are lost."""
+    world = suite.worlds[task.world]
+    first = world.manifest.variants[0]
+    return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build
+
+
+def _world_notes(task: Task, build: Subject, grader: Grader) -> Iterator[AuditNote]:
+    assert build.command is not None  # noqa: S101 - made by `_build_again`
+    if failure := grader.failure(task.id, build.command):
+        yield missing_world_note(task.world, str(failure))
+        return
+    variant, trial = next(iter(grader.trials(task.id, build.command).items()))
+    yield from world_notes(task.world, variant, trial.first.stderr.data.decode(errors="replace").splitlines())
+
+
+def _command_notes(task: Task, grader: Grader) -> Iterator[AuditNote]:
+    for number, command in enumerate(task.references, 1):
+        if failure := grader.failure(task.id, command):
+            yield missing_world_note(task.id, str(failure))
+            continue
+        trials = grader.trials(task.id, command)
+        runs = {name: [trial.first, *([trial.again] if trial.again else [])] for name, trial in trials.items()}
+        yield from reference_notes(task, number, runs, utilities_of)
+        for variant, trial in trials.items():
+            if fields := volatile_fields(trial, task):
+                yield volatile_note(task, number, variant, fields)

@@ -1,0 +1,107 @@
+"""Add a foreign suite to a checkout: read it, write it in our formats, and look at what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluator.errors import UsageError
+from evaluator.pipeline.audit import audit_suite
+from evaluator.pipeline.bench import open_grader
+from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import OutputMode, Task, json_lines
+from evaluator.shell import utilities_of
+from evaluator.suites.audit import FAILS, NEEDS_NETWORK, NOT_FOUND, SHOWS_NOTHING, AuditNote, has_order
+from evaluator.suites.importing import IMPORTERS, write_draft
+from evaluator.suites.load import Suite, load_suite
+from evaluator.writing import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A foreign suite as it was written, and how many entries were left out for which reason."""
+
+    suite: Suite
+    left_out: Mapping[str, int]
+
+
+def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> Added:
+    """Write the foreign suite `name` below the checkout's fixtures, from `path` where its format needs one.
+
+    Raises UsageError for an unknown name or a tree that is not what it should be, FormatError with every place,
+    MissingError where something cannot be fetched.
+    """
+    if name not in IMPORTERS:
+        raise UsageError(f"no foreign suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
+    if path is not None and not path.exists():
+        raise UsageError(f"{path} is not there: expected what {name} is read from")
+    progress.say(f"reading {name}")
+    draft = IMPORTERS[name](utilities_of, path)
+    folder = write_draft(draft, project.root / "fixtures")
+    return Added(load_suite(folder), draft.left_out)
+
+
+def order_suite(project: Project, added: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
+    """The suite with those tasks compared line by line whose references, executed, show one order that is asked for.
+
+    Written anew where there are any. What a task compares is no part of its evidence: nothing is executed twice.
+    """
+    with open_grader(project, added, progress, workers=workers) as grader:
+        grader.gather(Subject(task.id, command) for task in added.tasks for command in task.references)
+        ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
+    for topic in {task.topic for task in added.tasks if task.id in ordered}:
+        tasks = (task for task in added.tasks if task.topic is topic)
+        lines = json_lines(
+            task.model_copy(update={"output": OutputMode.LINES}) if task.id in ordered else task for task in tasks
+        )
+        write_whole(added.folder / "tasks" / f"{topic.value}.jsonl", lines.encode())
+    return load_suite(added.folder)
+
+
+def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
+    """What every reference prints, by variant; nothing where one has no evidence."""
+    if any(grader.failure(task.id, command) for command in task.references):
+        return {}
+    outputs: dict[str, list[bytes]] = {}
+    for command in task.references:
+        for variant, trial in grader.trials(task.id, command).items():
+            outputs.setdefault(variant, []).append(trial.first.stdout.data.rstrip(b"\n") + b"\n")
+    return outputs
+
+
+def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
+    """The references, as `task/number`, that fail, show nothing, or need the network."""
+    return {
+        kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
+        for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
+    }
+
+
+def add_and_look(
+    project: Project,
+    name: str,
+    path: Path | None,
+    progress: Progress,
+    *,
+    execute: bool = True,
+    workers: int | None = None,
+) -> dict[str, Any]:
+    """Add a suite: its size and what was left out; with `execute`, which references do not hold."""
+    added = add_suite(project, name, path, progress)
+    suite, found = added.suite, dict[str, list[str]]()
+    if execute:
+        suite = order_suite(project, suite, progress, workers=workers)
+        found = reference_summary(audit_suite(project, suite, progress, workers=workers))
+    return {
+        "folder": str(suite.folder.relative_to(project.root)),
+        "tasks": len(suite.tasks),
+        "references": sum(len(task.references) for task in suite.tasks),
+        "worlds": len(suite.worlds),
+        "left_out": dict(added.left_out),
+        "found": found,
+    }

@@ -1,7 +1,7 @@
 """How fast the sandbox is, against what else could run a command: ratios from one run on one machine.
 
-The same command is run bare in the worker's own container, through the worker with full evidence, by
-`docker exec` and by `docker run --rm`. Bare and ours take turns in small rounds, so a machine whose speed
+The same command in the same environment is run bare in the worker's own container, through the worker with full
+evidence, by `docker exec` and by `docker run --rm`. Bare and ours take turns in small rounds, so a machine whose speed
 drifts slows both.
 """
 
@@ -11,7 +11,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,8 +84,11 @@ def bench_sandbox(
         request = Request.of(WORLD, COMMAND.encode())
         worker.tell(request.world.to_line())
         worker.ask(request.job.to_line(), 60)
-        bare, ours, phases = _take_turns(worker, request, jobs, progress)
-        executed = [_timed(lambda: worker.container.exec_run(["bash", "-c", BARE])) for _ in range(max(5, jobs // 20))]
+        bare, ours, phases = _take_turns(worker, request, manifest.environment, jobs, progress)
+        executed = [
+            _timed(lambda: worker.container.exec_run(["bash", "-c", BARE], environment=dict(manifest.environment)))
+            for _ in range(max(5, jobs // 20))
+        ]
     finally:
         worker.close()
     bare_p50 = statistics.median(bare) * 1000
@@ -94,13 +97,13 @@ def bench_sandbox(
         _row("ours, full evidence, 1 worker", ours, bare_p50),
         _all_workers(engine, plan, jobs, cpus, bare_p50, progress),
         _row("docker exec", executed, bare_p50),
-        _row("docker run --rm", _docker_runs(engine, image, max(5, jobs // 40), progress), bare_p50),
+        _row("docker run --rm", _docker_runs(engine, plan, max(5, jobs // 40), progress), bare_p50),
     ]
     return rows, phases
 
 
 def _take_turns(
-    worker: ContainerWorker, request: Request, jobs: int, progress: Progress
+    worker: ContainerWorker, request: Request, environment: Mapping[str, str], jobs: int, progress: Progress
 ) -> tuple[list[float], list[float], dict[str, float]]:
     bare: list[float] = []
     ours: list[float] = []
@@ -109,7 +112,9 @@ def _take_turns(
     progress.stage("bare and ours in turns", ROUNDS)
     for _ in range(ROUNDS):
         with engine_errors("the bare loop could not be run"):
-            answer = worker.container.exec_run(["python3", "-I", "-S", "-c", _BARE_LOOP, str(share), BARE])
+            answer = worker.container.exec_run(
+                ["python3", "-I", "-S", "-c", _BARE_LOOP, str(share), BARE], environment=dict(environment)
+            )
         bare += json.loads(answer.output)
         for _ in range(share):
             began = time.perf_counter()
@@ -145,13 +150,18 @@ def _all_workers(
     return _row(f"ours, full evidence, {len(cpus)} workers", [each] * jobs, bare_p50)
 
 
-def _docker_runs(engine: Engine, image: SuiteImage, count: int, progress: Progress) -> list[float]:
-    owned = {LABEL: owner_label(os.getpid())}
-    options = {"remove": True, "network_mode": "none", "tmpfs": {"/run/bashboard": ""}, "labels": owned}
+def _docker_runs(engine: Engine, plan: WorkerPlan, count: int, progress: Progress) -> list[float]:
+    options = {
+        "remove": True,
+        "network_mode": "none",
+        "tmpfs": {"/run/bashboard": ""},
+        "labels": {LABEL: owner_label(os.getpid())},
+        "environment": dict(plan.manifest.environment),
+    }
 
     def run_once() -> None:
         with engine_errors("docker run failed"):
-            engine.client.containers.run(image.reference, ["bash", "-c", BARE], **options)
+            engine.client.containers.run(plan.image.reference, ["bash", "-c", BARE], **options)
 
     progress.stage("docker run --rm", count)
     found = []

@@ -44,13 +44,19 @@ class Mutant(NamedTuple):
 def mutants_of(command: bytes) -> tuple[Mutant, ...]:
     """Every mutant of a command. Two changes that give the same text count once, for the first of them."""
     script = Script.read(command)
-    readable = calls_of(script.text) is not None
     found: dict[str, str] = {}
     for change in _changes(script):
         text = applied(script.text, change.edits)
-        if text.split() != script.text.split() and (not readable or calls_of(text) is not None):
+        if text.split() != script.text.split():
             found.setdefault(text, change.operator)
-    return tuple(Mutant(operator, text.encode("latin-1")) for text, operator in found.items())
+    readable = _is_read(script.text)
+    kept = (text for text in found if not readable or _is_read(text))
+    return tuple(Mutant(found[text], text.encode("latin-1")) for text in kept)
+
+
+def _is_read(text: str) -> bool:
+    """Whether either reader accepts the text; the quick one is asked first."""
+    return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
 
 def _changes(script: Script) -> Iterator[Change]:

@@ -32,6 +32,7 @@ _PROGRAM_RULES: Final = (
     Rule("and-or", re.compile(r"&&"), ("||",)),
     Rule("and-or", re.compile(r"\|\|"), ("&&",)),
     Rule("drop-condition", re.compile(r"(?:[^\s{}()&|;]+ [^\s{}()&|;]+ [^\s{}()&|;]+|[^\s{}()&|;]+) && "), ("",)),
+    Rule("drop-condition", re.compile(r" && [^\s{}()&|;]+(?: [^\s{}()&|;]+ [^\s{}()&|;]+)?(?= [{)]|\Z)"), ("",)),
     Rule("drop-negation", re.compile(r"!(?=[\w(])"), ("",)),
     Rule("number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
     Rule("field", re.compile(r"(?<=\$)\d\b"), ("+1", "-1")),
@@ -59,7 +60,7 @@ _PATTERN_RULES: Final = (
 _SED_RULES: Final = (
     Rule("sed-flag", re.compile(r"(?<=/)g(?=\Z|;)"), ("",)),
     Rule("sed-flag", re.compile(r"(?<=[\d/])p(?=\Z|;)"), ("",)),
-    Rule("sed-flag", re.compile(r"(?<=[/,])(?=\Z)"), ("g",)),
+    Rule("number", re.compile(r"(?<![\w\\{\[%:.-])\d{1,8}(?![\d\]}-])"), ("+1", "-1")),
 )
 
 
@@ -69,9 +70,9 @@ def changes_of_languages(script: Script) -> Iterator[Change]:
         for word in _quoted(call):
             rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
             if call.name == "sed":
-                rules += [*_SED_RULES, _PROGRAM_RULES[11]]
+                rules += _SED_RULES
             for rule in rules:
-                yield from _matches(rule, word)
+                yield from _matches(rule, word, len(word.quote))
             if call.name in PATTERN_READERS:
                 yield from _widened(word)
     for node in script.nodes():
@@ -82,11 +83,16 @@ def changes_of_languages(script: Script) -> Iterator[Change]:
 
 
 def _quoted(call: CallSite) -> Iterator[Place]:
-    if call.name in PROGRAM_RUNNERS | PATTERN_READERS:
-        yield from (word for word in call.words if word.quote and len(word.raw) > 2)
+    """Words that hold a program or a pattern: those in quotes, and a first operand without any."""
+    if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
+        return
+    operand = next((word for word in call.words if not word.raw.startswith("-")), None)
+    for word in call.words:
+        if (word.quote and len(word.raw) > 2) or (word is operand and word.is_plain):
+            yield word
 
 
-def _matches(rule: Rule, word: Place, quote: int = 1) -> Iterator[Change]:
+def _matches(rule: Rule, word: Place, quote: int) -> Iterator[Change]:
     inner = word.raw[quote : len(word.raw) - quote]
     for found in rule.pattern.finditer(inner):
         for template in rule.texts:
@@ -111,6 +117,7 @@ def _filled(found: re.Match[str], template: str) -> str | None:
 
 def _widened(word: Place) -> Iterator[Change]:
     """A pattern without its first, or its last, character."""
-    if re.fullmatch(r"[\w /:.-]{4,}", word.raw[1:-1]) or re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[1:-1]):
-        yield Change("pattern", (Edit(word.start + 1, word.start + 2),))
-        yield Change("pattern", (Edit(word.end - 2, word.end - 1),))
+    quote = len(word.quote)
+    if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
+        yield Change("pattern", (Edit(word.start + quote, word.start + quote + 1),))
+        yield Change("pattern", (Edit(word.end - quote - 1, word.end - quote),))

@@ -9,17 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from evaluator.shell.options import UNKNOWN, option_table
+from evaluator.shell.utilities import EXECUTORS
 from evaluator.shell.words import unquoted
 
 _BESIDE: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
 _SCRIPT_LETTER: Final = re.compile(r"-[a-z]*c\Z")
 _SCRIPTED: Final = frozenset({"bash", "sh"})
+_MORE_RUNNERS: Final = frozenset({"setsid", "setpriv"})
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
 
 
 class Edit(NamedTuple):
@@ -82,8 +90,7 @@ class Script:
     @staticmethod
     def read(command: bytes) -> Script:
         """Parse a command. What the reader cannot place is an error node, below which nothing is changed."""
-        parser = Parser(Language(tree_sitter_bash.language()))
-        return Script(command.decode("latin-1"), parser.parse(command).root_node)
+        return Script(command.decode("latin-1"), _parser().parse(command).root_node)
 
     def nodes(self) -> Iterator[Node]:
         """Every node, in order of source."""
@@ -100,8 +107,14 @@ class Script:
 
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
-        """Every call, in order of source."""
-        return tuple(self._call(node) for node in self.nodes() if _is_call(node))
+        """Every call, in order of source, each followed by those that it runs."""
+        found: list[CallSite] = []
+        for node in self.nodes():
+            call = self._call(node) if _is_call(node) else None
+            while call is not None:
+                found.append(call)
+                call = _run_by(call)
+        return tuple(found)
 
     @cached_property
     def loose_words(self) -> tuple[Place, ...]:
@@ -127,7 +140,7 @@ class Script:
         astray = [each for aside in (*node.children, *beside) for each in _targets(aside)[1:]]
         parts = [child for child in node.children if child.type not in _BESIDE]
         program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
-        return CallSite(program.text.rpartition("/")[2], program, tuple(words), node)
+        return CallSite(_name(program), program, tuple(words), node)
 
     def _words(self, nodes: Sequence[Node]) -> Iterator[Place]:
         """Nodes that touch are one word."""
@@ -139,6 +152,37 @@ class Script:
             start, stop = nodes[at].start_byte, nodes[end - 1].end_byte
             yield Place(start, stop, self.text[start:stop])
             at = end
+
+
+def _name(program: Place) -> str:
+    return program.text.rpartition("/")[2]
+
+
+def _run_by(call: CallSite) -> CallSite | None:
+    """The call that `xargs`, `nohup`, `find -exec` and their like run; their own words end where it begins."""
+    at = 0
+    if call.name == "find":
+        at = next((number for number, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
+    else:
+        options = option_table().get(call.name, UNKNOWN)
+        runs = options.runs if call.name not in _MORE_RUNNERS else 0
+        if runs is None:
+            return None
+        while at < len(call.words) and call.words[at].raw.startswith("-"):
+            takes_next = len(call.words[at].raw) == 2 and call.words[at].raw[1] in options.values
+            at += 2 if takes_next else 1
+        at += runs
+    if at >= len(call.words) or not call.words[at].is_plain:
+        return None
+    return CallSite(_name(call.words[at]), call.words[at], _up_to_end(call, at + 1), call.node)
+
+
+def _up_to_end(call: CallSite, at: int) -> tuple[Place, ...]:
+    """The words of an inner call from `at`: for `find` up to what ends `-exec`, else all."""
+    words = call.words[at:]
+    if call.name != "find":
+        return words
+    return words[: next((number for number, word in enumerate(words) if word.text in (";", "+")), len(words))]
 
 
 def _is_call(node: Node) -> bool:

@@ -95,6 +95,24 @@ def _assignment(script: Script, node: Node) -> Iterator[Change]:
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
+    yield from _reversed(script, node)
+
+
+def _declaration(script: Script, node: Node) -> Iterator[Change]:
+    """`export` or `local` left out, one of the names left out, and a list such as PATH the other way round."""
+    keyword, *words = node.children
+    if words:
+        yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
+    for word in words if len(words) > 1 else ():
+        yield _change("drop-assignment", without(script.text, word.start_byte, word.end_byte))
+
+
+def _reversed(script: Script, node: Node) -> Iterator[Change]:
+    """A list of folders in the wrong order."""
+    value = node.child_by_field_name("value")
+    first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
+    if value is not None and colon and rest and "'" not in rest and '"' not in rest:
+        yield _swap("order", value, f"{rest}:{first}")
 
 
 def _unary(script: Script, node: Node) -> Iterator[Change]:
@@ -156,7 +174,7 @@ def _case_item(script: Script, node: Node) -> Iterator[Change]:
 
 
 def _branch(script: Script, node: Node) -> Iterator[Change]:
-    yield _change("drop-branch", Edit(node.start_byte, node.end_byte))
+    yield _change("drop-branch", without(script.text, node.start_byte, node.end_byte))
 
 
 def _leave(script: Script, node: Node) -> Iterator[Change]:
@@ -171,6 +189,7 @@ _BY_TYPE: Final[Mapping[str, Callable[[Script, Node], Iterator[Change]]]] = {
     "negated_command": _negated,
     "file_redirect": _redirect,
     "variable_assignment": _assignment,
+    "declaration_command": _declaration,
     "unary_expression": _unary,
     "binary_expression": _binary,
     "number": _number,

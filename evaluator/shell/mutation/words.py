@@ -52,7 +52,7 @@ def _tested(script: Script) -> Iterator[Place]:
 
 
 def _word(call: CallSite, word: Place) -> Iterator[Change]:
-    is_language = call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != ""
+    is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
     if not is_language and call.name not in _UNPAID:
         yield from _numbers(word)
     if not is_language and call.name != "find":

@@ -12,7 +12,7 @@ from evaluator.sandbox.base import ensure_base, find_base
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.facts import Fact, engine_facts
-from evaluator.sandbox.image import ensure_image, find_image
+from evaluator.sandbox.image import KEPT, earlier_images, ensure_image, find_image, prune_images
 from evaluator.sandbox.inputs import image_reference
 
 
@@ -39,6 +39,11 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
             Fact(f"image {manifest.name}", "not there yet", f"{image_reference(manifest)}, built when needed"),
         ]
     facts.append(Fact(f"image {manifest.name}", image.reference, "named by all it is made from"))
+    if fix:
+        prune_images(engine, manifest)
+    if earlier := earlier_images(engine, manifest):
+        why = f"made from other inputs; {KEPT} stay for other checkouts, and --fix removes older ones that nobody uses"
+        facts.append(Fact("earlier images", str(len(earlier)), why))
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
 

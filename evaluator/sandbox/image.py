@@ -1,7 +1,12 @@
-"""The sandbox image of a suite: found or built, once for each set of inputs."""
+"""The sandbox image of a suite: found or built, once for each set of inputs.
+
+An image of earlier inputs is of use to another checkout, or to who goes back to them. The latest few stay; older ones
+are removed when one is built and by `doctor --fix`: by our label and tag alone, and none that a container is made of.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
@@ -16,10 +21,16 @@ from evaluator.records import SuiteManifest
 from evaluator.sandbox.base import BaseImage, ensure_base
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.inputs import build_arguments, build_context, fingerprint, image_reference
+from evaluator.sandbox.inputs import REPOSITORY, build_arguments, build_context, fingerprint, image_reference
 from evaluator.sandbox.ownership import LABEL, owner_label
 
 PACKAGES_FILE: Final = "/opt/bashboard/packages"
+
+SUITE_LABEL: Final = "bashboard.suite"
+"""Its value names the suite that an image of ours was built for."""
+
+KEPT: Final = 3
+"""How many images of a suite's earlier inputs stay."""
 
 Progress = Callable[[str], None]
 
@@ -58,8 +69,29 @@ def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) ->
     base = ensure_base(engine, manifest.base.release, progress)
     _build(engine, base, manifest, progress)
     if built := find_image(engine, manifest):
+        prune_images(engine, manifest)
         return built
     raise ImageError(f"{image_reference(manifest)} was built, but the engine does not show it")
+
+
+def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
+    """The tags of images that were built from other inputs of this suite, the latest first."""
+    current, name = image_reference(manifest), manifest.name
+    with engine_errors("the engine could not list the sandbox images"):
+        images = engine.client.images.list(filters={"label": f"{SUITE_LABEL}={name}"})
+    images.sort(key=lambda image: str(image.attrs["Created"]), reverse=True)
+    tags = [tag.rpartition("/")[2] for image in images for tag in image.tags]  # podman puts a registry before them
+    return [tag for tag in tags if tag.startswith(f"{REPOSITORY}:{name}-") and tag != current]
+
+
+def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
+    """Remove the tags of earlier images but the latest, and with its last tag an image; those that are gone."""
+    gone = []
+    for tag in earlier_images(engine, manifest)[KEPT:]:
+        with contextlib.suppress(APIError):  # a container is made of it, or somebody else was faster
+            engine.client.images.remove(tag)
+            gone.append(tag)
+    return gone
 
 
 def _pack(context: Mapping[str, bytes]) -> io.BytesIO:
@@ -83,6 +115,7 @@ def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: P
                 custom_context=True,
                 tag=image_reference(manifest),
                 buildargs={"ROOT": base.reference, **build_arguments(manifest)},
+                labels={SUITE_LABEL: manifest.name},
                 network_mode="host",
                 rm=True,
                 forcerm=True,

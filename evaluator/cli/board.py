@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -15,10 +16,22 @@ from evaluator.cli.app import AsJson, Judge, Slugs, Workers, console, example, h
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
+    from evaluator.judges.panel.panel import Panel
     from evaluator.leaderboard.board import SuiteBoard
     from evaluator.pipeline.grading import Plan
 
 SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")]
+UsePanel = Annotated[
+    bool | None,
+    typer.Option(
+        "--panel/--no-panel",
+        help="Ask the project's panel of models about what stays undecided, or leave it out. "
+        "Without either it is asked where BASHBOARD_PANEL_KEY is set.",
+        show_default=False,
+    ),
+]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Requests the panel may be sent at most.")]
+MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="US dollars the panel may cost at most.")]
 
 
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
@@ -42,22 +55,49 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
         raise typer.Exit(3)
 
 
-@example("bashboard score", "bashboard score rules --suite core", "bashboard score --json | jq '.[].accuracy'")
+@example(
+    "bashboard score",
+    "bashboard score rules --suite core",
+    "bashboard score --panel --max-usd 2",
+    "bashboard score --json | jq '.[].accuracy'",
+)
 def score(
     submissions: Slugs = None,
     suite: SuiteNames = None,
     judge: Judge = None,
     workers: Workers = None,
+    use_panel: UsePanel = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
     as_json: AsJson = False,
 ) -> None:
     """Execute what has no evidence yet, judge what has no verdict, and print the standings."""
     from evaluator.pipeline.board import make_boards
+    from evaluator.pipeline.panel import PanelUse, open_panel
 
-    with shown_progress() as progress:
+    project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         boards = make_boards(
-            here(), progress, suites=suite or (), submissions=submissions or (), judge=judge, workers=workers
+            project,
+            progress,
+            suites=suite or (),
+            submissions=submissions or (),
+            judge=judge,
+            workers=workers,
+            panel=panel,
         )
+    _tell(panel, boards, as_json)
+
+
+def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
+    """Say what asking the panel came to, then show the boards, and fail where the panel did."""
+    from evaluator.pipeline.panel import report
+
+    if line := report(panel):
+        typer.echo(f"bashboard: {line}", err=True)
     _show(boards, as_json)
+    if panel and panel.failed:
+        raise typer.Exit(3)
 
 
 def _explain_plan(name: str, plan: Plan) -> None:
@@ -67,21 +107,30 @@ def _explain_plan(name: str, plan: Plan) -> None:
         typer.echo(f"  {count:5} {why}")
 
 
-@example("bashboard rescore --plan", "bashboard rescore --judge exact", "bashboard rescore --suite core")
+@example(
+    "bashboard rescore --plan",
+    "bashboard rescore --judge exact",
+    "bashboard rescore --judge exec-llm --max-calls 500",
+    "bashboard rescore --suite core",
+)
 def rescore(
     submissions: Slugs = None,
     suite: SuiteNames = None,
     judge: Judge = None,
     workers: Workers = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what is stale and why.")] = False,
+    use_panel: UsePanel = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which verdicts are stale and why, then bring them up to date and print the standings."""
     from evaluator.pipeline.board import make_boards, plan_rescore
+    from evaluator.pipeline.panel import PanelUse, open_panel
 
-    project = here()
+    project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     names = suite or [each.manifest.name for each in project.suites()]
-    with shown_progress() as progress:
+    with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         plans = {name: plan_rescore(project, project.suite(name), progress, submissions or (), judge) for name in names}
         if as_json and plan:
             print_json({name: _plan_json(each) for name, each in plans.items()})
@@ -91,9 +140,9 @@ def rescore(
         if plan:
             return
         boards = make_boards(
-            project, progress, suites=names, submissions=submissions or (), judge=judge, workers=workers
+            project, progress, suites=names, submissions=submissions or (), judge=judge, workers=workers, panel=panel
         )
-    _show(boards, as_json)
+    _tell(panel, boards, as_json)
 
 
 def _plan_json(plan: Plan) -> dict[str, object]:
@@ -108,9 +157,13 @@ def _plan_json(plan: Plan) -> dict[str, object]:
 def standings(suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False) -> None:
     """Print the standings from what is judged already; nothing is executed."""
     from evaluator.pipeline.board import make_boards
+    from evaluator.pipeline.panel import open_panel
     from evaluator.progress import Silence
 
-    _show(make_boards(here(), Silence(), suites=suite or (), judge=judge, execute=False), as_json)
+    project = here()
+    with open_panel(project, Silence(), judge=judge) as panel:
+        boards = make_boards(project, Silence(), suites=suite or (), judge=judge, execute=False, panel=panel)
+    _show(boards, as_json)
 
 
 @example("bashboard build", "bashboard build && bashboard serve")

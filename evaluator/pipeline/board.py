@@ -6,6 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.standings import standings
@@ -15,6 +16,7 @@ from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.panel import Place, ask_panel, describe_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.scores import nlc2cmd_scores
 from evaluator.pipeline.submissions import load_submissions
@@ -22,6 +24,9 @@ from evaluator.progress import Progress
 from evaluator.records import Candidate, Finding, Outcome, Result, Task
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
+
+if TYPE_CHECKING:
+    from evaluator.judges.panel.panel import Panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,20 @@ def _result(suite: str, answer: Answer, finding: Finding, scores: Mapping[tuple[
     )
 
 
-def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader) -> SuiteBoard:
-    """Grade what is not graded yet and compute the suite's board."""
+def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None) -> SuiteBoard:
+    """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
+    own = {submission.slug: submission.manifest.models for submission in submissions}
+    places = [Place(answer.submission, answer.subject) for answer in sorted(given, key=lambda each: each.rank)]
+    asked = ask_panel(panel, grader, places, findings, own)
     scores = nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate))
-    results = [_result(suite.manifest.name, answer, findings[answer.subject], scores) for answer in given]
+    results = [
+        _result(
+            suite.manifest.name, each, asked.get(Place(each.submission, each.subject), findings[each.subject]), scores
+        )
+        for each in given
+    ]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     frame = results_frame(results, {task.id: task.topic.value for task in suite.tasks})
     rows = (
@@ -86,7 +99,7 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader) ->
         standings=rows,
         results=tuple(results),
         submissions={row.submission: manifests[row.submission] for row in rows},
-        environment=_environment(suite, grader),
+        environment=_environment(suite, grader) | describe_panel(panel, asked.values()),
     )
 
 
@@ -110,10 +123,12 @@ def make_boards(
     judge: str | None = None,
     workers: int | None = None,
     execute: bool = True,
+    panel: Panel | None = None,
 ) -> list[SuiteBoard]:
     """Boards of the suites named (all where none is), with the submissions named (all where none is).
 
-    With `execute` false, MissingError says what has no evidence yet.
+    What the judge leaves undecided is shown to the panel where there is one (see `open_panel`). With `execute`
+    false, MissingError says what has no evidence yet.
     """
     loaded = [project.suite(name) for name in suites] or list(project.suites())
     entries = load_submissions(project, submissions)
@@ -124,10 +139,10 @@ def make_boards(
         )
         try:
             with open_this() as grader:
-                boards.append(board_of(suite, entries, grader))
+                boards.append(board_of(suite, entries, grader, panel))
         except BaseChangedError:  # the image had to be built anew and brought other packages: other keys
             with open_this() as grader:
-                boards.append(board_of(suite, entries, grader))
+                boards.append(board_of(suite, entries, grader, panel))
     return boards
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evaluator.errors import UsageError
 from evaluator.pipeline.bench import open_grader
 from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.panel import Place, ask_panel, open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions import load_submissions
 from evaluator.progress import Progress
@@ -64,9 +65,14 @@ def explain_answer(
         raise UsageError(f"{submission} gave {len(given)} candidates for {task}: expected --rank 1 to {len(given)}")
     command = given[rank - 1].command if given else None
     subject = Subject(task, command)
-    with open_grader(project, loaded, progress, judge=judge) as grader:
+    with (
+        open_panel(project, progress, judge=judge) as panel,
+        open_grader(project, loaded, progress, judge=judge) as grader,
+    ):
         grader.gather([subject])
-        finding = grader.grade([subject])[subject]
+        findings, place = grader.grade([subject]), Place(submission, subject)
+        answered = ask_panel(panel, grader, [place], findings, {submission: entry.manifest.models})
+        finding = answered.get(place, findings[subject])
         references = tuple(grader.trials(task, each) for each in asked.references)
         trials = grader.case(subject).candidate
     return Explanation(asked, command, finding, trials.trials if trials else {}, references)

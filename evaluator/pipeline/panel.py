@@ -111,6 +111,17 @@ def report(panel: Panel | None) -> str | None:
     return f"the panel: {panel.budget}" if panel.budget.calls else None
 
 
+def describe_panel(panel: Panel | None, findings: Iterable[Finding]) -> dict[str, str]:
+    """What a board says of its panel, given what came of all that was left to it; nothing where it has none."""
+    if panel is None:
+        return {}
+    outcomes = [finding.outcome for finding in findings]
+    decided = sum(outcome is not Outcome.UNDECIDED for outcome in outcomes)
+    models = ", ".join(model.name for model in panel.settings.models) or "no model"
+    votes = f"{panel.settings.votes} vote{'s' if panel.settings.votes > 1 else ''}"
+    return {"Panel": f"{models}; {votes}; decided {decided} of {len(outcomes)} answers that execution left undecided"}
+
+
 class Place(NamedTuple):
     """One answer: the submission, and the command for a task."""
 

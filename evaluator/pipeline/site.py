@@ -10,13 +10,15 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.board import make_boards
+from evaluator.pipeline.panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 
 
 def build_boards_site(project: Project, progress: Progress, judge: str | None = None) -> Path:
     """Build the site from what is judged already; the folder it is in. MissingError says what is not."""
-    boards = make_boards(project, progress, judge=judge, execute=False)
+    with open_panel(project, progress, judge=judge) as panel:
+        boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
     progress.say("building the site")
     write_pages(boards, project.root / "site" / "board")
     return build_site(project.root)

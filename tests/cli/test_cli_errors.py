@@ -23,7 +23,7 @@ WRONG_USE = {
     "explain good files-3 --suite tiny": "suite tiny has no task 'files-3'; did you mean files-2, files-1?",
     "explain good files-1": "no suite is named 'core'; there are: tiny",
     "explain lazy files-1 --suite tiny --rank 3": "lazy gave 2 candidates for files-1: expected --rank 1 to 2",
-    "score --judge oracle": "no judge is named 'oracle'; there are: exact, consensus",
+    "score --judge oracle": "no judge is named 'oracle'; there are: exact, bleu, ",
     "schema moon": "no format is named 'moon'; there are: suite, world, task, ",
     "baseline moon": "no baseline is named 'moon'; there are: always-true, ",
     "baseline rules": "no suite is named 'core'; there are: tiny",

@@ -169,7 +169,8 @@ class Client:
         except TimeoutError:
             raise LostError(f"nothing whole came in {self._settings.timeout_s:g} s") from None
         except APIStatusError as error:
-            raise StatusError(error.status_code, error.response.headers, error.code, str(error.message)) from None
+            said = str(error.message).removeprefix(f"Error code: {error.status_code} - ")
+            raise StatusError(error.status_code, error.response.headers, error.code, said) from None
         except APIError as error:
             raise LostError(shown(str(error.__cause__ or error))) from None
 

@@ -17,7 +17,7 @@ from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.budget import Budget, BudgetSpentError
 from evaluator.judges.panel.client import Answer, Client
 from evaluator.judges.panel.ledger import Key, Ledger, Reply
-from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
+from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest, that_ended
 from evaluator.judges.panel.reply import read_reply
 from evaluator.judges.panel.seats import Seat, is_own, seats
 from evaluator.judges.panel.settings import PanelSettings
@@ -25,7 +25,6 @@ from evaluator.judges.panel.similarity import cosine
 from evaluator.judges.panel.tally import Cast, decided, finding_of, is_settled, still_open
 from evaluator.judges.panel.wire import RefusedError, StoppedError
 from evaluator.judges.reasons import shown
-from evaluator.judges.sights import usable_references
 from evaluator.judges.threshold import THRESHOLD
 from evaluator.progress import Progress
 from evaluator.records import Finding, Outcome, Output, canonical_json, command_digest, digest_of
@@ -54,7 +53,10 @@ class _NoVoteError(Exception):
 
 
 class Panel:
-    """Models and their replies. Without a `key` nothing is asked and the ledger alone decides."""
+    """Models and their replies. Without a `key` nothing is asked and the ledger alone decides.
+
+    `stopped` says why no more is asked, if that is so, and `failed` that it is not for the budget.
+    """
 
     def __init__(
         self,
@@ -71,6 +73,7 @@ class Panel:
         self._clients: dict[str, Client] = {}
         self._waiting: dict[Key, asyncio.Future[Reply]] = {}
         self.stopped = ""
+        self.failed = False
 
     def can_ask(self) -> bool:
         """Whether a reply that the ledger lacks may be bought."""
@@ -178,7 +181,7 @@ class Panel:
         if is_own(embeddings.name, item.own):
             raise _NoVoteError("the model for embeddings is the submission's own")
         best, whole = -2.0, True
-        for reference in usable_references(item.case):
+        for reference in that_ended(item.case):
             pairs = list(_texts(item, candidate, reference))
             least = 1.0
             for one, other in pairs:
@@ -244,6 +247,7 @@ class Panel:
             return reply
         except (StoppedError, BudgetSpentError) as error:
             self.stopped = self.stopped or str(error)
+            self.failed = self.failed or isinstance(error, StoppedError)
             raise self._missing(future, str(error)) from error
         except RefusedError as error:
             raise self._missing(future, str(error)) from error

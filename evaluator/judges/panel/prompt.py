@@ -17,8 +17,7 @@ from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.fields import BEGIN, END, Fields, code_of, data_line
 from evaluator.judges.panel.reply import SCHEMA
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.judges.sights import usable_references
-from evaluator.records import Change, Evidence, Finding, Observation, canonical_json, digest_of
+from evaluator.records import Change, Ending, Evidence, Finding, Observation, canonical_json, digest_of
 
 COMMAND_CAP: Final = 16_384
 """Bytes of a command that are shown: as many as a submission's may have."""
@@ -99,6 +98,15 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
     return tuple(_question(judge, evidence, data, fields) for data, fields in _ASKS[judge](case, candidate, finding))
 
 
+def that_ended(case: Case) -> list[Executed]:
+    """The references that ran into no limit in any variant: what they printed can be compared."""
+    return [
+        reference
+        for reference in case.references
+        if all(trial.first.ending is Ending.EXITED for trial in reference.trials.values())
+    ]
+
+
 def asks(judge: str) -> bool:
     """True for a judge that leaves cases to the panel's models."""
     return judge in _ASKS
@@ -160,7 +168,7 @@ def _pair(case: Case, reference: Executed, candidate: Executed) -> tuple[dict[st
 
 def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Asked:
     asked = []
-    for reference in usable_references(case):
+    for reference in that_ended(case):
         data, fields = _pair(case, reference, candidate)
         outputs = Fields(_share(case, 2))
         runs = {

@@ -40,8 +40,8 @@ def finding_of(finding: Finding, cast: Sequence[Cast], seats: int, *, whole: boo
     won = winner(cast, seats)
     if won is None:
         return still_open(finding, _division(cast, seats))
-    why = next(each.reason for each in cast if each.vote is won)
-    sentence = f"{_number(cast, won)} of {seats} judges say {_SAYS[won]}: {shown(why)}"
+    why = next((f": {shown(each.reason)}" for each in cast if each.vote is won and each.reason), "")
+    sentence = f"{_number(cast, won)} of {seats} judges say {_SAYS[won]}{why}"
     if won is Vote.YES and not whole:
         return still_open(finding, "the panel would pass it, but was shown only a part of what there is")
     return decided(finding, _OUTCOMES[won], sentence)
@@ -51,8 +51,8 @@ def _division(cast: Sequence[Cast], seats: int) -> str:
     counts = [(vote.value, _number(cast, vote)) for vote in Vote]
     counts.append(("without a vote", sum(each.vote is None for each in cast)))
     why = next((f" ({each.reason})" for each in cast if each.vote is None), "")
-    if len(cast) == sum(each.vote is None for each in cast) and why:
-        return why[2:-1]
+    if all(each.vote is None for each in cast):
+        return cast[0].reason
     return f"the panel of {seats} is divided: {', '.join(f'{count} {name}' for name, count in counts if count)}{why}"
 
 

@@ -2,7 +2,7 @@
 
 Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
 output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is never looked at.
+a command is looked at only to see whether it is a reference, byte for byte.
 
 Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
 changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
@@ -22,12 +22,17 @@ from evaluator.judges.outputs import SAME, Agreement, Comparison, compare_diagno
 from evaluator.judges.reasons import reason, shown
 from evaluator.judges.screening import settle_early
 from evaluator.judges.sets import alignment_of, compare_sets, is_same_set
-from evaluator.judges.sights import Sight, same_bytes, sights_of, usable_references
+from evaluator.judges.sights import Sight, same_bytes, sights_of
 from evaluator.judges.views import DIMENSIONS, View, file_mode, view
 from evaluator.judges.volatile import Text
+from evaluator.judges.witness import show_nothing, usable_references
 from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
 
 _OUTCOMES: Final = {Agreement.DIFFERENT: Outcome.FAIL, Agreement.UNKNOWN: Outcome.UNDECIDED}
+
+_NO_WITNESS: Final = "every reference ran into a limit, or fails and shows nothing"
+
+_NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
 
 _NO_TEXT: Final = Comparison(Agreement.DIFFERENT, "is a text, which no reference leaves there")
 
@@ -36,7 +41,7 @@ class Consensus:
     """Required and allowed effects, and the output rules, learned from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 1
+    version: Final = 2
     basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
@@ -53,7 +58,7 @@ def alignment_problem(case: Case) -> str | None:
     one does not end by itself, is judged by equality with single references alone.
     """
     if len(usable_references(case)) < len(case.references):
-        return "a reference ran into a limit"
+        return "a reference ran into a limit, or fails and shows nothing"
     if case.task.output is not OutputMode.SET:
         return None
     for variant in case.variants:
@@ -70,8 +75,15 @@ def alignment_problem(case: Case) -> str | None:
 
 def _settle_by_comparison(case: Case) -> Finding:
     candidate, references = case.candidate, usable_references(case)
-    if candidate is None or not references:
-        return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference ran into a limit")
+    if candidate is None:
+        return Finding(outcome=Outcome.UNANSWERED)
+    for number, reference in enumerate(case.references, start=1):
+        if reference.command == candidate.command:
+            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, byte for byte")
+    if not references:
+        return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
+    if show_nothing(case.task, [candidate, *references]):
+        return Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
             return _equal(case, reference)

@@ -16,6 +16,9 @@ _FIELD: Final = re.compile(rb"[^ \t]+")
 _SIZE: Final = re.compile(rb"(\d+)(?:\.(\d+))?([KMGTPE])(?:iB|i)?")
 _UNIT_ENDINGS: Final = frozenset(b"KMGTPEiB")
 _DOT: Final = b"."[0]
+_ENDINGS: Final = _UNIT_ENDINGS | {b"/"[0]}
+_HEADING: Final = re.compile(rb"total (\d+(?:\.\d+)?[KMGTPE]?)[ \t]*")
+_LONG_ROW: Final = re.compile(rb"[bcdlps-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][.+@]?[ \t]")
 _SHELL_LINE: Final = re.compile(rb"^bash: line \d+: ")
 
 
@@ -44,6 +47,15 @@ def without_dot_slash(field: bytes) -> bytes:
     `../x`, `.x` and `a/./x` are untouched.
     """
     return field[2:] if len(field) > 2 and field.startswith(b"./") else field
+
+
+def without_final_slash(field: bytes) -> bytes:
+    """`x` for `x/` (`/` stays what it is).
+
+    The slash says that x is a folder, which it is or is not whatever is printed behind it; a near miss names
+    another path, or one more or less.
+    """
+    return field.rstrip(b"/") or field
 
 
 def size_spelling(field: bytes) -> bytes:
@@ -75,9 +87,24 @@ def row_fields(line: bytes) -> list[bytes]:
     """
     fields = split_fields(without_colour(line))
     return [
-        size_spelling(without_dot_slash(field)) if field[0] == _DOT or field[-1] in _UNIT_ENDINGS else field
+        size_spelling(without_dot_slash(without_final_slash(field)))
+        if field[0] == _DOT or field[-1] in _ENDINGS
+        else field
         for field in fields
     ]
+
+
+def is_heading(line: bytes, following: bytes | None) -> bool:
+    """True for the line `total N` that `ls -l` prints above its rows, or alone above none.
+
+    N counts blocks of what the rows name, so a listing with other rows keeps its difference. It is a heading
+    only before a row that begins with a mode, or as `total 0` before nothing: a sum that a task asks for has
+    no such row below it, and is 0 only where nothing is there.
+    """
+    found = _HEADING.fullmatch(line)
+    if found is None:
+        return False
+    return _LONG_ROW.match(following) is not None if following else found[1] == b"0"
 
 
 def diagnostic(line: bytes) -> bytes:

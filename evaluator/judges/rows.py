@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from evaluator.judges.normalise import row_fields, split_fields
+from evaluator.judges.normalise import is_heading, row_fields, split_fields
 from evaluator.judges.volatile import Text, masked_fields
 
 ANY_NUMBER: Final = 1 << 30
@@ -49,11 +50,13 @@ def table_of(text: Text) -> Table:
 
 def _rows_of(text: Text) -> list[Row]:
     masked = masked_fields(text.masked)
+    lines = text.data.split(b"\n")
     rows = (
         _masked_row(line, number, masked[number - 1])
         if number - 1 in masked
         else Row(tuple(row_fields(line)), 0, number, line)
-        for number, line in enumerate(text.data.split(b"\n"), start=1)
+        for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
+        if not is_heading(line, following)
     )
     return [row for row in rows if row.fields or row.wild]
 

@@ -9,7 +9,7 @@ from evaluator.judges.collateral import scratch_leftovers
 from evaluator.judges.effects import Key
 from evaluator.judges.files import unset_keys
 from evaluator.judges.views import View, view
-from evaluator.records import Ending, Evidence, Observation, OutputMode, Step, Task
+from evaluator.records import Evidence, Observation, OutputMode, Step, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,6 @@ class Sight:
         """Facts that are not compared with these references: volatile in any of them, or set by none."""
         keys = set(self.unset) if step is Step.FILES else set()
         return keys.union(*(seen.changing.get(step, frozenset()) for seen in (self.candidate, *references)))
-
-
-def usable_references(case: Case) -> tuple[Executed, ...]:
-    """References that ended by themselves in every variant; one that did not says nothing of the task."""
-    return tuple(
-        reference
-        for reference in case.references
-        if all(trial.first.ending is Ending.EXITED for trial in reference.trials.values())
-    )
 
 
 def sights_of(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[Sight]:

@@ -43,7 +43,6 @@ GONE = deleted("/srv/a")
 
 CHANGES = {
     "the same change": ([[A], [A]], [A], PASS),
-    "nothing where nothing is required": ([[], []], [], PASS),
     "required path missing": ([[A, B], [A, B]], [A], FAIL),
     "nothing done": ([[A], [A]], [], FAIL),
     "path no reference touches": ([[A], [A]], [A, B], FAIL),
@@ -387,8 +386,8 @@ def test_processes_are_required_and_allowed(references, candidate, outcome) -> N
     ],
 )
 def test_the_exit_status_is_zero_or_not_where_observed(references, candidate, observe, outcome) -> None:  # type: ignore[no-untyped-def]
-    seen = [evidence(status=status) for status in references]
-    finding = judge(seen, evidence(status=candidate), of=task("none", observe))
+    seen = [evidence(status=status, changes=[A]) for status in references]
+    finding = judge(seen, evidence(status=candidate, changes=[A]), of=task("none", observe))
     assert finding.outcome is outcome
     assert (finding.step is Step.EXIT) == (outcome is FAIL)
 

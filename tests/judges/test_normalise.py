@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from evaluator.judges.files import member_name
 from evaluator.judges.normalise import (
     diagnostic,
+    is_heading,
     row_fields,
     size_spelling,
     without_colour,
     without_dot_slash,
+    without_final_slash,
     without_trailing_blanks,
 )
 from evaluator.judges.shell import is_its_own
@@ -26,6 +28,8 @@ ONE: list[tuple[Callable[[bytes], bytes], bytes, bytes]] = [
     (without_trailing_blanks, b"a \t", b"a"),
     (without_dot_slash, b"./x", b"x"),
     (without_dot_slash, b"./-rf", b"-rf"),
+    (without_final_slash, b"a/d/", b"a/d"),
+    (without_final_slash, b"a//", b"a"),
     (size_spelling, b"4.0K", b"4K"),
     (size_spelling, b"4KiB", b"4K"),
     (size_spelling, b"4Ki", b"4K"),
@@ -45,6 +49,10 @@ NEAR_MISSES: list[tuple[Callable[[bytes], bytes], bytes, bytes]] = [
     (without_dot_slash, b"a/./x", b"a/x"),
     (without_dot_slash, b"./", b""),
     (without_dot_slash, b"/x", b"x"),
+    (without_final_slash, b"/", b""),
+    (without_final_slash, b"a/b", b"ab"),
+    (without_final_slash, b"/a", b"a"),
+    (without_final_slash, b"a/.", b"a"),
     (size_spelling, b"4.0K", b"4.1K"),
     (size_spelling, b"4.0K", b"40K"),
     (size_spelling, b"4K", b"4M"),
@@ -82,7 +90,36 @@ def test_another_size_stays_another_size(a: int, b: int, c: int, d: int, unit: s
 @given(st.lists(st.text(alphabet="abc019./-_", min_size=1), max_size=6))
 def test_plain_fields_survive_in_order(fields: list[str]) -> None:
     words = [word.encode() for word in fields]
-    assert row_fields(b" ".join(words)) == [size_spelling(without_dot_slash(word)) for word in words]
+    assert row_fields(b" ".join(words)) == [
+        size_spelling(without_dot_slash(without_final_slash(word))) for word in words
+    ]
+
+
+LONG = b"-rw-r--r-- 1 root root 7 Mar 14 a"
+
+
+@pytest.mark.parametrize(
+    ("line", "following"), [(b"total 64", LONG), (b"total 4.0K", b"drwxr-xr-t+ 2 a"), (b"total 0", b"")]
+)
+def test_a_total_above_long_rows_is_a_heading(line: bytes, following: bytes) -> None:
+    assert is_heading(line, following)
+
+
+@pytest.mark.parametrize(
+    ("line", "following"),
+    [
+        (b"total 64", b"a 64"),
+        (b"total 64", b""),
+        (b"total 64", None),
+        (b" total 64", LONG),
+        (b"64 total", LONG),
+        (b"total 64 files", LONG),
+        (b"total", LONG),
+        (b"Total 64", LONG),
+    ],
+)
+def test_a_total_that_a_task_asks_for_is_none(line: bytes, following: bytes | None) -> None:
+    assert not is_heading(line, following)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from evaluator.errors import EngineError, MissingError
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.container import WorkerPlan, container_options
 from evaluator.sandbox.daemon import Daemon, launch, wait_for_engine
 from evaluator.sandbox.engine import (
     Address,
@@ -21,8 +23,10 @@ from evaluator.sandbox.engine import (
     ensure_engine,
     explain_silence,
     find_engine,
+    with_runtime,
 )
 from evaluator.sandbox.facts import container_security, engine_facts
+from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.machine import Finished
 from evaluator.testing.machine import ScriptedMachine
 
@@ -116,6 +120,70 @@ def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMac
 def test_only_confinements_that_the_engine_names_are_switched_off(info: dict[str, Any], options: list[str]):
     """An engine refuses options of a confinement it does not know."""
     assert container_security(described(info)) == options
+
+
+CONFINED = {
+    "Docker on Ubuntu 24.04": (INFO, VERSION, {"AppArmor": "switched off for our containers"}),
+    "Docker on Fedora": (
+        {**INFO, "SecurityOptions": ["name=seccomp,profile=builtin", "name=selinux", "name=cgroupns"]},
+        VERSION,
+        {"SELinux": "labels switched off for our containers"},
+    ),
+    "rootless Docker": (
+        {**INFO, "SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"]},
+        VERSION,
+        {"rootless": "yes"},
+    ),
+    "podman on Ubuntu": (
+        {**INFO, "Driver": "overlay", "SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]},
+        PODMAN,
+        {"AppArmor": "switched off for our containers"},
+    ),
+    "rootless podman": (
+        {**INFO, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]},
+        PODMAN,
+        {"rootless": "yes"},
+    ),
+    "Docker on Debian 12": ({**INFO, "SecurityOptions": ["name=seccomp,profile=default"]}, VERSION, {}),
+}
+
+
+@pytest.mark.parametrize(("info", "version", "said"), CONFINED.values(), ids=CONFINED)
+def test_what_a_confinement_made_us_set_is_said(info: dict[str, Any], version: dict[str, Any], said: dict[str, str]):
+    """As these engines describe themselves; without the confinement there is no word of it."""
+    facts = {fact.name: fact for fact in engine_facts(described(info, version))}
+    assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == said
+    assert facts["cgroups"].value == "version 2"
+
+
+GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}}
+
+
+@pytest.mark.parametrize(
+    ("named", "runtime", "told"),
+    [
+        ("", "", ("runc", "the engine's default; BASHBOARD_RUNTIME may name another: runsc")),
+        ("runsc", "runsc", ("runsc", "BASHBOARD_RUNTIME names it; there are also: runc")),
+        ("/opt/runsc", "/opt/runsc", ("/opt/runsc", "BASHBOARD_RUNTIME names it; there are also: runc, runsc")),
+    ],
+)
+def test_a_runtime_is_the_engines_unless_one_is_named(
+    manifest: SuiteManifest, named: str, runtime: str, told: tuple[str, str]
+):
+    """Every container of ours gets it, and doctor says so."""
+    engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
+    image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
+    assert engine.runtime == runtime
+    assert container_options(engine, WorkerPlan(image, manifest))["runtime"] == (runtime or None)
+    assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == told
+
+
+def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has():
+    """And the last line is the one to type."""
+    with pytest.raises(MissingError) as caught:
+        with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
+    assert "BASHBOARD_RUNTIME names 'kata', and docker at unix:///here.sock has runc, runsc" in str(caught.value)
+    assert str(caught.value).splitlines()[-1] == "unset BASHBOARD_RUNTIME"
 
 
 def test_an_engine_is_read_from_what_it_says():

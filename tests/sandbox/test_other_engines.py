@@ -1,0 +1,73 @@
+"""The conformance suite against every other engine and runtime of this machine that a worker's own check lets serve.
+
+Engines are looked for where we look for one, and at the addresses in BASHBOARD_ENGINES. Each is tried with its
+default runtime, and with the others it has.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import BashboardError
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.engine import Engine, engine_addresses, find_engine
+from evaluator.sandbox.image import ensure_image
+
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
+
+SUITE = Path(__file__).parent
+HERE = {name: value for name, value in os.environ.items() if name not in ("DOCKER_HOST", "BASHBOARD_RUNTIME")}
+
+Configuration = Mapping[str, str]
+"""The variables that choose an engine and a runtime."""
+
+
+def configurations(used: Engine) -> Iterator[Configuration]:
+    """Every engine that answers, with each runtime it knows by name, but the one that all tests use."""
+    places = [address.host for address in engine_addresses(HERE, os.getuid())]
+    for host in dict.fromkeys([used.host, *places, *os.environ.get("BASHBOARD_ENGINES", "").split()]):
+        try:
+            found = find_engine({**HERE, "DOCKER_HOST": host})
+        except BashboardError:
+            continue
+        found.client.close()
+        names = ["", *(name for name in found.runtimes[1:] if not name.startswith("io.containerd."))]
+        yield from ({"DOCKER_HOST": host, "BASHBOARD_RUNTIME": name} for name in names if (host, name) != key_of(used))
+
+
+def key_of(engine: Engine) -> tuple[str, str]:
+    return engine.host, engine.runtime
+
+
+def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
+    """Why no worker serves there; empty where one does."""
+    engine = find_engine({**HERE, **configuration})
+    try:
+        image = ensure_image(engine, manifest, print)
+        ContainerWorker(engine, WorkerPlan(image, manifest)).close()
+    except BashboardError as error:
+        return str(error)
+    finally:
+        engine.client.close()
+    return ""
+
+
+def test_every_configuration_that_serves_conforms(engine: Engine, manifest: SuiteManifest) -> None:
+    """One that does not serve is refused before any command runs in it."""
+    refusals = {tuple(each.values()): refusal(each, manifest) for each in configurations(engine)}
+    print(*(f"{key}: {why or 'serves'}" for key, why in refusals.items()), sep="\n")  # noqa: T201
+    serving = [each for each, why in refusals.items() if not why]
+    if not serving:
+        pytest.skip("no other engine or runtime serves here; BASHBOARD_ENGINES may hold further addresses")
+    for host, runtime in serving:
+        chosen = {**HERE, "DOCKER_HOST": host, "BASHBOARD_RUNTIME": runtime}
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "engine and not soak", str(SUITE)]
+        ended = subprocess.run(command, env=chosen, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, (host, runtime, ended.stdout[-3000:])

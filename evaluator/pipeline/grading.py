@@ -8,25 +8,24 @@ decided, and judged again: what differs between its own two runs does not count.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
+from evaluator.pipeline.gathering import Execute, Gathering
 from evaluator.pipeline.keys import Keys, Subject, home_of, is_executable, key_of
 from evaluator.progress import Progress
-from evaluator.records import Evidence, Finding, Outcome, Step, Task, Trial, Verdict, command_digest
-from evaluator.sandbox.evidence import Answer, Request
+from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
+from evaluator.sandbox.evidence import Request
 from evaluator.store import Judged, Run, Store
 from evaluator.suites.load import Suite
 
 SPACING_S: Final = 2.0
 """Between a command's two runs. The clock is pinned, so only what leaks past the pins can differ by it."""
-
-Execute = Callable[[Sequence[Request]], Iterator[tuple[Request, Answer]]]
 
 
 class Stale(NamedTuple):
@@ -56,13 +55,12 @@ class Grader:
     spacing_s: float = SPACING_S
     keys: Keys = field(init=False)
     _tasks: dict[str, Task] = field(init=False)
-    _evidence: dict[Run, Evidence] = field(init=False, default_factory=dict)
-    _failures: dict[str, InfraError] = field(init=False, default_factory=dict)
-    _executed_at: float = field(init=False, default=0.0)
+    _gathering: Gathering = field(init=False)
 
     def __post_init__(self) -> None:
         self._tasks = {task.id: task for task in self.suite.tasks}
         self.keys = Keys(self.suite, self.judge, self.fingerprint)
+        self._gathering = Gathering(self.store, self.execute, self.progress, self.spacing_s)
 
     # -- what is stale
 
@@ -100,8 +98,6 @@ class Grader:
         findings = {subject: known[key].finding for subject, key in keys.items() if key in known}
         pending = [subject for subject in keys if subject not in findings]
         if pending:
-            if self.judge.basis is not Basis.TEXT:
-                self._gather(pending)
             fresh = self._judge(pending)
             self._keep(fresh)
             findings |= fresh
@@ -111,9 +107,9 @@ class Grader:
         """Evidence of a command by variant, as far as there is any."""
         found = {}
         for name, (key, _) in self.keys.requests(task, command).items():
-            first = self._evidence.get((key, 0))
+            first = self._gathering.evidence.get((key, 0))
             if first is not None:
-                found[name] = Trial(first=first, again=self._evidence.get((key, 1)))
+                found[name] = Trial(first=first, again=self._gathering.evidence.get((key, 1)))
         return found
 
     def case(self, subject: Subject) -> Case:
@@ -128,11 +124,13 @@ class Grader:
 
     def gather(self, subjects: Iterable[Subject]) -> None:
         """See to it that the evidence of these subjects is at hand, executing what is missing."""
-        self._gather(list(subjects))
+        self._want(list(subjects))
+        self._gathering.finish()
 
     def failure(self, task: str, command: bytes) -> InfraError | None:
         """The failure of ours that keeps a command from having evidence, if there is one."""
-        failed = (self._failures.get(key) for key, _ in self.keys.requests(task, command).values())
+        keys = [key for key, _ in self.keys.requests(task, command).values()]
+        failed = (self._gathering.failures.get((key, run)) for key in keys for run in (0, 1))
         return next((each for each in failed if each is not None), None)
 
     def _first_runs(self, subjects: Sequence[Subject]) -> dict[Run, Request]:
@@ -154,51 +152,55 @@ class Grader:
                 runs |= {(key, 1): request for key, request in self.keys.requests(task, command).values()}
         return runs
 
-    def _gather(self, subjects: Sequence[Subject]) -> None:
+    def _want(self, subjects: Sequence[Subject]) -> dict[Run, Request]:
+        """Want first runs of these subjects' commands and references, and second ones of references."""
+        if self.judge.basis is Basis.TEXT:
+            return {}
         runs = self._first_runs(subjects)
-        self._obtain({run: request for run, request in runs.items() if run[1] == 0}, "executing")
-        self._obtain({run: request for run, request in runs.items() if run[1] == 1}, "executing references again")
-        # what an earlier judging ran twice belongs to the case as well
-        again = {(key, 1) for key, _ in runs} - self._evidence.keys()
-        self._evidence |= self.store.evidence(again)
-
-    def _obtain(self, runs: Mapping[Run, Request], stage: str) -> None:
-        """Bring evidence of these runs to hand: from the store, and by execution what is not there."""
-        self._evidence |= self.store.evidence(run for run in runs if run not in self._evidence)
-        missing = {run: request for run, request in runs.items() if run not in self._evidence}
-        if not missing:
-            return
-        second = next(iter(missing))[1] == 1
-        if second:
-            time.sleep(max(0.0, self._executed_at + self.spacing_s - time.monotonic()))
-        self.progress.stage(stage, len(missing))
-        by_request = {id(request): run for run, request in missing.items()}
-        for request, answer in self.execute(list(missing.values())):
-            run = by_request[id(request)]
-            if isinstance(answer, InfraError):
-                self._failures[run[0]] = answer
-            else:
-                self._evidence[run] = answer
-                self.store.add_evidence(run, answer)
-            self.progress.advance()
-        self._executed_at = time.monotonic() if not second else self._executed_at
+        self._gathering.recall({key for key, _ in runs})
+        self._gathering.want(runs)
+        return runs
 
     def _judge(self, subjects: Sequence[Subject]) -> dict[Subject, Finding]:
         """Judge, run again what did not pass, and judge that again until nothing new is to be run.
 
-        Where the second run fails for a reason of ours, judging again says so.
+        Where the second run fails for a reason of ours, judging again says so. Subjects that share a command's
+        evidence are judged together, so that the order of executions leaves no trace: a second run that one of
+        them asked for is never there when another is judged for the first time.
         """
         findings: dict[Subject, Finding] = {}
-        pending = list(subjects)
-        while pending:
-            self.progress.stage("judging", len(pending))
-            for subject in pending:
-                findings[subject] = self._find(subject)
-                self.progress.advance()
-            again = {subject: runs for subject in pending if (runs := self._second_runs(subject, findings[subject]))}
-            self._obtain({run: each for runs in again.values() for run, each in runs.items()}, "executing again")
-            pending = list(again)
+        planned = self._want(subjects)
+        for together in self._sharing(subjects):
+            needed = {run for subject in together for key in self._keys(subject) for run in ((key, 0), (key, 1))}
+            runs = {run: planned[run] for run in sorted(needed & planned.keys())}
+            self._gathering.want(runs, partial(self._judge_round, together, findings))
+        self._gathering.finish()
         return findings
+
+    def _judge_round(self, together: Sequence[Subject], findings: dict[Subject, Finding]) -> None:
+        findings |= {subject: self._find(subject) for subject in together}
+        again = {subject: runs for subject in together if (runs := self._second_runs(subject, findings[subject]))}
+        if again:
+            runs = {run: request for each in again.values() for run, request in each.items()}
+            self._gathering.want(runs, partial(self._judge_round, list(again), findings))
+
+    def _sharing(self, subjects: Iterable[Subject]) -> list[list[Subject]]:
+        """Subjects whose commands have one evidence together; any other by itself."""
+        found: dict[object, list[Subject]] = {}
+        for subject in subjects:
+            found.setdefault(self._own_keys(subject) or subject, []).append(subject)
+        return list(found.values())
+
+    def _own_keys(self, subject: Subject) -> tuple[str, ...]:
+        if subject.command is None or not is_executable(subject.command):
+            return ()
+        return tuple(key for key, _ in self.keys.requests(subject.task, subject.command).values())
+
+    def _keys(self, subject: Subject) -> Iterator[str]:
+        """Evidence keys of a subject's command and of its references."""
+        yield from self._own_keys(subject)
+        for command in self.keys.references(subject):
+            yield from (key for key, _ in self.keys.requests(subject.task, command).values())
 
     def _find(self, subject: Subject) -> Finding:
         commands = [*self.keys.references(subject), *([subject.command] if is_executable(subject.command) else [])]
@@ -213,7 +215,7 @@ class Grader:
         requests = self.keys.requests(subject.task, subject.command)
         names = [finding.variant] if finding.variant in requests else list(requests)
         runs = {(requests[name][0], 1): requests[name][1] for name in names if name is not None}
-        return {run: request for run, request in runs.items() if run not in self._evidence}
+        return {run: request for run, request in runs.items() if run not in self._gathering.evidence}
 
     def _keep(self, findings: Mapping[Subject, Finding]) -> None:
         judged = []

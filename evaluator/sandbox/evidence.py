@@ -31,10 +31,11 @@ def named(world: World) -> World:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command to be executed once in one variant of a world."""
+    """One command to be executed once in one variant of a world, at `not_before` (`time.monotonic`) or later."""
 
     world: World
     job: Job
+    not_before: float = 0.0
 
     @staticmethod
     def of(

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
+from evaluator.sandbox.agenda import Agenda
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.runner.protocol import Job
 from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
@@ -73,12 +74,15 @@ class Patience:
 
 
 class _Seat:
-    """One place in the pool: a worker that is started when needed and replaced when lost."""
+    """One place in the pool: a worker that is started when needed and replaced when lost.
+
+    `built` holds the layers that its worker was told of.
+    """
 
     def __init__(self, start: StartWorker, place: int, wall_s: float) -> None:
         self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
-        self._known: set[str] = set()
+        self.built: set[str] = set()
 
     @property
     def manned(self) -> bool:
@@ -88,10 +92,10 @@ class _Seat:
     def ask(self, request: Request) -> Line:
         """Run one request on this seat's worker."""
         if self._worker is None:
-            self._worker, self._known = self._start_worker(), set()
-        if request.world.layer not in self._known:
+            self._worker, self.built = self._start_worker(), set()
+        if request.world.layer not in self.built:
             self._worker.tell(request.world.to_line())
-            self._known.add(request.world.layer)
+            self.built.add(request.world.layer)
         return self._worker.ask(request.job.to_line(), self._timeout_s)
 
     def _start_worker(self) -> Worker:
@@ -185,46 +189,76 @@ class Pool:
             seat.replace()
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
-        """Every request with its answer, in the order they are ready. Requests of one world go together."""
-        again: list[Request] = []
-        for request, (answer, by_wall) in self._parallel(requests):
-            if by_wall:
-                again.append(request)
-            else:
-                yield request, answer
-        for request, (answer, _) in self._parallel(again):
-            yield request, answer
+        """Every request with its answer, in the order they are ready.
 
-    def _parallel(self, requests: Sequence[Request]) -> Iterator[tuple[Request, tuple[Answer, bool]]]:
-        waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        for request in requests:
-            waiting.put(request)
-        done: queue.SimpleQueue[tuple[Request, tuple[Answer, bool]] | BaseException] = queue.SimpleQueue()
-        stop = threading.Event()
+        What is appended to `requests` while answers are taken is executed as well.
+        """
+        slow: list[Request] = []
+        second_try: set[int] = set()
+        with _Shift(self._seats, self._patience, self._sleep) as shift:
+            while True:
+                shift.enlist(requests)
+                if not shift.open:
+                    if not slow:
+                        return
+                    second_try |= {id(request) for request in slow}
+                    for request in slow:
+                        shift.add(request)
+                    slow = []
+                request, (answer, by_wall) = shift.next_answer()
+                if by_wall and id(request) not in second_try:
+                    slow.append(request)
+                else:
+                    yield request, answer
 
-        def serve(seat: _Seat) -> None:
-            try:
-                while not stop.is_set():
-                    request = waiting.get_nowait()
-                    done.put((request, _execute(seat, request, self._patience, self._sleep)))
-            except queue.Empty:
-                return
-            except BaseException as error:  # a bug of ours: it is raised where the caller waits
-                done.put(error)
 
-        threads = [threading.Thread(target=serve, args=(seat,), daemon=True) for seat in self._seats[: len(requests)]]
+class _Shift:
+    """The seats at work on one agenda, a thread each, from the first request to the last answer."""
+
+    def __init__(self, seats: Sequence[_Seat], patience: Patience, sleep: Callable[[float], None]) -> None:
+        self._idle, self._patience, self._sleep = list(reversed(seats)), patience, sleep
+        self._agenda = Agenda()
+        self._done: queue.SimpleQueue[tuple[Request, tuple[Answer, bool]] | BaseException] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._enlisted = 0
+        self.open = 0
+
+    def __enter__(self) -> _Shift:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._agenda.close()
+        for thread in self._threads:
+            thread.join()
+
+    def enlist(self, requests: Sequence[Request]) -> None:
+        """Add those that were not there when this was last called."""
+        for request in requests[self._enlisted :]:
+            self.add(request)
+        self._enlisted = len(requests)
+
+    def add(self, request: Request) -> None:
+        """Have one request executed, by a seat more where there is one."""
+        self.open += 1
+        self._agenda.add(request)
+        if self._idle and len(self._threads) < self.open:
+            self._threads.append(threading.Thread(target=self._serve, args=(self._idle.pop(),), daemon=True))
+            self._threads[-1].start()
+
+    def next_answer(self) -> tuple[Request, tuple[Answer, bool]]:
+        """Wait for an answer. Raises what a seat's thread broke with."""
+        item = self._done.get()
+        if isinstance(item, BaseException):
+            raise item
+        self.open -= 1
+        return item
+
+    def _serve(self, seat: _Seat) -> None:
         try:
-            for thread in threads:
-                thread.start()
-            for _ in requests:
-                item = done.get()
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
+            while (request := self._agenda.take(seat.built)) is not None:
+                self._done.put((request, _execute(seat, request, self._patience, self._sleep)))
+        except BaseException as error:  # a bug of ours: it is raised where the caller waits
+            self._done.put(error)
 
 
 def worker_count() -> int:

@@ -66,8 +66,9 @@ class PlayedExecution:
         self.calls: list[Call] = []
 
     def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
-        """Every request with its answer, in the order asked."""
+        """Every request with its answer, in the order asked, when it is due."""
         for request in requests:
+            time.sleep(max(0.0, request.not_before - time.monotonic()))
             if len(self.calls) == self._breaks_after:
                 raise self._breaks_with
             yield request, self._answer(request)

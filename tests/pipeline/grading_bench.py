@@ -25,6 +25,12 @@ class Bench:
         self.root, self.store = root, Store(root / "store.sqlite")
         self.tasks: list[Task] = [small_task("files-1")]
 
+    def forget(self) -> None:
+        """Go on with an empty store."""
+        self.store.close()
+        self.store.path.unlink()
+        self.store = Store(self.root / "store.sqlite")
+
     def grader(
         self,
         play: PlayedExecution | Play | Mapping[str, Shows] = SHOWN,

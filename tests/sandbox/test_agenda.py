@@ -1,0 +1,79 @@
+"""Which worker takes what: what it has built first, then what nobody has, then what there is most of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+from evaluator.records import Evidence
+from evaluator.sandbox.agenda import Agenda
+from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.pool import Pool
+from evaluator.sandbox.runner.protocol import World
+from evaluator.testing.workers import ScriptedCrew
+
+
+def request(world: str, command: str, not_before: float = 0.0) -> Request:
+    asked = Request.of(World("", world, "plain", 1, b"true", None, None, "/", "root"), command.encode())
+    return replace(asked, not_before=not_before)
+
+
+def agenda(*requests: Request) -> Agenda:
+    made = Agenda()
+    for each in requests:
+        made.add(each)
+    return made
+
+
+def taken(from_agenda: Agenda, *built: Request) -> str:
+    found = from_agenda.take({each.world.layer for each in built})
+    return found.job.command.decode() if found else "over"
+
+
+A, B, C = request("w", "a"), request("x", "b"), request("x", "c")
+
+
+def test_requests_of_one_world_are_taken_in_the_order_they_came() -> None:
+    made = agenda(B, A, C)
+    assert [taken(made, B), taken(made, B), taken(made, B)] == ["b", "c", "a"]
+
+
+def test_a_world_that_nobody_has_comes_before_one_that_another_worker_has() -> None:
+    made = agenda(B, C, A)
+    assert [taken(made), taken(made)] == ["b", "a"]
+
+
+def test_a_worker_without_work_takes_from_where_there_is_most() -> None:
+    made = agenda(A, B, request("w", "d"), C, request("x", "e"))
+    assert [taken(made), taken(made), taken(made)] == ["a", "b", "c"]
+
+
+def test_what_is_not_due_yet_is_passed_over_and_then_waited_for() -> None:
+    due = time.monotonic() + 0.2
+    made = agenda(request("w", "late", due), A)
+    assert [taken(made), taken(made)] == ["a", "late"]
+    assert time.monotonic() >= due
+
+
+def test_whoever_waits_is_woken_by_what_is_added_and_by_the_end() -> None:
+    made, got = Agenda(), []
+    waits = threading.Thread(target=lambda: got.extend([taken(made), taken(made)]))
+    waits.start()
+    made.add(A)
+    made.close()
+    waits.join()
+    assert got in (["a", "over"], ["over", "over"])
+
+
+def test_what_is_appended_while_answers_are_taken_is_executed_too() -> None:
+    crew, requests = ScriptedCrew(), [A]
+    answers = []
+    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
+        for _, answer in pool.execute(requests):
+            assert isinstance(answer, Evidence)
+            answers.append(answer.stdout.data)
+            if len(requests) < 5:
+                requests += [B, C]
+    assert sorted(answers) == [b"a", b"b", b"b", b"c", b"c"]
+    assert crew.closed == crew.started <= 2

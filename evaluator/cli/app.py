@@ -55,6 +55,23 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"bashboard {version('bashboard')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """What holds for every command; the application's own help says the rest."""
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Judge = Annotated[str | None, typer.Option("--judge", help="Grade by this judge instead of the project's.")]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Containers to use; one a CPU by default.")]

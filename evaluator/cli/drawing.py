@@ -89,12 +89,10 @@ def _changes(evidence: Evidence) -> Text:
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
     """Evidence of one variant, a column a command; what stands in no other column is marked."""
-    table = Table(
-        title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True, expand=len(columns) > 1
-    )
+    table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
     for name in columns:
-        table.add_column(name, overflow="fold", ratio=1)
+        table.add_column(name, overflow="fold")
     each = list(columns.values())
     table.add_row("ended", *(f"{one.ending.value}, status {one.status}" for one in each))
     for stream in ("stdout", "stderr"):
@@ -135,6 +133,19 @@ def _processes(evidence: Evidence) -> Text:
     )
 
 
+def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """References that showed the same share a column; the candidate keeps its own."""
+    alike: dict[str, list[str]] = {}
+    for name, one in columns.items():
+        alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)
+    return {_joint_name(names): columns[names[0]] for names in alike.values()}
+
+
+def _joint_name(names: Sequence[str]) -> str:
+    numbers = [name.removeprefix("reference ") for name in names]
+    return names[0] if len(names) == 1 else f"references {', '.join(numbers)}"
+
+
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
     """An answer: the verdict and why, then candidate and references side by side in these variants."""
     head = Table.grid(padding=(0, 2))
@@ -147,5 +158,6 @@ def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group
     head.add_row(Text("verdict", "dim"), _verdict_line(explanation.finding))
     if explanation.finding.reason:
         head.add_row(Text("because", "dim"), Text(printable(explanation.finding.reason)))
-    tables = [evidence_table(name, explanation.columns(name)) for name in variants if explanation.columns(name)]
+    drawn = {name: _merged(explanation.columns(name)) for name in variants}
+    tables = [evidence_table(name, columns) for name, columns in drawn.items() if columns]
     return Group(head, Text(), *tables)

@@ -53,6 +53,10 @@ def test_standings_as_text_show_every_submission_whole_however_narrow_the_termin
     assert "…" not in "".join(lines)
 
 
+def test_the_version_is_said_alone(bashboard: Bashboard) -> None:
+    assert bashboard("--version").stdout.split()[0] == "bashboard"
+
+
 def test_piped_text_has_no_colour(bashboard: Bashboard) -> None:
     for words in (
         ("standings",),
@@ -96,7 +100,7 @@ def test_an_explanation_shows_the_verdict_and_why(bashboard: Bashboard) -> None:
 def test_an_explanation_of_nothing_given_shows_the_references(bashboard: Bashboard) -> None:
     found = bashboard("explain", "lazy", "files-2", "--suite", "tiny")
     assert "UNANSWERED" in found.stdout
-    assert "reference 2" in found.stdout.partition("variant one")[2]
+    assert "references 1, 2" in found.stdout.partition("variant one")[2]  # which showed the same
     assert "variants: one, two; see all of them" in found.stdout
 
 

@@ -20,8 +20,8 @@ _SIGNED: Final = frozenset({
 })  # fmt: skip
 _RENAMED: Final[Mapping[str, tuple[str, ...]]] = {
     "-name": ("-iname",), "-iname": ("-name",), "-path": ("-name",), "-regex": ("-iregex",),
-    "-mtime": ("-mmin", "-ctime"),
-    "-mmin": ("-mtime", "-cmin"), "-newer": ("-cnewer",), "-user": ("-group",), "-group": ("-user",),
+    "-mtime": ("-mmin", "-atime"),
+    "-mmin": ("-mtime", "-amin"), "-newer": ("-anewer",), "-user": ("-group",), "-group": ("-user",),
     "-xtype": ("-type",),
     "-newermt": ("-newerat",), "-maxdepth": ("-mindepth",), "-mindepth": ("-maxdepth",), "-readable": ("-writable",),
 }  # fmt: skip

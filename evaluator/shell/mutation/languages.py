@@ -34,7 +34,9 @@ _PROGRAM_RULES: Final = (
     Rule("drop-condition", re.compile(r"(?:[^\s{}()&|;]+ [^\s{}()&|;]+ [^\s{}()&|;]+|[^\s{}()&|;]+) && "), ("",)),
     Rule("drop-condition", re.compile(r" && [^\s{}()&|;]+(?: [^\s{}()&|;]+ [^\s{}()&|;]+)?(?= [{)]|\Z)"), ("",)),
     Rule("drop-negation", re.compile(r"!(?=[\w(])"), ("",)),
-    Rule("number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    Rule("number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)(?<![*/=] )(?<!\] = )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    Rule("number", re.compile(r"(?<=[<>!=]= )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    Rule("number", re.compile(r"(?<=\([a-z] = )\d{1,8}"), ("+1", "-1")),
     Rule("field", re.compile(r"(?<=\$)\d\b"), ("+1", "-1")),
     Rule("field", re.compile(r"(?<=\$F\[)\d(?=\])"), ("+1",)),
     Rule("increment", re.compile(r"\+\+"), ("",)),
@@ -71,8 +73,13 @@ def changes_of_languages(script: Script) -> Iterator[Change]:
             rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
             if call.name == "sed":
                 rules += _SED_RULES
+            strings = _strings(word) if call.name in PROGRAM_RUNNERS - {"sed"} else ()
             for rule in rules:
-                yield from _matches(rule, word, len(word.quote))
+                changes = _matches(rule, word, len(word.quote))
+                if rule.operator == "number":
+                    yield from (each for each in changes if not any(each.edits[0].start in span for span in strings))
+                else:
+                    yield from changes
             if call.name in PATTERN_READERS:
                 yield from _widened(word)
     for node in script.nodes():
@@ -80,6 +87,14 @@ def changes_of_languages(script: Script) -> Iterator[Change]:
             place = Place(node.start_byte, node.end_byte, script.source(node))
             for rule in _PATTERN_RULES:
                 yield from _matches(rule, place, 0)
+
+
+def _strings(word: Place) -> list[range]:
+    """Where a program in single quotes has texts in double ones: numbers in them are words."""
+    if word.quote != "'":
+        return []
+    found = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
+    return [range(word.start + each.start(), word.start + each.end()) for each in found]
 
 
 def _quoted(call: CallSite) -> Iterator[Place]:

@@ -83,7 +83,7 @@ def _negated(script: Script, node: Node) -> Iterator[Change]:
 
 def _redirect(script: Script, node: Node) -> Iterator[Change]:
     for child in node.children:
-        if child.type in _REDIRECTED:
+        if child.type in _REDIRECTED and "/dev/" not in script.source(node):
             yield _swap("append", child, _REDIRECTED[child.type])
     targets = node.children_by_field_name("destination")
     if targets:
@@ -148,10 +148,21 @@ def _is_arithmetic(node: Node | None) -> bool:
 
 
 def _number(script: Script, node: Node) -> Iterator[Change]:
+    """One up and one down; not the words of a call, and not `found=1` as `found=2`, which is as true."""
     text = script.source(node)
-    for number in (int(text) + 1, int(text) - 1) if text.isdigit() else ():
-        if number >= 0:
+    parent = node.parent
+    if parent is None or parent.type == "command" or not text.isdigit() or _is_factor(script, node):
+        return
+    is_truth = parent.type == "variable_assignment" and text == "1"
+    for number in (int(text) + 1, int(text) - 1):
+        if number >= 0 and not (is_truth and number == 2):
             yield _swap("number", node, str(number).zfill(len(text) if text.startswith("0") else 0))
+
+
+def _is_factor(script: Script, node: Node) -> bool:
+    """Seconds in a day and the like: nobody is one off there."""
+    before = node.prev_sibling
+    return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Change]:

@@ -14,11 +14,11 @@ _OTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "dirname": ("basename",), "basename": ("dirname",),
     "chown": ("chgrp",), "chgrp": ("chown",), "zcat": ("cat",), "zgrep": ("grep",), "gzip": ("bzip2",),
     "rm": ("rmdir",),
-    "pkill": ("pgrep",), "cat": ("tac",), "echo": ("printf",), "comm": ("diff",), "printf": ("echo",),
+    "pkill": ("pgrep",), "echo": ("printf",), "comm": ("diff",), "printf": ("echo",),
 }  # fmt: skip
 _ADDED: Final[Mapping[str, tuple[str, ...]]] = {
     "grep": ("-i", "-v"), "sort": ("-r", "-u"), "zgrep": ("-i",), "uniq": ("-i",), "ls": ("-A",), "cp": ("-r",),
-    "rm": ("-r",), "chmod": ("-R",), "chown": ("-R",), "chgrp": ("-R",), "wc": ("-c",),
+    "chmod": ("-R",), "chown": ("-R",), "chgrp": ("-R",), "wc": ("-c",),
 }  # fmt: skip
 _LETTERS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("uniq", "-d"): ("u", "D"), ("uniq", "-D"): ("d",), ("wc", "-l"): ("w", "c"), ("wc", "-c"): ("l",),
@@ -50,7 +50,7 @@ _DATES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _FORMATS: Final[Mapping[str, str]] = {
     "%p": "%f", "%P": "%p", "%f": "%p", "%U": "%G", "%G": "%U", "%u": "%g", "%a": "%A", "%s": "%b", "%h": "%p",
-    "%T@": "%A@", "%y": "%x", "%F": "%D", "%H": "%I",
+    "%T@": "%A@", "%y": "%x", "%H": "%I",
 }  # fmt: skip
 _FORMATTED: Final = frozenset({"find", "stat", "date"})
 _KEY: Final = re.compile(r"(\d+(?:\.\d+)?)(?:,(\d+))?([a-zA-Z]*)\Z")
@@ -65,7 +65,7 @@ def changes_of_utilities(script: Script) -> Iterator[Change]:
             yield Change("utility", (Edit(call.program.start, end, name),))
         letters = {flag.name for flag in flags_of(script.text, call)}
         for flag in _ADDED.get(call.name, ()):
-            if flag not in letters:
+            if flag not in letters and not _is_idle(call, flag):
                 yield Change("add-flag", (Edit(end, end, f" {flag}"),))
         yield from _letters(script.text, call)
         yield from _signals(call)
@@ -79,6 +79,14 @@ def changes_of_utilities(script: Script) -> Iterator[Change]:
             yield from _keys(call)
         if call.name == "tr":
             yield from _sets(call)
+
+
+def _is_idle(call: CallSite, flag: str) -> bool:
+    """A flag that could change nothing: no letters to take for others, or single files from whoever runs the call."""
+    if flag == "-R":
+        return call.node.start_byte != call.program.start
+    operand = next((word for word in call.words if not word.raw.startswith("-")), None)
+    return flag == "-i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Change]:

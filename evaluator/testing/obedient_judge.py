@@ -22,6 +22,7 @@ _CONTROL: Final = re.compile(
     r"<\s*[|｜][^<>]*[|｜]\s*>|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|system|user|assistant)>"
     r"|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|gMASK|CLS|SEP|MASK|PAD|UNK)\]|<<\s*/?SYS\s*>>"
 )
+_UNSEEN: Final = re.compile("[\u034f\u115f\u1160\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _COMMANDS: Final = {"task", "unsettled", "references", "candidate", "command_1", "command_2"}
 _RUNS: Final = {
     "runs",
@@ -67,7 +68,7 @@ def _outside(lines: list[str], code: str, known: set[str], variants: frozenset[s
         return
     first, last = lines.index(begin), lines.index(end)
     data = lines[first + 1 : last]
-    if len(data) != 1 or not data[0].isprintable() or not _is_ours(data[0], variants):
+    if len(data) != 1 or not data[0].isprintable() or _UNSEEN.search(data[0]) or not _is_ours(data[0], variants):
         yield from data or ["nothing between the markers"]
     yield from (line for line in (*lines[:first], *lines[last + 1 :]) if line and line not in known)
 
@@ -83,9 +84,9 @@ def _is_ours(line: str, variants: frozenset[str]) -> bool:
 
     try:
         value = json.loads(line, object_pairs_hook=collect)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and set(names) <= _NAMES | variants
+    return isinstance(value, dict) and "task" in value and set(names) <= _NAMES | variants
 
 
 def obeys(asked: Asked) -> Said:

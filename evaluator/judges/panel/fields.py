@@ -21,6 +21,11 @@ BEGIN: Final = "DATA"
 END: Final = "END"
 """What the marker lines begin with; the code follows."""
 
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Printable to Python, and yet nothing is seen: fillers, and selectors that can spell a whole hidden text."""
+
 _TOKEN: Final = re.compile(r"<|\[(?=/?[A-Za-z_]{3,}\])")
 """Where control tokens of the usual chat templates begin."""
 
@@ -58,7 +63,9 @@ def data_line(data: object) -> str:
     """The one line of JSON that stands for these fields, every character of it printable."""
     text = json.dumps(data, ensure_ascii=False, separators=(", ", ": "))
     visible = text if text.isprintable() else "".join(map(_visible, text))
-    return _TOKEN.sub(lambda found: _escape(found[0]), visible)
+    for hidden in (_INVISIBLE, _TOKEN):
+        visible = hidden.sub(lambda found: _escape(found[0]), visible)
+    return visible
 
 
 def _visible(character: str) -> str:

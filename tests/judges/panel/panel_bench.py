@@ -1,0 +1,58 @@
+"""A panel over a server of the test's own, with its ledger in a folder that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.judges.panel.budget import Budget
+from evaluator.judges.panel.ledger import Ledger
+from evaluator.judges.panel.panel import Panel, Undecided
+from evaluator.judges.panel.settings import PanelSettings
+from evaluator.progress import Silence
+from evaluator.records import Finding, Outcome, Step
+from evaluator.testing.evidence import case
+
+KEY = "a-key-that-nobody-may-see"
+OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="references do not align")
+
+
+def undecided(judge: str = "consensus", candidate: Any = "c\n", finding: Finding = OPEN, **fields: Any) -> Undecided:
+    """Something that a judge left open: two references of one variant, and a candidate that shows something else."""
+    own, evidence = fields.pop("own", ()), fields.pop("evidence", "e" * 64)
+    references = fields.pop("references", ["a\n", "b\n"])
+    return Undecided(judge, case(references, candidate, **fields), finding, evidence, own)
+
+
+class PanelBench:
+    """Every `decide` is a new run: a new panel over the same ledger."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "panel.jsonl"
+        self.budget = Budget()
+        self.panel: Panel
+
+    def decide(
+        self,
+        url: str,
+        items: Sequence[Undecided],
+        *,
+        key: str | None = KEY,
+        budget: Budget | None = None,
+        **settings: Any,
+    ) -> list[Finding]:
+        """Findings of one run; `panel` and `budget` are those of the last."""
+        values = {"models": ("one",), "votes": 1, "pause_s": 0.01, "embeddings": "vectors", **settings}
+        ledger = Ledger(self.path)
+        self.budget = budget or Budget()
+        self.panel = Panel(PanelSettings(base_url=url, **values), ledger, self.budget, Silence(), key=key)
+        try:
+            return self.panel.decide(items)
+        finally:
+            ledger.close()
+
+    @property
+    def lines(self) -> list[bytes]:
+        """What the ledger holds."""
+        return self.path.read_bytes().splitlines() if self.path.exists() else []

@@ -32,23 +32,27 @@ def audit_suite(
     chosen = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(chosen))
     with open_grader(project, suite, progress, workers=workers) as grader:
-        asked = [subject for task in chosen for subject in _subjects(task)]
+        asked = {subject: number for task in chosen for subject, number in _subjects(task)}
         builds = [Subject(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
         grader.gather([*asked, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
-        findings = grader.grade(subject for subject in asked if len(grader.keys.references(subject)))
+        findings = grader.grade(subject for subject in asked if grader.keys.references(subject))
         for task in chosen:
             notes += _command_notes(task, grader)
-            for subject in _subjects(task):
-                number = None if subject.without is None else subject.without + 1
-                if subject in findings and (note := finding_note(task, number, findings[subject])):
-                    notes.append(note)
+            graded = ((number, findings.get(subject)) for subject, number in _subjects(task))
+            found = (finding_note(task, number, finding) for number, finding in graded if finding)
+            notes += [note for note in found if note]
     return notes
 
 
-def _subjects(task: Task) -> list[Subject]:
-    """The references, each to be judged by the others, and doing nothing."""
-    return [*(Subject(task.id, each, n) for n, each in enumerate(task.references)), Subject(task.id, DO_NOTHING[0])]
+def _subjects(task: Task) -> Iterator[tuple[Subject, int | None]]:
+    """The references with their 1-based numbers, each to be judged by the others, and doing nothing.
+
+    Where a verifier decides, no reference is compared with, and one is judged though it is the only one.
+    """
+    for number, command in enumerate(task.references, 1):
+        yield Subject(task.id, command, None if task.verify else number - 1), number
+    yield Subject(task.id, DO_NOTHING[0]), None
 
 
 def _one_a_world(tasks: Sequence[Task]) -> list[Task]:

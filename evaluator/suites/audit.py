@@ -142,13 +142,14 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
     if passes:
         return None
     kind = "undecided" if finding.outcome is Outcome.UNDECIDED else "references disagree"
+    kind = "refused by its verifier" if task.verify else kind
     return AuditNote(
         fault=Fault.COMMAND,
         kind=kind,
         place=task.id,
         reference=number,
         command=task.references[number - 1].decode(errors="replace"),
-        reason=f"judged by the others: {finding.outcome.value}, {finding.reason}",
+        reason=f"{'' if task.verify else 'judged by the others: '}{finding.outcome.value}, {finding.reason}",
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.suites.importing.drafts import Draft, Read, write_draft
+from evaluator.suites.importing.eabench import draft_eabench
 from evaluator.suites.importing.intercode import draft_intercode, draft_nl2sh_alfa
 
 __all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
@@ -17,5 +18,6 @@ __all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
 IMPORTERS: Final[Mapping[str, Callable[[Read, Path | None], Draft]]] = {
     "nl2sh-alfa": draft_nl2sh_alfa,
     "intercode": draft_intercode,
+    "nl2bash-eabench": draft_eabench,
 }
 """By the name the suite gets. Each raises UsageError or FormatError where what it is given has not its layout."""

@@ -74,11 +74,12 @@ other, so whoever joins them hands the reader over."""
 
 @dataclass(frozen=True, slots=True)
 class DraftWorld:
-    """A world to be written: its title, what builds it, where commands start and as whom."""
+    """A world to be written: its title, what builds it, where commands start, and what is started before them."""
 
     title: str
     build: str
     cwd: str = "/"
+    start: str | None = None
     variants: tuple[Variant, ...] = DEFAULT_VARIANTS
 
 
@@ -157,6 +158,8 @@ def _write_world(world: DraftWorld, folder: Path) -> None:
     manifest = WorldManifest(format=1, title=world.title, variants=world.variants, cwd=world.cwd)
     (folder / "world.toml").write_text(toml_of(manifest.model_dump(exclude_defaults=True)), "utf-8")
     (folder / "build.sh").write_text(world.build, "utf-8")
+    if world.start is not None:
+        (folder / "start.sh").write_text(f"#!/bin/bash\n# shellcheck disable=all\n{world.start}", "utf-8")
 
 
 def toml_of(values: Mapping[str, Any]) -> str:

@@ -1,0 +1,123 @@
+"""The scripts that an imported test of nl2bash-eabench is laid out, set up and verified by.
+
+A verifier ends with 0 where the test's own says pass, and else with 1: a test's program that stumbles over what a
+command left has not passed it, and one that stumbles over everything is found by the audit, since it refuses the
+test's own answer. It puts the test's programs back before it runs them: a command may have written over them.
+"""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+WORK: Final = "/run/verify/work"
+_REPLAY: Final = """cat /run/verify/stdout
+cat /run/verify/stderr >&2
+exit "$(cat /run/verify/status)"
+"""
+_SOURCED: Final = """#!/bin/bash
+cat /run/verify/stdout
+cat /run/verify/stderr >&2
+(exit "$(cat /run/verify/status)")
+"""
+"""The same where a driver may source the answer: `exit` would end the driver too."""
+_PUT: Final = """put() { mkdir -p "${1%/*}"; rm -rf "$1"; base64 -d > "$1"; chmod "$2" "$1"; }
+link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A file to be laid out: its bytes and mode, or what a link points to."""
+
+    data: bytes | None
+    mode: int
+    target: str = ""
+
+
+def lay_out(folder: str, files: Mapping[str, Laid]) -> str:
+    """Shell that makes files below a folder; their bytes travel as base64, since they may be any."""
+    return "".join(_one(f"{folder}/{name}", file) for name, file in files.items())
+
+
+def _one(path: str, file: Laid) -> str:
+    if file.data is None:
+        return f"link {shlex.quote(path)} {shlex.quote(file.target)}\n"
+    lines = base64.encodebytes(file.data).decode()
+    return f"put {shlex.quote(path)} {file.mode:o} <<'.'\n{lines}.\n"
+
+
+def python_build() -> str:
+    """The folder that every test of the first set starts in."""
+    return "#!/bin/bash\n# shellcheck disable=all\nset -eu\nmkdir -p /app/output\n"
+
+
+def python_setup(name: str, files: Mapping[str, Laid]) -> str:
+    """The test's files in `code` and beside it, as their container copies them, with a place for the answer."""
+    return (
+        f"set -e\n{_PUT}{lay_out('/app/code', files)}"
+        f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
+    )
+
+
+def python_verify(name: str, program: Laid) -> str:
+    """Run the test's program on what the command left; where it runs the answer, it gets what the command printed."""
+    replay = Laid(_REPLAY.encode(), 0o644)
+    return (
+        f"cd /app || exit 1\n{_PUT}{lay_out('/app', {'test.py': program, f'{name}.sh': replay})}"
+        f"""rm -rf output; mkdir output
+python3 -I test.py >/dev/null 2>&1 </dev/null
+case $(cat output/results_{name}.json 2>/dev/null) in
+*'"result": "Pass"'*) exit 0 ;;
+esac
+exit 1
+"""
+    )
+
+
+def home_build() -> str:
+    """The user that the other sets' tests expect, who may do everything. Commands run as root, as under their Docker."""
+    return """#!/bin/bash
+# shellcheck disable=all
+set -eu
+useradd -M -u 2000 test
+echo 'test ALL=(ALL) NOPASSWD:ALL' > /etc/sudoers.d/test
+mkdir -p /home/test /var/lib/eabench
+touch /var/lib/eabench/out /var/lib/eabench/err
+"""
+
+
+def home_setup(files: Mapping[str, Laid]) -> str:
+    """The test's home folder, with a place for the answer and whatever part of the driver is missing."""
+    own = {name: file for name, file in files.items() if name.startswith("home/")}
+    return (
+        f"set -e\n{_PUT}{lay_out('', own)}cd /home/test\n"
+        "for part in pre_test.sh bash.sh post_test.sh test.sh; do [ -e $part ] || touch $part; chmod +x $part; done\n"
+    )
+
+
+def home_verify(test_set: str, name: str, files: Mapping[str, Laid], tools: Mapping[str, Laid], after: str) -> str:
+    """Drive the rest of the test, write the log as their engine's driver does, and ask the test's own reader."""
+    repository = f"{WORK}/{test_set}"
+    again = {each: files[each] for each in ("home/test/post_test.sh",) if each in files}
+    again["home/test/bash.sh"] = Laid(_SOURCED.encode(), 0o755)
+    runnable = {each: Laid(file.data, file.mode | 0o111, file.target) for each, file in tools.items()}
+    reader = {each: Laid(file.data, file.mode | 0o111, file.target) for each, file in files.items() if "/" not in each}
+    return f"""{_PUT}{lay_out(f"{repository}/bin", runnable)}{lay_out(f"{repository}/{name}", reader)}\
+mkdir -p {WORK}/output
+cp -pR /home {WORK}/output/home
+{lay_out("", again)}cd /home/test || exit 1
+(
+{after}) >{WORK}/out 2>{WORK}/err </dev/null
+cd {WORK} || exit 1
+cat /var/lib/eabench/out out | sed -e 's+^+ stdout F +' > output/podman.log
+cat /var/lib/eabench/err err | sed -e 's+^+ stderr F +' >> output/podman.log
+touch output/diff.log output/home.log
+PATH={repository}/bin:$PATH
+if [ -x {test_set}/bin/epilogue.sh ]; then epilogue.sh {test_set} {name} output; fi >/dev/null 2>&1 </dev/null
+{test_set}/{name}/evaluate.sh {name} {test_set} output >/dev/null 2>&1 </dev/null
+[ $? = 0 ] || exit 1
+"""

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from docker.errors import NotFound
+from docker.types import Ulimit
 
 from evaluator.errors import EngineError, SandboxError
 from evaluator.records import SuiteManifest
@@ -48,6 +49,9 @@ CAPABILITIES: Final = (
     *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
     *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID"),
 )
+ULIMITS: Final = tuple(Ulimit(name=name, soft=most, hard=most) for name, most in (("nofile", 4096), ("nproc", 4096)))
+"""The most a job may raise its own limits to, whatever the engine inherited or has by default."""
+
 _START: Final = (
     "import sys; sys.path.insert(0, '/opt/bashboard'); from evaluator.sandbox.runner.__main__ import main; main()"
 )
@@ -83,6 +87,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
         "mem_limit": memory,
         "memswap_limit": memory,
         "pids_limit": limits.processes + 16,
+        "ulimits": list(ULIMITS),
         "cpuset_cpus": None if plan.cpu is None else str(plan.cpu),
         "log_config": {"type": "none"},
         "environment": {"PYTHONDONTWRITEBYTECODE": "1"},

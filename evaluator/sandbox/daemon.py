@@ -30,6 +30,10 @@ HANGS: Final = "it accepts, and does not answer"
 """What is said of an engine that is there and stuck; one that refuses says so itself."""
 
 
+REMEDIES: Final = {"container-init binary not found": "sudo apt-get install -y catatonit"}
+"""What to type where an engine's refusal has these words. podman only recommends the init that a worker needs."""
+
+
 class Daemon(NamedTuple):
     """How an engine is started by hand: its command line, where it will listen, its pid file and its log."""
 
@@ -83,7 +87,8 @@ def engine_errors(what: str) -> Iterator[None]:
         if timed_out(error):
             raise SilentEngineError(f"{what}: the engine fell silent") from error
         words = str(error) if isinstance(error, DockerException) else innermost(error)
-        raise EngineError(f"{what}: {' '.join(words.split())}") from error
+        remedy = next((f"; type:\n{line}" for sign, line in REMEDIES.items() if sign in words), "")
+        raise EngineError(f"{what}: {' '.join(words.split())}{remedy}") from error
 
 
 def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
@@ -97,6 +102,7 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             env={**os.environ, "PATH": path},
             cwd="/",
+            umask=0o022,
             start_new_session=True,
         )
     atexit.register(_let_go, process)

@@ -142,12 +142,17 @@ def ensure_engine(
 
 
 def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
-    """The engine with the runtime that BASHBOARD_RUNTIME names, if it does. Raises MissingError where it has none such.
+    """The engine with the runtime that BASHBOARD_RUNTIME names, if it does. Raises MissingError where it cannot be had.
 
-    One is also named by its path, which podman takes and does not list.
+    podman takes no runtime from a request: it would use its own without a word.
     """
     named = environment.get("BASHBOARD_RUNTIME", "")
-    if named and named not in engine.runtimes and not named.startswith("/"):
+    if named and engine.name == "podman" and named != engine.runtimes[0]:
+        raise MissingError(
+            f"BASHBOARD_RUNTIME names {named!r}, and podman takes its runtime from its own configuration alone; set "
+            f'runtime = "{named}" in the [engine] table of containers.conf, and type:\nunset BASHBOARD_RUNTIME'
+        )
+    if named and named not in engine.runtimes:
         raise MissingError(
             f"BASHBOARD_RUNTIME names {named!r}, and {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
             "register it there, or type:\nunset BASHBOARD_RUNTIME"

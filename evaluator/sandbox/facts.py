@@ -66,5 +66,7 @@ def _runtime_fact(engine: Engine) -> Fact:
     others = ", ".join(name for name in engine.runtimes if name != (engine.runtime or engine.runtimes[0]))
     if engine.runtime:
         return Fact("runtime", engine.runtime, f"BASHBOARD_RUNTIME names it; there are also: {others or 'none'}")
-    why = "the engine's default; BASHBOARD_RUNTIME may name another"
-    return Fact("runtime", "".join(engine.runtimes[:1]) or "unknown", f"{why}: {others}" if others else why)
+    why = "the engine's default"
+    if others and engine.name == "docker":
+        why += f"; BASHBOARD_RUNTIME may name another: {others}"
+    return Fact("runtime", "".join(engine.runtimes[:1]) or "unknown", why)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -81,7 +83,11 @@ class ThisMachine:
         return Path(program).exists() if program.startswith("/") else shutil.which(program, path=path) is not None
 
     def run(self, *argv: str, timeout_s: float = 900) -> Finished:
-        """Run it; one that is missing or out of time is a `Finished` too, since callers treat both as failure."""
+        """Run it; one that is missing or out of time is a `Finished` too, since callers treat both as failure.
+
+        It makes files as programs expect to, and its status reaches us, whatever we inherited from who started us.
+        """
+        _want_statuses()
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         environment["PATH"] = f"{environment.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
         try:
@@ -91,6 +97,7 @@ class ThisMachine:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=environment,
+                umask=0o022,
                 timeout=timeout_s,
                 check=False,
             )
@@ -99,6 +106,13 @@ class ThisMachine:
         except subprocess.TimeoutExpired:
             return Finished(124, f"{argv[0]}: not finished after {timeout_s:.0f} s")
         return Finished(done.returncode, done.stdout.decode(errors="replace"))
+
+
+def _want_statuses() -> None:
+    """Undo that the ends of children are ignored, which is inherited and turns every status into 0."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def uses_apt(machine: Machine) -> bool:

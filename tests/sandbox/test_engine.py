@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import DockerException
 
 from evaluator.errors import EngineError, MissingError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import WorkerPlan, container_options
-from evaluator.sandbox.daemon import Daemon, launch, wait_for_engine
+from evaluator.sandbox.daemon import Daemon, engine_errors, launch, wait_for_engine
 from evaluator.sandbox.engine import (
     Address,
     Silence,
@@ -164,7 +165,6 @@ GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}
     [
         ("", "", ("runc", "the engine's default; BASHBOARD_RUNTIME may name another: runsc")),
         ("runsc", "runsc", ("runsc", "BASHBOARD_RUNTIME names it; there are also: runc")),
-        ("/opt/runsc", "/opt/runsc", ("/opt/runsc", "BASHBOARD_RUNTIME names it; there are also: runc, runsc")),
     ],
 )
 def test_a_runtime_is_the_engines_unless_one_is_named(
@@ -184,6 +184,13 @@ def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has():
         with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
     assert "BASHBOARD_RUNTIME names 'kata', and docker at unix:///here.sock has runc, runsc" in str(caught.value)
     assert str(caught.value).splitlines()[-1] == "unset BASHBOARD_RUNTIME"
+
+
+def test_a_runtime_is_not_asked_of_podman_which_would_not_hear():
+    """Whoever names another than its own is told where it is set, and not served by the wrong one."""
+    with pytest.raises(MissingError, match=r'set runtime = "runsc" in the \[engine\] table of containers\.conf'):
+        with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runsc"})
+    assert with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runc"}).runtime == "runc"
 
 
 def test_an_engine_is_read_from_what_it_says():
@@ -225,6 +232,17 @@ def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, re
     """The system's own words, not four layers of HTTP."""
     with pytest.raises(MissingError, match=f"{host}: {reason}"):
         find_engine({"DOCKER_HOST": host})
+
+
+def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type():
+    """As of podman without the init that its package only recommends."""
+    words = "container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit"
+    with pytest.raises(EngineError) as caught, engine_errors("a worker container could not be started"):
+        raise DockerException(words)
+    assert str(caught.value).splitlines() == [
+        f"a worker container could not be started: {words}; type:",
+        "sudo apt-get install -y catatonit",
+    ]
 
 
 def test_no_engine_is_started_beside_a_named_one():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from evaluator.errors import MissingError
@@ -22,6 +25,22 @@ from evaluator.testing.machine import ScriptedMachine
 def test_whatever_a_program_does_is_a_value(argv: list[str], finished: Finished):
     """Output of both kinds, bytes that are no text, empty input, absence and slowness."""
     assert ThisMachine().run(*argv, timeout_s=0.4) == finished
+
+
+ODD = """
+import os, signal
+for each in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+    signal.signal(each, signal.SIG_IGN)
+os.umask(0o077)
+from evaluator.sandbox.machine import ThisMachine
+print(*ThisMachine().run("sh", "-c", "umask; exit 4"))
+"""
+
+
+def test_what_we_inherit_changes_no_program():
+    """A starter that ignores the ends of its children would make every status 0, and its mask every file ours alone."""
+    ended = subprocess.run([sys.executable, "-c", ODD], capture_output=True, text=True, check=True)
+    assert ended.stdout == "4 0022\n\n"
 
 
 def test_programs_of_the_system_folders_are_found_and_files_by_their_path():

@@ -1,7 +1,7 @@
 """The conformance suite against every other engine and runtime of this machine that a worker's own check lets serve.
 
 Engines are looked for where we look for one, and at the addresses in BASHBOARD_ENGINES. Each is tried with its
-default runtime, and with the others it has.
+default runtime, and with the others it has. One that is named there has to serve with its default one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.soak]
 SUITE = Path(__file__).parent
 HERE = {name: value for name, value in os.environ.items() if name not in ("DOCKER_HOST", "BASHBOARD_RUNTIME")}
 
+NAMED = os.environ.get("BASHBOARD_ENGINES", "").split()
+
 Configuration = Mapping[str, str]
 """The variables that choose an engine and a runtime."""
 
@@ -32,13 +34,14 @@ Configuration = Mapping[str, str]
 def configurations(used: Engine) -> Iterator[Configuration]:
     """Every engine that answers, with each runtime it knows by name, but the one that all tests use."""
     places = [address.host for address in engine_addresses(HERE, os.getuid())]
-    for host in dict.fromkeys([used.host, *places, *os.environ.get("BASHBOARD_ENGINES", "").split()]):
+    for host in dict.fromkeys([used.host, *places, *NAMED]):
         try:
             found = find_engine({**HERE, "DOCKER_HOST": host})
         except BashboardError:
             continue
         found.client.close()
-        names = ["", *(name for name in found.runtimes[1:] if not name.startswith("io.containerd."))]
+        others = found.runtimes[1:] if found.name == "docker" else ()  # podman takes none from us
+        names = ["", *(name for name in others if not name.startswith("io.containerd."))]
         yield from ({"DOCKER_HOST": host, "BASHBOARD_RUNTIME": name} for name in names if (host, name) != key_of(used))
 
 
@@ -63,6 +66,8 @@ def test_every_configuration_that_serves_conforms(engine: Engine, manifest: Suit
     """One that does not serve is refused before any command runs in it."""
     refusals = {tuple(each.values()): refusal(each, manifest) for each in configurations(engine)}
     print(*(f"{key}: {why or 'serves'}" for key, why in refusals.items()), sep="\n")  # noqa: T201
+    asked_for = {(host, "") for host in NAMED} - {key_of(engine)}
+    assert {key: refusals.get(key, "it does not answer") for key in asked_for} == dict.fromkeys(asked_for, "")
     serving = [each for each, why in refusals.items() if not why]
     if not serving:
         pytest.skip("no other engine or runtime serves here; BASHBOARD_ENGINES may hold further addresses")

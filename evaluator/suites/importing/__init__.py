@@ -12,6 +12,7 @@ from typing import Final
 from evaluator.suites.importing.drafts import Draft, Read, write_draft
 from evaluator.suites.importing.eabench import draft_eabench
 from evaluator.suites.importing.intercode import draft_intercode, draft_nl2sh_alfa
+from evaluator.suites.importing.nl2bash import draft_nl2bash
 
 __all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
 
@@ -19,5 +20,6 @@ IMPORTERS: Final[Mapping[str, Callable[[Read, Path | None], Draft]]] = {
     "nl2sh-alfa": draft_nl2sh_alfa,
     "intercode": draft_intercode,
     "nl2bash-eabench": draft_eabench,
+    "nl2bash": draft_nl2bash,
 }
 """By the name the suite gets. Each raises UsageError or FormatError where what it is given has not its layout."""

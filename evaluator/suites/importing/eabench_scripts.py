@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """The user that the other sets' tests expect, who may do everything. Commands run as root, as under their Docker."""
+    """The user that the other sets' tests expect, who may do everything. Commands run as root, as theirs may."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu

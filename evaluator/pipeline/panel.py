@@ -161,7 +161,9 @@ def ask_panel(
 
 
 def _parts(panel: Panel, grader: Grader, subject: Subject, own: Sequence[str]) -> dict[str, str]:
-    return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own)}
+    """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
+    asked = digest_of(grader.suite.task(subject.task).nl.encode())
+    return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own), "asked": asked}
 
 
 def _undecided(grader: Grader, place: Place, finding: Finding, own: Sequence[str]) -> Undecided:

@@ -50,4 +50,4 @@ class Budget:
     def __str__(self) -> str:
         """What is spent, in words."""
         money = f"${self.usd:.4f}" if self.is_priced else f"{self.tokens} tokens, price unknown"
-        return f"{self.replies} replies, {money}"
+        return f"{self.replies} {'reply' if self.replies == 1 else 'replies'}, {money}"

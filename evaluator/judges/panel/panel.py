@@ -26,7 +26,7 @@ from evaluator.judges.panel.tally import Cast, decided, finding_of, is_settled, 
 from evaluator.judges.panel.wire import RefusedError, StoppedError
 from evaluator.judges.reasons import shown
 from evaluator.judges.threshold import THRESHOLD
-from evaluator.progress import Progress
+from evaluator.progress import Progress, Silence
 from evaluator.records import Finding, Outcome, Output, canonical_json, command_digest, digest_of
 
 _EMBEDDING: Final = frozenset({"embed", "exec-embed"})
@@ -99,13 +99,14 @@ class Panel:
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
         findings = [each.finding for each in undecided]
         numbers = iter(range(len(undecided)))
-        self._progress.stage("asking the panel", len(undecided))
+        progress = self._progress if self.can_ask() else Silence()
+        progress.stage("asking the panel", len(undecided))
 
         async def work() -> None:
             for number in numbers:
                 findings[number] = await self._settle(undecided[number])
-                self._progress.advance()
-                self._progress.note(str(self.budget))
+                progress.advance()
+                progress.note(str(self.budget))
 
         tasks = [asyncio.create_task(work()) for _ in range(min(len(undecided), self.settings.concurrency))]
         try:

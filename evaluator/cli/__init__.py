@@ -10,6 +10,7 @@ from evaluator.cli.app import app
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.explain import explain
+from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.run import run
 from evaluator.cli.submission import baseline, check
@@ -18,6 +19,7 @@ from evaluator.cli.suite import suites
 for command in (score, rescore, standings, explain, run, check, baseline, build, serve, doctor, schema):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(suites, name="suite")
+app.add_typer(judges, name="judges")
 app.add_typer(benches, name="bench")
 
 

@@ -1,0 +1,181 @@
+"""Commands about judges: list them, and measure them on pairs whose label is known."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluator.cli.app import AsJson, Group, Workers, console, example, here, print_json, shown
+from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
+from evaluator.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from evaluator.pipeline.validation import Results
+    from evaluator.records import Agreement, JudgeFigures
+
+judges = typer.Typer(
+    cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
+)
+
+JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge; may be repeated.")]
+
+
+@example("bashboard judges list", "bashboard judges list --json")
+def list_judges(as_json: AsJson = False) -> None:
+    """List the judges that a board can be graded by, and what each looks at."""
+    from evaluator.pipeline.validation import describe_judges
+
+    rows = describe_judges()
+    if as_json:
+        print_json([each._asdict() for each in rows])
+    for row in [] if as_json else rows:
+        typer.echo(f"{row.name:12} {row.version:2}  {row.looks_at:8} {row.description}")
+
+
+@example(
+    "bashboard judges validate",
+    "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
+    "bashboard judges validate --mutants --panel --max-usd 5",
+    "bashboard judges validate --pairs labels.jsonl --json",
+    "bashboard judges validate --human judgements.csv --references all.nl all.cm",
+)
+def validate(
+    suite: SuiteNames = None,
+    judge: JudgeNames = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", help='Judge these: lines of {"suite", "task", "command", "label"}.'),
+    ] = None,
+    human: Annotated[
+        Path | None, typer.Option("--human", help="Compare text judges with what people said, in NL2Bash's columns.")
+    ] = None,
+    references: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option("--references", help="For --human: descriptions, and their commands.", metavar="NL CM"),
+    ] = None,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Also the mutants of every reference.")] = False,
+    mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair not judged right.")] = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Write the figures where the site reads them.")] = False,
+    use_panel: UsePanel = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure every judge that can run on pairs whose label is known, and keep the figures.
+
+    A suite's pairs are those of the paper's Table 4 (references against each other, and against the command of the
+    task ten further on), its near misses and, with --mutants, its mutants. Undecided counts as fail in accuracy.
+    """
+    from evaluator.errors import UsageError
+    from evaluator.pipeline.panel import PanelUse
+    from evaluator.pipeline.people import compare_with_people
+    from evaluator.pipeline.validation import Results, keep, read_labelled, sets_of_suite, validate_judges
+    from evaluator.records import Validation
+
+    if (human is None) != (references is None):
+        raise UsageError("--human and --references belong together: give both, or neither")
+    project = here()
+    results, agreements = Results(), []
+    with shown_progress() as progress:
+        if human is not None and references is not None:
+            agreements = compare_with_people(human, references, progress, judge or ())
+        else:
+            names = suite or [each.manifest.name for each in project.suites()]
+            sets = (
+                read_labelled(project, pairs)
+                if pairs
+                else [sets_of_suite(project, project.suite(name), mutants=mutants) for name in names]
+            )
+            use = PanelUse(os.environ, use_panel, max_calls, max_usd)
+            results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
+        validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
+        path = keep(project, validation, publish=publish)
+    if as_json:
+        print_json(_as_json(results, agreements, mistakes))
+    else:
+        _print(results, agreements, mistakes)
+        typer.echo(f"kept in {shown(path)}", err=True)
+    if any(each.infra_errors for each in results.figures):
+        typer.echo("bashboard: some pairs met infra-errors, which are ours; run the same again", err=True)
+        raise typer.Exit(3)
+
+
+def _as_json(results: Results, agreements: list[Agreement], mistakes: bool) -> dict[str, object]:
+    from evaluator.records import RATES
+
+    figures = [
+        {**each.model_dump(mode="json"), **{name: getattr(each, name) for name in RATES}} for each in results.figures
+    ]
+    found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
+    if mistakes:
+        found["mistakes"] = [each.model_dump(mode="json") for each in results.mistakes]
+    return found
+
+
+def _print(results: Results, agreements: list[Agreement], mistakes: bool) -> None:
+    out = console()
+    if results.figures:
+        out.print(_figures_table(results.figures))
+    if agreements:
+        out.print(_agreements_table(agreements))
+    for each in results.mistakes if mistakes else ():
+        label = "equivalent" if each.equivalent else "wrong"
+        outcome = each.finding.outcome.value
+        typer.echo(f"{each.judge}: {each.suite} {each.task}: {label}, but {outcome}: {each.finding.reason}")
+        typer.echo(f"    {each.command!r}")
+
+
+def _table(columns: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name, justify in columns.items():
+        table.add_column(name, justify=justify, no_wrap=True)
+    return table
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _figures_table(figures: list[JudgeFigures]) -> Table:
+    left = dict.fromkeys(("suite", "pairs", "tasks", "judge"), "left")
+    right = ("equivalent", "wrong", "precision", "recall", "F1", "accuracy", "of decided")
+    counts = ("false passes", "false fails", "undecided", "seconds", "US$")
+    table = _table(left | dict.fromkeys((*right, *counts), "right"))
+    for each in figures:
+        rates = (each.precision, each.recall, each.f1, each.accuracy, each.accuracy_decided)
+        table.add_row(
+            each.suite,
+            each.kind.value,
+            each.part.value,
+            each.judge,
+            str(each.equivalent),
+            str(each.wrong),
+            *map(_rate, rates),
+            str(each.wrong_passed),
+            str(each.equivalent_failed),
+            str(each.undecided),
+            f"{each.seconds:.2f}",
+            f"{each.usd:.4f}",
+        )
+    return table
+
+
+def _agreements_table(agreements: list[Agreement]) -> Table:
+    table = _table(
+        {"rows": "left", "measure": "left", "number": "right", "raw": "right", "kappa": "right", "AUC": "right"}
+    )
+    for each in agreements:
+        table.add_row(each.rows_of, each.measure, str(each.rows), _rate(each.raw), _rate(each.kappa), _rate(each.auc))
+    return table
+
+
+for title, command in (("list", list_judges), ("validate", validate)):
+    judges.command(title, epilog=command.__dict__.get("epilog"))(command)

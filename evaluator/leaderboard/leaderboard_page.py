@@ -20,7 +20,7 @@ from evaluator.leaderboard.markup import (
     spread,
     table,
 )
-from evaluator.records import Standing, Tally
+from evaluator.records import Standing, SuiteManifest, Tally
 
 CHARTS: Mapping[str, tuple[str, str]] = {
     "accuracy": (
@@ -49,15 +49,16 @@ def leaderboard_part(
     `board/` that draws them anew where scripts run."""
     board = gathered.board
     place = f"{root}board/{board.name}"
-    parts = [_switcher(board.name, root, others) if len(others) > 1 else "", _about(gathered)]
+    pages = None if board.manifest.foreign else place
+    parts = [_switcher(board.name, root, others) if len(others) > 1 else "", _about(gathered), _source(board.manifest)]
     if gathered.ranked:
-        parts.append(_standings(gathered, place))
+        parts.append(_standings(gathered, pages))
     else:
         parts.append("<p>No system is ranked yet.</p>\n")
     if gathered.unranked:
-        parts.append(_unranked(gathered.unranked, place))
+        parts.append(_unranked(gathered.unranked, pages))
     files = [("standings.csv", "Standings, CSV"), ("standings.json", "Standings, JSON")]
-    files.append(("results.jsonl", "All verdicts, JSON lines"))
+    files += [("results.jsonl", "All verdicts, JSON lines")] if pages else []
     parts.append(downloads((f"{place}/{name}", title) for name, title in files))
     parts += [_chart(name, drawings[name], place, f"{root}board/{script}") for name in CHARTS if name in drawings]
     return "".join(parts)
@@ -84,6 +85,17 @@ def _about(gathered: Gathered) -> str:
     return f'<ul class="counts" aria-label="This board">{items}</ul>\n'
 
 
+def _source(manifest: SuiteManifest) -> str:
+    """Whose a foreign suite is, and that its numbers are all there is of it here."""
+    if manifest.source is None:
+        return ""
+    source = manifest.source
+    return (
+        f'<p class="note">A suite of somebody else\'s: {inline(source.name)}, {inline(source.version)}, licence '
+        f"{inline(source.licence)}. Its texts are not ours to publish, so numbers are all that is shown of it.</p>\n"
+    )
+
+
 def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
     """The topics of a board with the number of tasks asked in each, in alphabetical order."""
     asked: dict[str, int] = {}
@@ -93,7 +105,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
     return dict(sorted(asked.items()))
 
 
-def _standings(gathered: Gathered, place: str) -> str:
+def _standings(gathered: Gathered, place: str | None) -> str:
     topics = topics_of(gathered.ranked)
     columns = [
         Column("rank", "Rank", "number"),
@@ -121,7 +133,7 @@ _READING = (
 )
 
 
-def _row(standing: Standing, place: str, topics: Mapping[str, int]) -> str:
+def _row(standing: Standing, place: str | None, topics: Mapping[str, int]) -> str:
     return row(
         number_cell(_rank(standing), standing.rank_low),
         system_cell(standing, place),
@@ -138,10 +150,11 @@ def _rank(standing: Standing) -> str:
     return f"<b>{spread(standing.rank_low, standing.rank_high)}</b>"
 
 
-def system_cell(standing: Standing, place: str) -> str:
-    """The cell that names a system and leads to its page."""
-    address = f"{place}/submissions/{standing.submission}/"
-    name = link(address, f"<bdi>{inline(standing.system, 300)}</bdi>")
+def system_cell(standing: Standing, place: str | None) -> str:
+    """The cell that names a system and leads to its page, where `place` has one."""
+    name = f"<bdi>{inline(standing.system, 300)}</bdi>"
+    if place is not None:
+        name = link(f"{place}/submissions/{standing.submission}/", name)
     return head_cell(f'{name} <small class="slug">{standing.submission}</small>', standing.submission)
 
 
@@ -176,7 +189,7 @@ def _topic_cell(tally: Tally | None) -> str:
     return number_cell(f"{100 * share:.0f}", share)
 
 
-def _unranked(standings: Sequence[Standing], place: str) -> str:
+def _unranked(standings: Sequence[Standing], place: str | None) -> str:
     columns = [
         Column("system", "System"),
         Column("method", "Method"),

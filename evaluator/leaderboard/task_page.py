@@ -133,8 +133,8 @@ def _attempt(result: Result, standing: Standing, limit: int) -> str:
 
 
 def tasks_part(boards: Iterable[Gathered]) -> str:
-    """The HTML of the index of tasks, a table a suite."""
-    tables = "".join(_index(gathered) for gathered in boards)
+    """The HTML of the index of tasks, a table for each suite of ours."""
+    tables = "".join(_index(gathered) for gathered in boards if not gathered.board.manifest.foreign)
     return tables or "<p>No suite has been scored yet.</p>\n"
 
 

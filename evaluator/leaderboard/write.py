@@ -90,6 +90,8 @@ def _suite(gathered: Gathered, drawings: Mapping[str, str], names: Sequence[str]
     yield from _page(board.name, board.name, heading + leaderboard_part(gathered, drawings, "../../", names, VEGA))
     yield Document(f"{board.name}/standings.csv", standings_csv(board.standings))
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
+    if board.manifest.foreign:  # tasks, commands and reasons quote texts that are not ours: numbers only
+        return
     yield Document(f"{board.name}/results.jsonl", "")
     for standing in board.standings:
         path = f"{board.name}/submissions/{standing.submission}"

@@ -130,8 +130,8 @@ def make_boards(
     What the judge leaves undecided is shown to the panel where there is one (see `open_panel`). With `execute`
     false, MissingError says what has no evidence yet.
     """
-    loaded = [project.suite(name) for name in suites] or list(project.suites())
     entries = load_submissions(project, submissions)
+    loaded = [project.suite(name) for name in suites] or _boarded(project, entries)
     boards = []
     for suite in loaded:
         open_this = functools.partial(
@@ -144,6 +144,12 @@ def make_boards(
             with open_this() as grader:
                 boards.append(board_of(suite, entries, grader, panel))
     return boards
+
+
+def _boarded(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
+    """The suites that have a board: ours, and of others' those that somebody here answers."""
+    answered = {name for submission in submissions for name in submission.manifest.suites}
+    return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]
 
 
 def plan_rescore(

@@ -54,15 +54,22 @@ def score(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time scoring the suite repeated under distinct commands: from nothing, with references there, unchanged."""
+    """Time scoring the suite repeated under distinct commands: from nothing, with references there, unchanged.
+
+    "in jobs" is the share of all workers' time between a job's spawn and its clean-up, "in answers" that between asking
+    for a job and its answer. CPU seconds tell a busy machine from a slow program.
+    """
     from evaluator.pipeline.benchmark import bench_score
 
     with shown_progress() as progress:
-        rows = bench_score(here(), progress, suite=suite, executions=executions, with_processes=with_processes)
+        found: Any = bench_score(here(), progress, suite=suite, executions=executions, with_processes=with_processes)
     if as_json:
-        print_json(rows)
-    else:
-        _print_table(rows)
+        print_json(found)
+        return
+    _print_table(found["rows"])
+    typer.echo("\nwhat was scored:")
+    for name, count in found["load"].items():
+        typer.echo(f"  {count:5} {name}")
 
 
 for title, command in (("sandbox", sandbox), ("score", score)):

@@ -18,7 +18,7 @@ from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.inputs import image_reference
-from evaluator.sandbox.pool import PAUSES_S, Pool, worker_count
+from evaluator.sandbox.pool import PAUSES_S, Pool, Spent, worker_count
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 
@@ -44,6 +44,16 @@ class Bench:
         self._pool: Pool | None = None
         self._engine: Engine | None = None
 
+    @property
+    def workers(self) -> int:
+        """How many workers it has once it has any."""
+        return self._size
+
+    @property
+    def spent(self) -> Spent:
+        """Where the workers' time went so far."""
+        return self._pool.spent if self._pool else Spent()
+
     def clear_up(self) -> None:
         """Remove what runs of this checkout left in the engine when they were killed, which their notes tell."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
@@ -58,13 +68,14 @@ class Bench:
     def fingerprint(self) -> str:
         """The image's fingerprint: remembered from when it was last seen, so that no engine need be asked."""
         known = self.store.fingerprint(image_reference(self._suite.manifest))
-        return known or self._find_image().fingerprint
+        return known or self.find_image().fingerprint
 
     def is_known(self) -> bool:
         """Whether the image's fingerprint is remembered."""
         return self.store.fingerprint(image_reference(self._suite.manifest)) is not None
 
-    def _find_image(self) -> SuiteImage:
+    def find_image(self) -> SuiteImage:
+        """The suite's image, built where it is not there, and its fingerprint remembered."""
         from evaluator.sandbox.engine import find_engine
         from evaluator.sandbox.image import ensure_image
 
@@ -80,7 +91,7 @@ class Bench:
     def _ensure_pool(self) -> Pool:
         if self._pool is None:
             known = self.store.fingerprint(image_reference(self._suite.manifest))
-            image = self._find_image()
+            image = self.find_image()
             if known not in (None, image.fingerprint):
                 raise BaseChangedError("the sandbox image was rebuilt with other package versions; run the same again")
             if self._engine is None:

@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.bench import Bench
+from evaluator.pipeline.board import board_of
 from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Observation, Task
+from evaluator.records import (
+    Author,
+    Candidate,
+    Evidence,
+    Method,
+    Observation,
+    Prediction,
+    SubmissionManifest,
+    Task,
+)
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.store import Store
+from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
 
 
@@ -36,64 +46,137 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
     return {"rows": [asdict(row) for row in rows], "phases_ms": phases}
 
 
-def repeated(suite: Suite, executions: int, *, with_processes: bool) -> tuple[Suite, list[Subject]]:
-    """The suite repeated under other ids, and a candidate for each task whose text is like no other.
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A suite repeated under other ids, with one candidate for each of its tasks, each of a text of its own.
 
-    A candidate is the task's second reference with a comment. Enough tasks are taken that all variants of all
-    candidates are at least `executions`.
+    `tasks` counts the suite's own tasks among them, `references` their references: a reference's text repeats with
+    its task, and as it is executed once for all of them, it counts once.
+    """
+
+    suite: Suite
+    candidates: Mapping[str, bytes]
+    tasks: int
+    references: frozenset[bytes]
+
+    @property
+    def variants(self) -> int:
+        """Variants of all candidates: first executions that candidates take."""
+        return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
+
+    def anew(self, mark: bytes) -> Load:
+        """The same with other texts."""
+        return replace(self, candidates={task: command + mark for task, command in self.candidates.items()})
+
+    def submission(self) -> Submission:
+        """The candidates as one system's predictions."""
+        manifest = SubmissionManifest(
+            format=1,
+            system="Bench",
+            authors=(Author(name="Bench"),),
+            open_weights=True,
+            method=Method.OTHER,
+            suites={self.suite.manifest.name: self.suite.manifest.version},
+        )
+        given = {
+            task: Prediction(task=task, candidates=(Candidate(command=command),))
+            for task, command in self.candidates.items()
+        }
+        return Submission("bench", manifest, {self.suite.manifest.name: given})
+
+
+def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
+    """A load whose candidates have at least so many executions, all variants counted.
+
+    Candidates are references and near misses in turns, with a comment: half of them pass, half do not and are
+    executed once more.
     """
     tasks: list[Task] = []
-    subjects: list[Subject] = []
+    candidates: dict[str, bytes] = {}
     planned = 0
     usable = [task for task in suite.tasks if with_processes or not _starts_processes(suite, task)]
     for number, task in enumerate(islice(cycle(usable), 100 * len(usable))):
         if planned >= executions:
             break
+        turn, asked = divmod(number, len(usable))
+        commands = (task.near_misses or task.references) if (turn + asked) % 2 else task.references[1:]
         tasks.append(task.model_copy(update={"id": f"{task.id}.{number}"}))
-        subjects.append(Subject(tasks[-1].id, task.references[1] + f"\n# {number}".encode()))
+        candidates[tasks[-1].id] = commands[turn % len(commands)] + b"\n# %d" % number
         planned += len(suite.variants(task))
-    return replace(suite, tasks=tuple(tasks)), subjects
+    references = frozenset(command for task in tasks for command in task.references)
+    return Load(replace(suite, tasks=tuple(tasks)), candidates, min(len(tasks), len(usable)), references)
 
 
 def _starts_processes(suite: Suite, task: Task) -> bool:
     return suite.worlds[task.world].start is not None or Observation.PROCESSES in task.observe
 
 
+@dataclass
+class _Watched:
+    """An execution that counts what it executes and the CPU seconds of its jobs."""
+
+    bench: Bench
+    references: frozenset[bytes]
+    executions: int = 0
+    of_references: int = 0
+    jobs_cpu_s: float = 0.0
+
+    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+        for request, answer in self.bench.execute(requests):
+            self.executions += 1
+            self.of_references += request.job.command in self.references
+            self.jobs_cpu_s += answer.cpu_ms / 1000 if isinstance(answer, Evidence) else 0.0
+            yield request, answer
+
+
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
-) -> list[dict[str, object]]:
-    """Seconds from nothing, with the references' evidence there, and again with nothing changed."""
-    large, subjects = repeated(project.suite(suite), executions, with_processes=with_processes)
-    rows = []
+) -> dict[str, object]:
+    """Seconds to a board from nothing, with the references' evidence there, and again with nothing changed.
+
+    `rows` holds a row each; `in jobs` is the share of all workers' time, from the first key to the last figure,
+    that lies between a job's spawn and its clean-up. `load` says what was scored and what of it repeats.
+    """
+    own = project.suite(suite)
+    load = repeated(own, executions, with_processes=with_processes)
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as folder:
         store = Store(Path(folder) / "store.sqlite")
-        _grade(project, large, store, progress, [])
-        for name, chosen in (
-            ("from nothing", subjects),
-            ("references there", [each._replace(command=(each.command or b"") + b" again") for each in subjects]),
-            ("unchanged", subjects),
-        ):
-            seconds, executed = _grade(project, large, store, progress, chosen)
-            rows.append({"what": name, "commands": len(chosen), "executions": executed, "seconds": round(seconds, 2)})
+        Bench(load.suite, store, progress).find_image()
+        chosen = {"from nothing": load, "references there": load.anew(b" again"), "unchanged": load}
+        rows = [{"what": what, **_score(project, each, store, progress)} for what, each in chosen.items()]
         store.close()
-    return rows
+    return {"rows": rows, "load": _description(own, load)}
 
 
-def _grade(
-    project: Project, suite: Suite, store: Store, progress: Progress, subjects: Sequence[Subject]
-) -> tuple[float, int]:
-    executed = 0
-    bench = Bench(suite, store, progress)
-    began = time.monotonic()
+def _description(suite: Suite, load: Load) -> dict[str, int]:
+    return {
+        "candidates, all different": len(set(load.candidates.values())),
+        "variants of them": load.variants,
+        "tasks they are for": load.tasks,
+        "tasks left out": len(suite.tasks) - load.tasks,
+        "references, each executed twice a variant for all its candidates": len(load.references),
+    }
+
+
+def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:
+    bench = Bench(load.suite, store, progress)
+    watched = _Watched(bench, load.references)
+    began, cpu_began = time.monotonic(), time.process_time()
     try:
-
-        def execute(requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
-            nonlocal executed
-            executed += len(requests)
-            return bench.execute(requests)
-
         judge = find_judge(project.settings.judge)
-        Grader(suite, judge, store, bench.fingerprint(), execute, progress).grade(subjects)
+        grader = Grader(load.suite, judge, store, bench.fingerprint(), watched, progress)
+        (row,) = board_of(load.suite, [load.submission()], grader).standings
+        seconds = time.monotonic() - began
     finally:
         bench.close()
-    return time.monotonic() - began, executed
+    return {
+        "seconds": round(seconds, 2),
+        "executions": watched.executions,
+        "of references": watched.of_references,
+        "passed": row.passed,
+        "failed": row.failed,
+        "in jobs": round(bench.spent.jobs_s / (seconds * bench.workers), 3),
+        "in answers": round(bench.spent.answers_s / (seconds * bench.workers), 3),
+        "CPU s of jobs": round(watched.jobs_cpu_s, 2),
+        "CPU s of host": round(time.process_time() - cpu_began, 2),
+    }

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -73,6 +73,13 @@ class Patience:
         return self.broken.get(request.world.layer) or (None if manned else self.silent)
 
 
+class Spent(NamedTuple):
+    """Where workers' time went, in worker-seconds: within jobs, from spawn to clean-up, and waiting for answers."""
+
+    jobs_s: float = 0.0
+    answers_s: float = 0.0
+
+
 class _Seat:
     """One place in the pool: a worker that is started when needed and replaced when lost.
 
@@ -83,6 +90,7 @@ class _Seat:
         self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
+        self.spent = Spent()
 
     @property
     def manned(self) -> bool:
@@ -96,7 +104,11 @@ class _Seat:
         if request.world.layer not in self.built:
             self._worker.tell(request.world.to_line())
             self.built.add(request.world.layer)
-        return self._worker.ask(request.job.to_line(), self._timeout_s)
+        began = time.monotonic()
+        line = self._worker.ask(request.job.to_line(), self._timeout_s)
+        jobs_s = self.spent.jobs_s + sum(line.get("phases", {}).values()) / 1000
+        self.spent = Spent(jobs_s, self.spent.answers_s + time.monotonic() - began)
+        return line
 
     def _start_worker(self) -> Worker:
         try:
@@ -187,6 +199,11 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         for seat in self._seats:
             seat.replace()
+
+    @property
+    def spent(self) -> Spent:
+        """Where the workers' time went so far."""
+        return Spent(*(sum(each) for each in zip(*(seat.spent for seat in self._seats), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
         """Every request with its answer, in the order they are ready.

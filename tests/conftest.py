@@ -7,6 +7,8 @@ BASHBOARD_WITHOUT_ENGINE=1, and they are skipped.
 from __future__ import annotations
 
 import os
+import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,20 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
+
+
+def pytest_configure() -> None:
+    """What started us may ignore signals, hide new files or spare descriptors, and what we start would inherit it."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for each in (signal.SIGCHLD, signal.SIGTERM):
+        if signal.getsignal(each) == signal.SIG_IGN:
+            signal.signal(each, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.umask(0o022)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
 
 CORE = Path(__file__).parents[1] / "fixtures" / "core"
 

@@ -131,7 +131,7 @@ def make_boards(
     false, MissingError says what has no evidence yet.
     """
     entries = load_submissions(project, submissions)
-    loaded = [project.suite(name) for name in suites] or _boarded(project, entries)
+    loaded = [project.suite(name) for name in suites] or suites_on_board(project, entries)
     boards = []
     for suite in loaded:
         open_this = functools.partial(
@@ -146,7 +146,7 @@ def make_boards(
     return boards
 
 
-def _boarded(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
+def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
     """The suites that have a board: ours, and of others' those that somebody here answers."""
     answered = {name for submission in submissions for name in submission.manifest.suites}
     return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]

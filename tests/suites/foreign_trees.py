@@ -12,12 +12,16 @@ mkdir -p /testbed/den
 echo 'one owl' > /testbed/owls.txt
 touch -m -t202301010000.00 /testbed/den/old.txt
 touch -t nonsense /testbed/den/never.txt"""
+OWLS = "/testbed/owls.txt"
 TASKS = [
-    {"query": "count the words of /testbed/owls.txt", "gold": "wc -w < /testbed/owls.txt", "gold2": "wc -w /testbed/owls.txt", "difficulty": 0},
-    {"query": "remove  the directory nowhere", "gold": "rmdir nowhere", "gold2": "rm -r nowhere", "difficulty": 1},
-    {"query": "fetch example.org", "gold": "curl example.org", "gold2": "curl -s example.org", "difficulty": 2},
-    {"query": "make 7 copies", "gold": "cp -v /testbed/owls.txt /testbed/copy", "gold2": "cp /testbed/owls.txt /testbed/copy", "difficulty": 2},
-]  # fmt: skip
+    {"query": query, "gold": gold, "gold2": gold2, "difficulty": 1}
+    for query, gold, gold2 in (
+        (f"count the words of {OWLS}", f"wc -w < {OWLS}", f"wc -w {OWLS}"),
+        ("remove  the directory nowhere", "rmdir nowhere", "rm -r nowhere"),
+        ("fetch example.org", "curl example.org", "curl -s example.org"),
+        ("make 7 copies", f"cp -v {OWLS} /testbed/copy", f"cp {OWLS} /testbed/copy"),
+    )
+]
 
 PYTHON_TEST = """import json, subprocess
 run = subprocess.run(["bash", "test1.sh"], capture_output=True, text=True)
@@ -110,4 +114,8 @@ def wheel(path: Path) -> Path:
         for number in (1, 2):
             archive.writestr(f"icalfa/assets/datasets/nl2bash_fs_{number}.json", json.dumps(TASKS[:number]))
             archive.writestr(f"icalfa/assets/docker/setup_nl2b_fs_{number}.sh", SETUP)
+        about = "Metadata-Version: 2.1\nName: icalfa\nVersion: 0.3.6\n"
+        archive.writestr("icalfa-0.3.6.dist-info/METADATA", about)
+        archive.writestr("icalfa-0.3.6.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("icalfa-0.3.6.dist-info/RECORD", "")
     return path

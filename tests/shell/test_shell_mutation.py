@@ -35,7 +35,7 @@ def mutants(command: str) -> dict[str, set[str]]:
         ("drop-flag", "ls -la", "ls -a"),
         ("drop-flag", "sort -t, -k2,2 a", "sort -k2,2 a"),
         ("drop-flag", "head -n 5 a", "head a"),
-        ("drop-flag", "tar xzf a.tgz", "tar xf a.tgz"),
+        ("drop-flag", "tar czf a.tgz b", "tar cf a.tgz b"),
         ("drop-flag", "grep --include='*.c' -r x .", "grep -r x ."),
         ("drop-flag", "pkill -u clerk -x cat", "pkill -x cat"),
         ("drop-flag", "find . -name a | xargs -r rm -f", "find . -name a | xargs -r rm"),

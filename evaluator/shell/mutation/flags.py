@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.shell.mutation.script import CallSite, Change, Edit, Script, without
@@ -65,14 +65,22 @@ def changes_of_flags(script: Script) -> Iterator[Change]:
     """Every flag left out, `--` left out, and NUL-separated names turned into lines at both ends."""
     for call in script.calls:
         if call.name != "find":
-            for flag in flags_of(script.text, call):
-                yield Change("drop-flag", (flag.edit,))
+            flags = list(flags_of(script.text, call))
+            for flag in flags:
+                if not _is_guessed(call, flag, flags):
+                    yield Change("drop-flag", (flag.edit,))
         for word in call.words:
             if word.raw == "--":
                 yield Change("drop-dashes", (without(script.text, word.start, word.end),))
     separators = tuple(edit for call in script.calls for edit in _zero_bytes(script.text, call))
     if len(separators) > 1:
         yield Change("null-pair", separators)
+
+
+def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
+    """The compression of an archive that is read: tar finds it out by itself."""
+    reads = any(each.name in ("-x", "-t", "-d") for each in flags)
+    return call.name == "tar" and reads and flag.name in ("-z", "-J", "-j")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:

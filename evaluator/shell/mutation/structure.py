@@ -151,7 +151,7 @@ def _number(script: Script, node: Node) -> Iterator[Change]:
     """One up and one down; not the words of a call, and not `found=1` as `found=2`, which is as true."""
     text = script.source(node)
     parent = node.parent
-    if parent is None or parent.type == "command" or not text.isdigit() or _is_factor(script, node):
+    if parent is None or parent.type in ("command", "file_redirect") or not text.isdigit() or _is_factor(script, node):
         return
     is_truth = parent.type == "variable_assignment" and text == "1"
     for number in (int(text) + 1, int(text) - 1):

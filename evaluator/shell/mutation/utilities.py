@@ -13,12 +13,11 @@ _OTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "head": ("tail",), "tail": ("head",), "cp": ("mv",), "mv": ("cp",),
     "dirname": ("basename",), "basename": ("dirname",),
     "chown": ("chgrp",), "chgrp": ("chown",), "zcat": ("cat",), "zgrep": ("grep",), "gzip": ("bzip2",),
-    "rm": ("rmdir",),
-    "pkill": ("pgrep",), "echo": ("printf",), "comm": ("diff",), "printf": ("echo",),
+    "pkill": ("pgrep",), "comm": ("diff",),
 }  # fmt: skip
 _ADDED: Final[Mapping[str, tuple[str, ...]]] = {
     "grep": ("-i", "-v"), "sort": ("-r", "-u"), "zgrep": ("-i",), "uniq": ("-i",), "ls": ("-A",), "cp": ("-r",),
-    "chmod": ("-R",), "chown": ("-R",), "chgrp": ("-R",), "wc": ("-c",),
+    "wc": ("-c",),
 }  # fmt: skip
 _LETTERS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("uniq", "-d"): ("u", "D"), ("uniq", "-D"): ("d",), ("wc", "-l"): ("w", "c"), ("wc", "-c"): ("l",),
@@ -82,9 +81,7 @@ def changes_of_utilities(script: Script) -> Iterator[Change]:
 
 
 def _is_idle(call: CallSite, flag: str) -> bool:
-    """A flag that could change nothing: no letters to take for others, or single files from whoever runs the call."""
-    if flag == "-R":
-        return call.node.start_byte != call.program.start
+    """`-i` where the pattern has no letters that could be taken for others."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return flag == "-i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 

@@ -22,19 +22,40 @@ _CLASS: Final = re.compile(r"\[([A-Za-z]{2,4})\]")
 _SAFE_UNQUOTED: Final = re.compile(r"[\w*?.\[\]/@%+=:,~-]+\Z")
 _EXPANDING: Final = re.compile(r"[^\s;|&<>()'\\*?\[#]+\Z")
 _SHELL_PART: Final = re.compile(r"\$\(.*\)|\$\{[^}]*\}|`[^`]*`", re.DOTALL)
+_ONE_WORD: Final = re.compile(
+    r"\d+|\{\d+\.\.\d+\}|\$\(\(.*\)\)|\$\(.*\| ?wc -[lcw]\)"
+    r"|\$\((?:mktemp|date|seq|pgrep|wc|id -u|stat -c '?%[aus])\b[^|]*\)",
+    re.DOTALL,
+)
 _UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
 """Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
 
 
 def changes_of_words(script: Script) -> Iterator[Change]:
     """Every change to a single word of the command, call by call."""
+    whole = _whole_names(script)
     for call in script.calls:
         for word in call.words:
-            yield from _word(call, word)
+            yield from _word(call, word, whole)
     for word in script.loose_words:
-        yield from (*_numbers(word), *_globs(word), *_paths(word), *_unquoted(word))
+        yield from (*_numbers(word), *_globs(word), *_paths(word), *_unquoted(word, whole))
     for place in _tested(script):
-        yield from _unquoted(place)
+        yield from _unquoted(place, whole)
+
+
+def _whole_names(script: Script) -> frozenset[str]:
+    """Variables that always hold one plain word: numbers, dates, names of temporary folders. They need no quotes."""
+    found = set()
+    for node in script.nodes():
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if node.type == "variable_assignment" and name is not None and value is not None:
+            if _ONE_WORD.fullmatch(script.source(value).strip('"')):
+                found.add(script.source(name))
+        elif node.type == "for_statement":
+            values = [script.source(each) for each in node.children_by_field_name("value")]
+            if all(_ONE_WORD.fullmatch(each) for each in values):
+                found.add(script.source(node.children_by_field_name("variable")[0]))
+    return frozenset(found)
 
 
 def _tested(script: Script) -> Iterator[Place]:
@@ -51,7 +72,7 @@ def _tested(script: Script) -> Iterator[Place]:
                 stack.extend(child.children)
 
 
-def _word(call: CallSite, word: Place) -> Iterator[Change]:
+def _word(call: CallSite, word: Place, whole: frozenset[str]) -> Iterator[Change]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
     if not is_language and call.name not in _UNPAID:
         yield from _numbers(word)
@@ -59,7 +80,7 @@ def _word(call: CallSite, word: Place) -> Iterator[Change]:
         yield from _paths(word)
     if not is_language:
         yield from _globs(word)
-    yield from _unquoted(word)
+    yield from _unquoted(word, whole)
 
 
 def _change(operator: str, word: Place, text: str) -> Change:
@@ -112,14 +133,16 @@ def _paths(word: Place) -> Iterator[Change]:
         yield _change("path", word, raw.rstrip("/"))
 
 
-def _unquoted(word: Place) -> Iterator[Change]:
+def _unquoted(word: Place, whole: frozenset[str]) -> Iterator[Change]:
     """Quotes lost, where the word stays one word to a reader's eye."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return
     if "$" in inner and word.quote == '"':
         literal = _SHELL_PART.sub("", inner)
-        if not literal or _EXPANDING.match(literal):
+        names = re.findall(r"\$\{?(\w+)", inner)
+        is_whole = _ONE_WORD.fullmatch(inner) or (names and whole.issuperset(names))
+        if not is_whole and (not literal or _EXPANDING.match(literal)):
             yield _change("quotes", word, inner)
     elif re.search(r"[*?\[]", inner) and _SAFE_UNQUOTED.match(inner):
         yield _change("quotes", word, inner)

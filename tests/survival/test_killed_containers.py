@@ -22,12 +22,14 @@ from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.pool import PAUSES_S, Pool
+from evaluator.sandbox.worker import Line, Worker
 
 pytestmark = pytest.mark.engine
 
 SEED = 89
-SLOW = Request.of(TINY, b"sleep 2.5; echo done")
-ENDLESS = Request.of(TINY, b"sleep 9")
+DONE = Request.of(TINY, b"echo done")
+LONG = "sleep 60"
+"""What a worker is at when it is struck: as long as the wall clock lets it."""
 CRASH = """
 import os, pathlib, signal
 os.kill(int(pathlib.Path('/proc/1/task/1/children').read_text()), signal.SIGSEGV)
@@ -43,28 +45,40 @@ BLOWS: dict[str, Blow] = {
 }
 
 
+class Doomed:
+    """A worker that is struck soon after it was given a command, in place of which it is at something that lasts."""
+
+    def __init__(self, worker: ContainerWorker, blow: Blow) -> None:
+        self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
+
+    def ask(self, line: Line, timeout_s: float) -> Line:
+        self._strike.start()
+        return self._worker.ask({**line, "command": LONG}, timeout_s)
+
+    def tell(self, line: Line) -> None:
+        self._worker.tell(line)
+
+    def close(self) -> None:
+        self._strike.join()
+        self._worker.close()
+
+
 class Saboteur:
-    """Starts workers and strikes at the first of them, each shortly after it was given its command."""
+    """Starts workers, the first of which are doomed."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan, blow: Blow, times: int) -> None:
         self._engine, self._plan, self._blow, self._left = engine, plan, blow, times
-        self._threads: list[threading.Thread] = []
         self.pauses: list[float] = []
 
-    def start(self, _: int) -> ContainerWorker:
+    def start(self, _: int) -> Worker:
         worker = ContainerWorker(self._engine, self._plan)
-        if self._left:
-            self._left -= 1
-            self._threads.append(threading.Timer(0.3, self._blow, [worker.container]))
-            self._threads[-1].start()
-        return worker
+        self._left -= 1
+        return Doomed(worker, self._blow) if self._left >= 0 else worker
 
-    def execute(self, request: Request = SLOW) -> Answer:
-        """What becomes of a command that takes its time, with pauses only noted."""
+    def execute(self, request: Request = DONE) -> Answer:
+        """What becomes of a command, with pauses only noted."""
         with Pool(self.start, 1, self._plan.manifest.limits.wall_s, self.pauses.append) as pool:
             ((_, answer),) = pool.execute([request])
-        for thread in self._threads:
-            thread.join()
         return answer
 
 
@@ -94,13 +108,13 @@ def test_containers_that_are_ended_again_and_again_are_an_infra_error(engine: En
 def test_a_runner_that_crashes_twice_is_the_commands_doing(engine: Engine, plan: WorkerPlan) -> None:
     """Nobody sends a segmentation fault: something in the job brought it about."""
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 2)
-    assert saboteur.execute(ENDLESS) == Evidence(ending=Ending.CRASH)
+    assert saboteur.execute() == Evidence(ending=Ending.CRASH)
     assert saboteur.pauses == []
 
 
 def test_a_world_whose_build_ends_its_container_is_not_charged_to_a_command(engine: Engine, plan: WorkerPlan) -> None:
     """Not even to the first that asks for it: one that does nothing ends the same way."""
-    world = replace(TINY, build=b"sleep 9")
+    world = replace(TINY, build=b"sleep 60")
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 3)
     answer = saboteur.execute(Request.of(world, b"true"))
     assert isinstance(answer, SandboxError), answer
@@ -116,10 +130,10 @@ def worker(engine: Engine, plan: WorkerPlan) -> Iterator[ContainerWorker]:
 
 
 def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) -> None:
-    worker.tell(SLOW.world.to_line())
+    worker.tell(DONE.world.to_line())
     worker.container.pause()
     with pytest.raises(EngineError, match="paused from outside"):
-        worker.ask(SLOW.job.to_line(), 2)
+        worker.ask({**DONE.job.to_line(), "command": LONG}, 2)
 
 
 def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) -> Ended:

@@ -18,7 +18,7 @@ from evaluator.shell.mutation.finding import changes_of_finding
 from evaluator.shell.mutation.flags import changes_of_flags
 from evaluator.shell.mutation.languages import changes_of_languages
 from evaluator.shell.mutation.script import Change, Edit, Script, applied
-from evaluator.shell.mutation.structure import changes_of_structure
+from evaluator.shell.mutation.structure import changes_of_structure, is_cleaning_up
 from evaluator.shell.mutation.utilities import changes_of_utilities
 from evaluator.shell.mutation.words import changes_of_words
 
@@ -47,11 +47,19 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
     found: dict[str, str] = {}
     for change in _changes(script):
         text = applied(script.text, change.edits)
-        if text.split() != script.text.split():
+        if text.split() != script.text.split() and not _is_in_cleanup(script, change):
             found.setdefault(text, change.operator)
     readable = _is_read(script.text)
     kept = (text for text in found if not readable or _is_read(text))
     return tuple(Mutant(found[text], text.encode("latin-1")) for text in kept)
+
+
+def _is_in_cleanup(script: Script, change: Change) -> bool:
+    """Whether a change touches nothing but a call that cleans up after itself."""
+    cleaning = [
+        (call.node.start_byte, call.node.end_byte) for call in script.calls if is_cleaning_up(script.source(call.node))
+    ]
+    return any(all(start <= edit.start and edit.end <= end for edit in change.edits) for start, end in cleaning)
 
 
 def _is_read(text: str) -> bool:

@@ -93,7 +93,8 @@ def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Cha
         yield Change("drop-predicate", (_leaving_out(script.text, call.words, found),))
     if found.negation is not None:
         yield Change("drop-negation", (Edit(found.negation.start, name.start),))
-    for other in _RENAMED.get(found.name, ()):
+    has_letters = value is None or re.search(r"[A-Za-z]", value.raw)
+    for other in _RENAMED.get(found.name, ()) if has_letters or found.name not in ("-name", "-iname") else ():
         yield Change("predicate", (Edit(name.start, name.end, other),))
     if value is None:
         return

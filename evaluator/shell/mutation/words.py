@@ -27,6 +27,10 @@ _ONE_WORD: Final = re.compile(
     r"|\$\((?:mktemp|date|seq|pgrep|wc|id -u|stat -c '?%[aus])\b[^|]*\)",
     re.DOTALL,
 )
+_OCTAL: Final = re.compile(r"[-/]?[0-7]{3,4}\Z")
+"""A mode, which has slips of its own: bits, not sums."""
+
+_SORT_KEY: Final = re.compile(r"(?:-k)?(\d+)[.,\da-zA-Z]*\Z")
 _UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
 """Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
 
@@ -74,8 +78,12 @@ def _tested(script: Script) -> Iterator[Place]:
 
 def _word(call: CallSite, word: Place, whole: frozenset[str]) -> Iterator[Change]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
-    if not is_language and call.name not in _UNPAID:
-        yield from _numbers(word)
+    if not is_language and call.name not in _UNPAID and not _OCTAL.match(word.raw):
+        changes = _numbers(word)
+        # of a sort key only the field where it begins: where it ends is another slip
+        key = _SORT_KEY.match(word.raw) if call.name == "sort" else None
+        end = word.start + key.end(1) if key else word.end
+        yield from (each for each in changes if each.edits[0].end <= end)
     if not is_language and call.name != "find":
         yield from _paths(word)
     if not is_language:

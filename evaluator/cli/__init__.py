@@ -6,6 +6,7 @@ standard error and an exit code: 0 fine, 1 found wanting, 2 wrong use, 3 somethi
 
 from __future__ import annotations
 
+from evaluator.cli.adjudication import adjudicate
 from evaluator.cli.app import app
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
@@ -16,7 +17,7 @@ from evaluator.cli.run import run
 from evaluator.cli.submission import baseline, check
 from evaluator.cli.suite import suites
 
-for command in (score, rescore, standings, explain, run, check, baseline, build, serve, doctor, schema):
+for command in (score, rescore, standings, explain, adjudicate, run, check, baseline, build, serve, doctor, schema):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")

@@ -42,7 +42,7 @@ def list_judges(as_json: AsJson = False) -> None:
     "bashboard judges validate --suite nl2sh-alfa --judge consensus --mistakes",
     "bashboard judges validate --mutants --panel --max-usd 5",
     "bashboard judges validate --pairs labels.jsonl --json",
-    "bashboard judges validate --human judgements.csv --references all.nl all.cm",
+    "bashboard judges validate --human people.csv --references all.nl all.cm",
 )
 def validate(
     suite: SuiteNames = None,

@@ -15,11 +15,19 @@ def check(
     folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders; all where none is named.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name every problem of a submission as path:line, what is wrong and what was expected. Runs nothing."""
+    """Name every problem of a submission as path:line, what is wrong and what was expected. Runs nothing.
+
+    Without folders it also checks what maintainers adjudicated: lines that contradict each other or rule nothing.
+    """
     from evaluator.errors import Severity
+    from evaluator.pipeline.adjudications import check_adjudications
     from evaluator.pipeline.submissions import check_folders
 
-    problems = [each._replace(path=shown(each.path)) for each in check_folders(here(), folders or [])]
+    project = here()
+    found = check_folders(project, folders or [])
+    if not folders:
+        found += check_adjudications(project)
+    problems = [each._replace(path=shown(each.path)) for each in found]
     if as_json:
         print_json(
             [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.errors import EngineError, InfraError, MissingError, UsageError
 from evaluator.judges import find_judge
+from evaluator.pipeline.adjudications import rulings_of
 from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -164,10 +165,12 @@ def open_grader(
     judge: str | None = None,
     workers: int | None = None,
     execute: bool = True,
+    adjudicated: bool = True,
 ) -> Iterator[Grader]:
     """A grader of one suite with the project's store and judge; its workers are gone afterwards.
 
-    With `execute` false it raises MissingError where evidence would have to be made.
+    With `execute` false it raises MissingError where evidence would have to be made. With `adjudicated` false no
+    ruling of a maintainer outranks the judge.
     """
     named = find_judge(judge or project.settings.judge)
 
@@ -177,4 +180,6 @@ def open_grader(
     with open_bench(project, suite, progress, workers=workers) as bench:
         if not execute and not bench.is_known():  # its keys cannot be told, and an image is not built for that
             raise _refusal(suite, judge)
-        yield Grader(suite, named, bench.store, bench.fingerprint(), bench.execute if execute else refuse, progress)
+        rulings = rulings_of(project, suite) if adjudicated else {}
+        executor = bench.execute if execute else refuse
+        yield Grader(suite, named, bench.store, bench.fingerprint(), executor, progress, rulings=rulings)

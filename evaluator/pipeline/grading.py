@@ -17,7 +17,7 @@ from evaluator.errors import InfraError
 from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
 from evaluator.pipeline.gathering import Execute, Gathering
-from evaluator.pipeline.keys import Keys, Subject, home_of, is_executable, key_of
+from evaluator.pipeline.keys import Keys, Rulings, Subject, home_of, is_executable, key_of
 from evaluator.progress import Progress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request
@@ -53,13 +53,14 @@ class Grader:
     execute: Execute
     progress: Progress
     spacing_s: float = SPACING_S
+    rulings: Rulings = field(default_factory=dict)
     keys: Keys = field(init=False)
     _tasks: dict[str, Task] = field(init=False)
     _gathering: Gathering = field(init=False)
 
     def __post_init__(self) -> None:
         self._tasks = {task.id: task for task in self.suite.tasks}
-        self.keys = Keys(self.suite, self.judge, self.fingerprint)
+        self.keys = Keys(self.suite, self.judge, self.fingerprint, self.rulings)
         self._gathering = Gathering(self.store, self.execute, self.progress, self.spacing_s)
 
     # -- what is stale
@@ -207,7 +208,16 @@ class Grader:
         for command in commands:
             if command is not None and (failure := self.failure(subject.task, command)):
                 return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
-        return self.judge.judge(self.case(subject))
+        found = self.judge.judge(self.case(subject))
+        ruling = self.keys.ruling(subject)
+        if ruling is None:
+            return found
+        return Finding(
+            outcome=ruling.ruling.outcome,
+            step=Step.ADJUDICATION,
+            reason=f"a maintainer ruled so: {ruling.because}",
+            collateral=found.collateral,
+        )
 
     def _second_runs(self, subject: Subject, finding: Finding) -> dict[Run, Request]:
         if subject.command is None or self.judge.basis is not Basis.REPEATS or not needs_second_run(finding):

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
-from evaluator.records import Observation, SuiteManifest, Task, canonical_json, command_digest, digest_of
+from evaluator.records import Adjudication, Observation, SuiteManifest, Task, canonical_json, command_digest, digest_of
 from evaluator.sandbox.evidence import Request, evidence_key, machine_digest, named
 from evaluator.sandbox.runner.protocol import World
 from evaluator.suites.load import Suite
+
+Rulings = Mapping[tuple[str, str], Adjudication]
+"""What maintainers ruled, by task id and command digest."""
 
 
 class Subject(NamedTuple):
@@ -45,8 +48,8 @@ def is_executable(command: bytes | None) -> bool:
 class Keys:
     """Requests and keys of one suite's commands, on one base, by one judge."""
 
-    def __init__(self, suite: Suite, judge: Judge, fingerprint: str) -> None:
-        self._suite, self._judge = suite, judge
+    def __init__(self, suite: Suite, judge: Judge, fingerprint: str, rulings: Rulings | None = None) -> None:
+        self._suite, self._judge, self._rulings = suite, judge, rulings or {}
         self._tasks = {task.id: task for task in suite.tasks}
         self._machine = machine_digest(suite.manifest, fingerprint)
         self._worlds: dict[str, dict[str, World]] = {}
@@ -79,6 +82,12 @@ class Keys:
         references = self._tasks[subject.task].references
         return tuple(each for number, each in enumerate(references) if number != subject.without)
 
+    def ruling(self, subject: Subject) -> Adjudication | None:
+        """What is ruled of a subject. Who is judged by some of the references was asked something else."""
+        if not self._rulings or subject.command is None or subject.without is not None:
+            return None
+        return self._rulings.get((subject.task, command_digest(subject.command)))
+
     def _keys(self, task: str, command: bytes | None) -> list[str]:
         if command is None or not is_executable(command):
             return []
@@ -91,12 +100,14 @@ class Keys:
             str(subject.command is None),
             *self._keys(subject.task, subject.command),
         ]
+        ruling = self.ruling(subject)
         return {
             "command": digest_of(*(key.encode() for key in own)),
             "references": self._references_digest(subject),
             "against": "all references" if subject.without is None else f"all but reference {subject.without + 1}",
             "comparison": self._comparison_digest(subject.task),
             "judge": f"{self._judge.name} {self._judge.version}",
+            "adjudication": f"{ruling.ruling.value}: {ruling.because}" if ruling else "none",
         }
 
     def _references_digest(self, subject: Subject) -> str:

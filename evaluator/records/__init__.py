@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from evaluator.records.adjudication import Adjudication, Ruling
 from evaluator.records.base import (
     FORMAT,
     SLUG_PATTERN,
@@ -95,6 +96,7 @@ __all__ = [
     "RATES",
     "SCHEMAS",
     "SLUG_PATTERN",
+    "Adjudication",
     "Agreement",
     "Author",
     "Base",
@@ -131,6 +133,7 @@ __all__ = [
     "PublishedVerdicts",
     "Record",
     "Result",
+    "Ruling",
     "Share",
     "ShellState",
     "ShortText",
@@ -169,6 +172,9 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "evidence": Evidence,
     "standing": Standing,
     "verdict": Verdict,
+    "adjudication": Adjudication,
+    "label": LabelledCommand,
+    "judges": Validation,
     "equivalence": Equivalence,
     "mutation-report": MutationReport,
 }

@@ -35,6 +35,7 @@ class Step(StrEnum):
     VERIFIER = "verifier"
     SCORE = "score"
     PANEL = "panel"
+    ADJUDICATION = "adjudication"
     INFRA = "infra"
 
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.adjudications import rulings_of
 from evaluator.pipeline.board import board_of
 from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.project import Project
@@ -98,7 +99,9 @@ def played_boards(project: Project, play: Play | Mapping[str, Shows], judge: str
     store = Store(project.store_path)
     for suite in project.suites():
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
-        grader = Grader(suite, find_judge(judge), store, FINGERPRINT, PlayedExecution(play), Silence(), spacing_s=0)
+        rulings, executor = rulings_of(project, suite), PlayedExecution(play)
+        named = find_judge(judge)
+        grader = Grader(suite, named, store, FINGERPRINT, executor, Silence(), spacing_s=0, rulings=rulings)
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

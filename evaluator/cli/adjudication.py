@@ -1,0 +1,50 @@
+"""`bashboard adjudicate`: a maintainer's ruling on one answer, which holds for everyone who gave that command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, SuiteName, example, here, print_json, shown
+
+if TYPE_CHECKING:
+    from evaluator.records import Ruling
+
+
+def _ruling(word: str) -> Ruling:
+    from evaluator.errors import UsageError
+    from evaluator.records import Ruling
+
+    known = {each.value: each for each in Ruling}
+    if word not in known:
+        raise UsageError(f"{word!r}: expected {' or '.join(known)}")
+    return known[word]
+
+
+@example(
+    "bashboard adjudicate rules text-002 pass --because 'sorts as asked'",
+    "bashboard adjudicate rules files-003 fail --rank 2 --because 'a month less'",
+)
+def adjudicate(
+    submission: Annotated[str, typer.Argument(help="The submission's slug.")],
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    ruling: Annotated[str, typer.Argument(help="pass or fail.")],
+    because: Annotated[str, typer.Option("--because", help="Why, for everyone to read.")],
+    suite: SuiteName = "core",
+    rank: Annotated[int, typer.Option("--rank", min=1, help="Which candidate.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Rule one answer, above every judge. It holds for everyone who gave that command, until the task is reworded."""
+    from evaluator.pipeline.adjudications import adjudicate as rule
+
+    made = rule(
+        here(), suite=suite, submission=submission, task=task, ruling=_ruling(ruling), because=because, rank=rank
+    )
+    if as_json:
+        print_json({**made.adjudication.model_dump(mode="json"), "submissions": list(made.submissions)})
+        return
+    typer.echo(f"{made.command!r} on {task}: {made.adjudication.ruling.value}")
+    typer.echo(
+        f"given by {', '.join(made.submissions)}; written to {shown(made.path)}; in force with: bashboard rescore"
+    )

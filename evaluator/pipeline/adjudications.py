@@ -1,0 +1,177 @@
+"""Adjudications: read, written and checked, beside the suites' other overrides.
+
+A line that stands in the file rules every command of that digest on the task of that digest, whoever gave it. Two
+lines that rule one command differently rule nothing: reading them is an error, and `check` finds them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem, Severity, UsageError
+from evaluator.pipeline.keys import Rulings
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions import load_submissions
+from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
+from evaluator.submissions.load import Submission
+from evaluator.suites.load import Suite
+from evaluator.writing import write_whole
+
+FILE: Final = "adjudications.jsonl"
+
+
+class Adjudicated(NamedTuple):
+    """A line that was written, where, and the submissions that gave the command."""
+
+    path: Path
+    adjudication: Adjudication
+    command: bytes
+    submissions: tuple[str, ...]
+
+
+def adjudications_path(project: Project, suite: str) -> Path:
+    """Where a suite's adjudications are."""
+    return project.root / "fixtures" / "overrides" / suite / FILE
+
+
+def rulings_of(project: Project, suite: Suite) -> Rulings:
+    """What is ruled of the suite's present tasks. Raises FormatError for a file that does not read."""
+    path = adjudications_path(project, suite.manifest.name)
+    if not path.is_file():
+        return {}
+    lines, problems = _read(path)
+    if problems:
+        raise FormatError(problems)
+    digests = {task.digest: task.id for task in suite.tasks}
+    return {(digests[each.task_digest], each.command_digest): each for _, each in lines if each.task_digest in digests}
+
+
+def adjudicate(
+    project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
+) -> Adjudicated:
+    """Rule a candidate's command on a task. Raises UsageError where it is ruled already, or there is none."""
+    asked = project.suite(suite).task(task)
+    entries = load_submissions(project)
+    command = _command(project, entries, suite, submission, task, rank)
+    path = adjudications_path(project, suite)
+    lines, problems = _read(path)
+    if problems:
+        raise FormatError(problems)
+    made = _adjudication(asked, command, ruling, because)
+    for number, each in lines:
+        if (each.task_digest, each.command_digest) == (made.task_digest, made.command_digest):
+            raise UsageError(f"{path}:{number}: rules this command {each.ruling.value} already: change that line")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted([*(each for _, each in lines), made], key=lambda each: (each.task, each.command_digest))
+    write_whole(path, json_lines(ordered).encode())
+    return Adjudicated(path, made, command, tuple(_givers(entries, suite, task, made.command_digest)))
+
+
+def _command(
+    project: Project, entries: Iterable[Submission], suite: str, submission: str, task: str, rank: int
+) -> bytes:
+    project.submission_folder(submission)  # names those that may be meant
+    entry = next(each for each in entries if each.slug == submission)
+    given = entry.candidates(suite, task)
+    if not 1 <= rank <= len(given):
+        raise UsageError(f"{submission} gave {len(given)} candidates for {task} of {suite}: there is no number {rank}")
+    return given[rank - 1].command
+
+
+def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> Adjudication:
+    try:
+        return Adjudication(
+            format=1,
+            task=task.id,
+            task_digest=task.digest,
+            command_digest=command_digest(command),
+            ruling=ruling,
+            because=because,
+        )
+    except ValidationError as error:
+        raise UsageError(f"--because {because!r}: expected 8 to 500 characters that say why") from error
+
+
+def check_adjudications(project: Project) -> list[Problem]:
+    """Every line that does not read, contradicts another or rules nothing any more, in all suites that are here."""
+    problems: list[Problem] = []
+    for suite in project.suites():
+        path = adjudications_path(project, suite.manifest.name)
+        lines, faults = _read(path)
+        problems += faults
+        if lines:
+            problems += _orphans(path, lines, suite, _readable_submissions(project))
+    return problems
+
+
+def _readable_submissions(project: Project) -> list[Submission] | None:
+    """All submissions; None where one is broken, which is told elsewhere."""
+    try:
+        return load_submissions(project)
+    except FormatError:
+        return None
+
+
+def _read(path: Path) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
+    """Lines with their numbers, and what is wrong with others; nothing where there is no file."""
+    lines: list[tuple[int, Adjudication]] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
+        try:
+            value = json.loads(line)
+            read_format(value, path.name)
+            lines.append((number, Adjudication.model_validate(value)))
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_context=False)
+            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+        except ValueError as error:
+            problems.append(Problem(path, number, f"does not read as an adjudication: {error}"))
+    return lines, problems + list(_contradictions(path, lines))
+
+
+def _contradictions(path: Path, lines: Iterable[tuple[int, Adjudication]]) -> Iterator[Problem]:
+    seen: dict[tuple[str, str], tuple[int, Adjudication]] = {}
+    for number, each in lines:
+        first, earlier = seen.setdefault((each.task_digest, each.command_digest), (number, each))
+        if first != number:
+            said = f"{each.ruling.value} here, {earlier.ruling.value} there"
+            yield Problem(path, number, f"rules the command of line {first} on {each.task} again: {said}; keep one")
+
+
+def _orphans(
+    path: Path, lines: Iterable[tuple[int, Adjudication]], suite: Suite, entries: Iterable[Submission] | None
+) -> Iterator[Problem]:
+    tasks = {task.id: task for task in suite.tasks}
+    given = None if entries is None else _given(entries, suite.manifest.name)
+    for number, each in lines:
+        task = tasks.get(each.task)
+        if task is None:
+            message = f"rules nothing: the suite has no task {each.task}; remove the line"
+        elif task.digest != each.task_digest:
+            message = f"rules nothing: {each.task} was reworded, or its references changed; rule it anew"
+        elif given is not None and each.command_digest not in given.get(each.task, {}):
+            message = f"rules a command on {each.task} that no submission gives any more"
+        else:
+            continue
+        yield Problem(path, number, message, Severity.WARNING)
+
+
+def _given(entries: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
+    """Who gave which command, by task and digest."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for entry in entries:
+        for task, prediction in entry.predictions.get(suite, {}).items():
+            for candidate in prediction.candidates or ():
+                givers = found.setdefault(task, {}).setdefault(candidate.digest, [])
+                if entry.slug not in givers:
+                    givers.append(entry.slug)
+    return found
+
+
+def _givers(entries: Iterable[Submission], suite: str, task: str, digest: str) -> list[str]:
+    return list(_given(entries, suite).get(task, {}).get(digest, []))

@@ -1,0 +1,85 @@
+"""A suite's test by mutation, executed: what fails, what a mark does, and that nothing is executed twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import UsageError
+from evaluator.pipeline.mutate import choose, mark_mutant, mutate_suite
+from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
+from evaluator.suites.mutants import equivalences_path, read_equivalences
+from evaluator.testing.checkouts import copy_checkout
+
+ROOT = Path(__file__).parents[2]
+TASK = "text-011"
+
+
+class Stages(Silence):
+    """Remembers the stages it is told of."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def stage(self, name: str, total: int) -> None:
+        self.names.append(name)
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy of the checkout without marks, with a store of its own."""
+    project = copy_checkout(ROOT, tmp_path_factory.mktemp("mutated"))
+    equivalences_path(project.root / "fixtures", "core").unlink(missing_ok=True)
+    return project
+
+
+@pytest.mark.engine
+def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -> None:
+    """Lines 10 to 15 of a log: no slip passes, and asked again nothing is executed or judged."""
+    stages = Stages()
+    first = mutate_suite(core, core.suite("core"), stages, tasks=[TASK])
+    assert (first.tasks, first.score, first.survivors) == (1, 1.0, ())
+    assert first.failed == first.mutants > 15
+    assert any(name.startswith("webserver: executing") for name in stages.names)
+    again = Stages()
+    assert mutate_suite(core, core.suite("core"), again, tasks=[TASK]) == first
+    assert again.names == []
+
+
+@pytest.mark.engine
+def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
+    """A mutant that fails is not equivalent whatever somebody wrote, and stays counted as failed."""
+    before = mutate_suite(core, core.suite("core"), Silence(), tasks=[TASK])
+    mark_mutant(core, core.suite("core"), TASK, b"sed -n 10,16p /var/log/web/access.log", "one line more is no harm")
+    after = mutate_suite(core, core.suite("core"), Silence(), tasks=[TASK])
+    assert (after.failed, after.equivalent) == (before.failed, 0)
+    assert [each.mark.task for each in after.stale] == [TASK]
+    assert not after.is_clean
+
+
+def test_what_is_no_mutant_cannot_be_marked() -> None:
+    project = Project(ROOT)
+    with pytest.raises(UsageError, match="is no mutant of text-011"):
+        mark_mutant(
+            project, project.suite("core"), TASK, b"sed -n 1,99p /var/log/web/access.log", "never made by a slip"
+        )
+
+
+def test_tasks_are_chosen_by_topic_and_by_name() -> None:
+    suite = Project(ROOT).suite("core")
+    chosen = choose(suite, ["text"], ["files-003"])
+    assert {task.topic.value for task in chosen} == {"text", "files"}
+    assert [task.id for task in chosen if task.topic.value == "files"] == ["files-003"]
+    assert choose(suite, [], []) == suite.tasks
+    with pytest.raises(UsageError, match="no topic 'txt'; it has: archives"):
+        choose(suite, ["txt"], [])
+
+
+def test_core_s_marks_read_and_each_is_of_a_task_that_is_there() -> None:
+    """Whether they still hold is told by `suite mutate`; here, that none is of a task reworded since."""
+    suite = Project(ROOT).suite("core")
+    digests = {task.id: task.digest for task in suite.tasks}
+    marks = read_equivalences(equivalences_path(ROOT / "fixtures", "core"))
+    assert [mark.task for mark in marks if digests.get(mark.task) != mark.task_digest] == []

@@ -19,7 +19,8 @@ from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.inputs import image_reference
-from evaluator.sandbox.pool import PAUSES_S, Pool, Spent, worker_count
+from evaluator.sandbox.pool import PAUSES_S, Pool, worker_count
+from evaluator.sandbox.seat import Spent
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -27,21 +27,16 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.agenda import Agenda
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.runner.protocol import Job
-from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
+from evaluator.sandbox.seat import Seat, Spent, StartWorker
+from evaluator.sandbox.worker import Line, WorkerDiedError
 
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Before each new try after a failure of the engine: it has 15 seconds to come back."""
-
-ANSWER_GRACE_S: Final = 60.0
-"""Beyond the wall limit, for building the world and reading what the command left."""
 
 IDLE: Final = b":"
 """A command that does nothing, to tell a world's doing from a command's."""
 
 NOTHING: Final = frozenset[Any]()
-
-StartWorker = Callable[[int], Worker]
-"""Starts the worker of a place (0, 1, ...); raises InfraError."""
 
 
 class Patience:
@@ -73,62 +68,12 @@ class Patience:
         return self.broken.get(request.world.layer) or (None if manned else self.silent)
 
 
-class Spent(NamedTuple):
-    """Where workers' time went, in worker-seconds: within jobs, from spawn to clean-up, and waiting for answers."""
-
-    jobs_s: float = 0.0
-    answers_s: float = 0.0
-
-
-class _Seat:
-    """One place in the pool: a worker that is started when needed and replaced when lost.
-
-    `built` holds the layers that its worker was told of.
-    """
-
-    def __init__(self, start: StartWorker, place: int, wall_s: float) -> None:
-        self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
-        self._worker: Worker | None = None
-        self.built: set[str] = set()
-        self.spent = Spent()
-
-    @property
-    def manned(self) -> bool:
-        """Whether it has a worker."""
-        return self._worker is not None
-
-    def ask(self, request: Request) -> Line:
-        """Run one request on this seat's worker."""
-        if self._worker is None:
-            self._worker, self.built = self._start_worker(), set()
-        if request.world.layer not in self.built:
-            self._worker.tell(request.world.to_line())
-            self.built.add(request.world.layer)
-        began = time.monotonic()
-        line = self._worker.ask(request.job.to_line(), self._timeout_s)
-        jobs_s = self.spent.jobs_s + sum(line.get("phases", {}).values()) / 1000
-        self.spent = Spent(jobs_s, self.spent.answers_s + time.monotonic() - began)
-        return line
-
-    def _start_worker(self) -> Worker:
-        try:
-            return self._start(self._place)
-        except WorkerDiedError as death:  # before it was given the request, which is therefore not charged
-            raise SandboxError(f"a worker did not start: {death}") from death
-
-    def replace(self) -> None:
-        """Take the worker down; the next request starts another."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.close()
-
-
 def _charged(death: WorkerDiedError) -> Evidence:
     """Evidence of a command that took two containers down."""
     return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
-def _blame(seat: _Seat, request: Request, death: WorkerDiedError) -> Answer:
+def _blame(seat: Seat, request: Request, death: WorkerDiedError) -> Answer:
     """Whose doing two deaths were: the command's, unless its world brings them about with a command that does nothing.
 
     A world is built when the first command asks for it, so that its scripts may end a container before any command ran.
@@ -155,7 +100,7 @@ def _answer_of(line: Line) -> tuple[Answer, bool]:
         return SandboxError(f"the runner's evidence does not read: {error}"), False
 
 
-def _execute(seat: _Seat, request: Request, patience: Patience, sleep: Callable[[float], None]) -> tuple[Answer, bool]:
+def _execute(seat: Seat, request: Request, patience: Patience, sleep: Callable[[float], None]) -> tuple[Answer, bool]:
     """One request to its answer, with the retries that are its due."""
     deaths: list[WorkerDiedError] = []
     pauses = patience.pauses()
@@ -190,7 +135,7 @@ class Pool:
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._seats = [_Seat(start, place, wall_s) for place in range(size)]
+        self._seats = [Seat(start, place, wall_s) for place in range(size)]
         self._patience, self._sleep = Patience(), sleep
 
     def __enter__(self) -> Pool:
@@ -232,7 +177,7 @@ class Pool:
 class _Shift:
     """The seats at work on one agenda, a thread each, from the first request to the last answer."""
 
-    def __init__(self, seats: Sequence[_Seat], patience: Patience, sleep: Callable[[float], None]) -> None:
+    def __init__(self, seats: Sequence[Seat], patience: Patience, sleep: Callable[[float], None]) -> None:
         self._idle, self._patience, self._sleep = list(reversed(seats)), patience, sleep
         self._agenda = Agenda()
         self._done: queue.SimpleQueue[tuple[Request, tuple[Answer, bool]] | BaseException] = queue.SimpleQueue()
@@ -270,7 +215,7 @@ class _Shift:
         self.open -= 1
         return item
 
-    def _serve(self, seat: _Seat) -> None:
+    def _serve(self, seat: Seat) -> None:
         try:
             while (request := self._agenda.take(seat.built)) is not None:
                 self._done.put((request, _execute(seat, request, self._patience, self._sleep)))

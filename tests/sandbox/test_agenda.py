@@ -11,7 +11,7 @@ from evaluator.sandbox.agenda import Agenda
 from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.runner.protocol import World
-from evaluator.testing.workers import ScriptedCrew
+from evaluator.testing.workers import ScriptedCrew, shows
 
 
 def request(world: str, command: str, not_before: float = 0.0) -> Request:
@@ -77,3 +77,15 @@ def test_what_is_appended_while_answers_are_taken_is_executed_too() -> None:
                 requests += [B, C]
     assert sorted(answers) == [b"a", b"b", b"b", b"c", b"c"]
     assert crew.closed == crew.started <= 2
+
+
+def test_time_in_jobs_is_what_the_runner_tells_of_its_phases() -> None:
+    phases = {"phases": {"scratch": 1.0, "command": 1500.0, "reading": 499.0}}
+    told = [lambda line: {**shows("done")(line), **phases}] * 3
+    crew = ScriptedCrew(told)
+    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
+        assert pool.spent.jobs_s == 0.0
+        for _ in pool.execute([A, B, C]):
+            pass
+        assert pool.spent.jobs_s == 6.0
+        assert 0.0 <= pool.spent.answers_s < 6.0

@@ -44,7 +44,9 @@ def mutate(
         raise typer.Exit(FOUND_WANTING)
 
 
-@example("bashboard suite equivalent core search-007 'find shelves -xtype l -print' --because 'print is the default'")
+@example(
+    r"bashboard suite equivalent core search-007 'find shelves ! -exec test -e {} \; -print' --because 'files exist'"
+)
 def equivalent(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],

@@ -72,7 +72,7 @@ def open_panel(
     from evaluator.judges.panel.ledger import Ledger
     from evaluator.judges.panel.panel import Panel
 
-    _check_prices(settings, use)
+    _check_prices(settings, use, judge or project.settings.judge)
     key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
     ledger = Ledger(project.store_path.with_name(LEDGER))
     budget = Budget(use.max_calls, use.max_usd)
@@ -92,9 +92,13 @@ def _key(use: PanelUse) -> str | None:
     return key
 
 
-def _check_prices(settings: PanelSettings, use: PanelUse) -> None:
-    embeddings = [settings.embeddings.model] if settings.embeddings else []
-    unpriced = [model.name for model in (*settings.models, *embeddings) if not model.is_priced]
+def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
+    from evaluator.judges.panel.panel import EMBEDDING
+
+    asked = settings.models
+    if judge in EMBEDDING:
+        asked = (settings.embeddings.model,) if settings.embeddings else ()
+    unpriced = [model.name for model in asked if not model.is_priced]
     if use.max_usd is not None and unpriced:
         raise UsageError(
             f"--max-usd needs the prices of {', '.join(unpriced)}: give input_usd and output_usd per million tokens "
@@ -103,12 +107,18 @@ def _check_prices(settings: PanelSettings, use: PanelUse) -> None:
 
 
 def report(panel: Panel | None) -> str | None:
-    """What asking came to, in one line; None where nothing was asked and nothing stopped it."""
+    """What asking came to, in one line; None where there is nothing to tell."""
     if panel is None:
         return None
+    told = []
     if panel.stopped:
-        return f"the panel stopped: {panel.stopped}; {panel.budget}, all kept"
-    return f"the panel: {panel.budget}" if panel.budget.calls else None
+        told.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all kept")
+    elif panel.budget.calls:
+        told.append(f"the panel: {panel.budget}")
+    if broken := panel.ledger.unreadable:
+        lines = f"{broken} line{'' if broken == 1 else 's'} of {panel.ledger.path}"
+        told.append(f"passed over {lines} that no reply can be read from")
+    return "; ".join(told) or None
 
 
 def describe_panel(panel: Panel | None, findings: Iterable[Finding]) -> dict[str, str]:

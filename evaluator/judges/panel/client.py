@@ -75,11 +75,15 @@ class Client:
 
     def _open(self) -> AsyncOpenAI:
         if self._sdk is None:
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, Omit
 
-            # retries are ours: the SDK's know neither our budget nor the gate
             self._sdk = AsyncOpenAI(
-                base_url=self._base_url, api_key=self._key, max_retries=0, timeout=self._settings.timeout_s
+                base_url=self._base_url,
+                api_key=self._key,
+                max_retries=0,  # ours know the budget and the gate
+                timeout=self._settings.timeout_s,
+                # the SDK takes these from the environment and would tell them to any server
+                default_headers={"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},  # type: ignore[dict-item]
             )
         return self._sdk
 
@@ -117,7 +121,7 @@ class Client:
 
     async def _order(self, order: _Order) -> Answer:
         """Send until there is an answer or none is to be expected."""
-        problem = ""
+        problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
             try:
@@ -125,12 +129,14 @@ class Client:
                     await self._gate.wait()
                     answer = await self._attempt(order)
             except StatusError as error:
-                problem = self._refusal(error, order)
+                problem, schema_at_fault = self._refusal(error, order), error.status == 500 and not order.plain
             except LostError as error:
-                problem = str(error)
+                problem, schema_at_fault = str(error), False
             else:
                 self._failed = 0
                 return answer
+        if schema_at_fault:  # llama.cpp's server answers so where its model breaks off inside the schema
+            raise SchemaError(problem)
         self._failed += 1
         if self._failed >= _FAILURES:
             raise StoppedError(f"{self._base_url} does not answer: {problem}")

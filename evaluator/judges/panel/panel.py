@@ -29,7 +29,9 @@ from evaluator.judges.threshold import THRESHOLD
 from evaluator.progress import Progress, Silence
 from evaluator.records import Finding, Outcome, Output, canonical_json, command_digest, digest_of
 
-_EMBEDDING: Final = frozenset({"embed", "exec-embed"})
+EMBEDDING: Final = frozenset({"embed", "exec-embed"})
+"""Judges that compare embeddings; all others ask for votes."""
+
 _NOTHING: Final = "every reference ran into a limit"
 
 
@@ -83,7 +85,7 @@ class Panel:
         """Digest of everything beside the case that decides how the panel's votes on it are made."""
         embeddings = self.settings.embeddings
         voters: list[object] = [[seat.model.name, seat.seed] for seat in seats(self.settings, own)]
-        if judge in _EMBEDDING:
+        if judge in EMBEDDING:
             voters = [embeddings.name if embeddings and not is_own(embeddings.name, own) else None, THRESHOLD]
         template = template_digest(judge, self.settings) if asks(judge) else str(FIELD_CAP)
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
@@ -128,7 +130,7 @@ class Panel:
         if item.finding.outcome is not Outcome.UNDECIDED or item.case.candidate is None:
             return item.finding
         try:
-            if item.judge in _EMBEDDING:
+            if item.judge in EMBEDDING:
                 return await self._compare(item, item.case.candidate)
             return await self._poll(item)
         except _NoVoteError as error:

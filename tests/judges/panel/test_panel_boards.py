@@ -70,9 +70,9 @@ def set_up(project: Project, server: JudgeServer, **settings: Any) -> None:
     (project.root / "pyproject.toml").write_text(f"[tool.bashboard.panel]\n{lines}")
 
 
-def run(project: Project, *arguments: str, key: str | None = KEY) -> Result:
+def run(project: Project, *arguments: str, key: str | None = KEY, **others: str) -> Result:
     with contextlib.chdir(project.root):
-        environment = {**NOWHERE, "BASHBOARD_PANEL_KEY": key}
+        environment = {**NOWHERE, "BASHBOARD_PANEL_KEY": key, **others}
         return CliRunner().invoke(app, arguments, env=environment, catch_exceptions=False)
 
 
@@ -153,6 +153,16 @@ def test_the_fields_judge_by_model_decides_what_is_executed(project: Project) ->
         found = rows(run(project, "score", "--judge", "exec-llm", "--json"))
     assert found["steady"] == {"passed": 3}
     assert found["shaky"] == WITHOUT["shaky"]
+
+
+def test_no_other_account_of_the_environment_is_told(project: Project) -> None:
+    """The SDK would send to any server what it finds under its own names."""
+    others = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), "of-another-purse")
+    with JudgeServer(says("yes")) as server:
+        set_up(project, server)
+        run(project, "score", **others)
+    assert [asked for asked in server.asked if "of-another-purse" in str(asked.headers)] == []
+    assert server.asked
 
 
 def test_a_limit_stops_cleanly_and_the_next_run_goes_on(project: Project) -> None:
@@ -253,5 +263,6 @@ def test_a_killed_run_goes_on_without_a_repeated_call(tmp_path: Path) -> None:
         patience = 100
         ended = run(project, "score", "--json")
     assert {row["passed"] for row in json.loads(ended.stdout)} == {1}
+    assert "1 line of" in ended.stderr
     assert len(answered) == 12
     assert set(answered.values()) == {1}

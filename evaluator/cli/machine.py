@@ -12,7 +12,9 @@ from evaluator.cli.progress import shown_progress
 
 @example("bashboard doctor", "bashboard doctor --fix", "bashboard doctor --json")
 def doctor(
-    fix: Annotated[bool, typer.Option("--fix", help="Install, start and build what is missing.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Install, start and build what is missing, remove old images.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say which container engine and base are used and why; with --fix, see to them."""

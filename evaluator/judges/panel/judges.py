@@ -7,7 +7,6 @@ undecided.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from evaluator.judges.case import Basis, Case
@@ -15,24 +14,57 @@ from evaluator.judges.screening import settle_by_text, settle_early
 from evaluator.records import Finding, Outcome, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A judge of which everything beyond the first step is a model's answer."""
+class Embed:
+    """Passes a command whose embedding is near a reference's."""
 
-    name: str
-    basis: Basis
-    version: int = 1
+    name: Final = "embed"
+    version: Final = 1
+    basis: Final = Basis.TEXT
+
+    def judge(self, case: Case) -> Finding:
+        """What the text settles; else undecided, for the panel."""
+        return settle_by_text(case) or _left_open(self.name)
+
+
+class ExecEmbed:
+    """Passes a command whose output's embedding is near that of one reference's in every variant."""
+
+    name: Final = "exec-embed"
+    version: Final = 1
+    basis: Final = Basis.RUN
 
     def judge(self, case: Case) -> Finding:
         """What needs no model; else undecided, for the panel."""
-        early = settle_by_text(case) if self.basis is Basis.TEXT else settle_early(case)
-        return early or Finding(outcome=Outcome.UNDECIDED, step=Step.PANEL, reason=f"{self.name} is a model's to say")
+        return settle_early(case) or _left_open(self.name)
 
 
-BY_MODEL: Final = (
-    Asking("embed", Basis.TEXT),
-    Asking("exec-embed", Basis.RUN),
-    Asking("llm", Basis.TEXT),
-    Asking("exec-llm", Basis.RUN),
-)
-"""`embed` and `exec-embed` compare embeddings of commands and of outputs; `llm` and `exec-llm` ask a chat model."""
+class Llm:
+    """Passes a command of which a chat model, shown it beside a reference, says that it does the task."""
+
+    name: Final = "llm"
+    version: Final = 1
+    basis: Final = Basis.TEXT
+
+    def judge(self, case: Case) -> Finding:
+        """What the text settles; else undecided, for the panel."""
+        return settle_by_text(case) or _left_open(self.name)
+
+
+class ExecLlm:
+    """Passes a command of which a chat model, shown it and its output beside a reference, says that it does it."""
+
+    name: Final = "exec-llm"
+    version: Final = 1
+    basis: Final = Basis.RUN
+
+    def judge(self, case: Case) -> Finding:
+        """What needs no model; else undecided, for the panel."""
+        return settle_early(case) or _left_open(self.name)
+
+
+def _left_open(name: str) -> Finding:
+    return Finding(outcome=Outcome.UNDECIDED, step=Step.PANEL, reason=f"{name} is a model's to say")
+
+
+BY_MODEL: Final = (Embed(), ExecEmbed(), Llm(), ExecLlm())
+"""The judges that need the panel to decide anything beyond the first step."""

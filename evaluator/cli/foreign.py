@@ -50,9 +50,9 @@ def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
 def add(
     name: Annotated[str, typer.Argument(help="Which one; a wrong name lists them.")],
     path: Annotated[Path | None, typer.Argument(help="The clone, folder or wheel to read it from.")] = None,
-    execute: Annotated[
-        bool, typer.Option("--execute/--no-execute", help="Run its references, and say which do not hold.")
-    ] = True,
+    no_execute: Annotated[
+        bool, typer.Option("--no-execute", help="Only write it: run none of its references.")
+    ] = False,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +64,7 @@ def add(
     from evaluator.pipeline.foreign import add_and_look
 
     with shown_progress() as progress:
-        report = add_and_look(here(), name, path, progress, execute=execute, workers=workers)
+        report = add_and_look(here(), name, path, progress, execute=not no_execute, workers=workers)
     if as_json:
         print_json(report)
         return

@@ -31,13 +31,16 @@ def list_suites(as_json: AsJson = False) -> None:
             "title": suite.manifest.title,
             "tasks": len(suite.tasks),
             "worlds": len(suite.worlds),
+            "foreign": suite.manifest.foreign,
         }
         for suite in here().suites()
     ]
     if as_json:
         print_json(rows)
     for row in [] if as_json else rows:
-        typer.echo(f"{row['name']} {row['version']}: {row['tasks']} tasks in {row['worlds']} worlds - {row['title']}")
+        whose = ", somebody else's" if row["foreign"] else ""
+        size = f"{row['tasks']} tasks in {row['worlds']} worlds"
+        typer.echo(f"{row['name']} {row['version']}: {size} - {row['title']}{whose}")
 
 
 @example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")

@@ -78,9 +78,11 @@ def changes_of_flags(script: Script) -> Iterator[Change]:
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """The compression of an archive that is read: tar finds it out by itself."""
-    reads = any(each.name in ("-x", "-t", "-d") for each in flags)
-    return call.name == "tar" and reads and flag.name in ("-z", "-J", "-j")
+    """What goes without saying: the compression of an archive that tar reads, and perl's -n and -a beside -F."""
+    names = {each.name for each in flags}
+    if call.name == "perl":
+        return (flag.name == "-n" and not names.isdisjoint(("-a", "-F"))) or (flag.name == "-a" and "-F" in names)
+    return call.name == "tar" and flag.name in ("-z", "-J", "-j") and not names.isdisjoint(("-x", "-t", "-d"))
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:

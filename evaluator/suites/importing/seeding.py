@@ -59,7 +59,7 @@ def _paths(pattern: str, root: str) -> Iterator[str]:
         plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
         plain = f"{HOME}{plain[1:]}" if plain.startswith("~") else plain
-        whole = plain if plain.startswith("/") else f"{root}/{plain}" if plain not in ("", ".") else root
+        whole = plain if plain.startswith("/") else f"{root.rstrip('/')}/{plain}" if plain not in ("", ".") else root
         yield whole.rstrip("/") or "/"
 
 
@@ -108,7 +108,7 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str]) -> str:
 
 def _text(number: int, words: list[str]) -> str:
     """A few lines: numbers, fields, repetition, and a word or two that somebody looks for."""
-    some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 else []
+    some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range(number % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
 

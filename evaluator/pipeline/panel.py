@@ -93,7 +93,7 @@ def _key(use: PanelUse) -> str | None:
 
 
 def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
-    from evaluator.judges.panel.panel import EMBEDDING
+    from evaluator.judges.panel.similarity import EMBEDDING
 
     asked = settings.models
     if judge in EMBEDDING:

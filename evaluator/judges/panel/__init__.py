@@ -10,6 +10,7 @@
     reply tally  the menu, and from votes to a finding
     similarity   embeddings
     ledger       every reply, so that none is bought twice and all can be replayed
+    purchase     the ledger before the servers
     judges       `llm`, `exec-llm`, `embed`, `exec-embed` as the registry has them
     panel        joins these
 

@@ -31,6 +31,13 @@ def _odd(value: int) -> int:
     return value
 
 
+def _different(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
+    names = [model.name for model in models]
+    if len(set(names)) < len(names):
+        raise ValueError("a model stands there twice; it has more votes with a larger `votes`")
+    return models
+
+
 def _model(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
@@ -78,7 +85,9 @@ class PanelSettings(Record):
     """
 
     base_url: Endpoint
-    models: Annotated[tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16)] = ()
+    models: Annotated[
+        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_different)
+    ] = ()
     votes: Annotated[int, Field(ge=1, le=15), AfterValidator(_odd)] = 3
     seed: int = 123
     embeddings: Annotated[Embeddings | None, BeforeValidator(_model)] = None

@@ -1,11 +1,33 @@
-"""Cosine of two embeddings, as text in the ledger and as a number."""
+"""`embed` and `exec-embed`: the cosine of two texts' embeddings, of the commands or of what they print.
+
+The threshold is NL2SH-ALFA's (see `judges.threshold`). Texts are embedded up to a cap; what lies beyond it
+is compared by nobody, so nothing passes on the beginning of two long texts that are not the same.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
+
+from evaluator.judges.case import Case, Executed
+from evaluator.judges.panel.prompt import FIELD_CAP, that_ended
+from evaluator.records import Output, command_digest
+
+EMBEDDING: Final = frozenset({"embed", "exec-embed"})
+"""Judges that compare embeddings; all others of the panel's ask for votes."""
+
+Embed = Callable[[str], Awaitable[str]]
+"""Gives a text's embedding, encoded."""
+
+
+class Nearness(NamedTuple):
+    """Cosine with the nearest reference in its least alike variant; `whole` is false where only beginnings count."""
+
+    cosine: float
+    whole: bool
 
 
 def encode(vector: Sequence[float]) -> str:
@@ -22,3 +44,45 @@ def cosine(one: str, other: str) -> float:
     if left.shape != right.shape:
         raise ValueError(f"vectors of {left.size} and {right.size} numbers cannot be compared")
     return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
+
+
+async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) -> Nearness | None:
+    """How near the candidate is to the nearest reference; None where no reference can be compared."""
+    found = []
+    for reference in that_ended(case):
+        pairs = list(_texts(judge, case, candidate, reference))
+        least = 1.0
+        for pair in pairs:
+            least = min(least, await _similarity(*pair, embed))
+        found.append(Nearness(least, all(_is_whole(*pair) for pair in pairs)))
+    return max(found, key=lambda each: each.cosine) if found else None
+
+
+async def _similarity(one: Output, other: Output, embed: Embed) -> float:
+    left, right = _head(one), _head(other)
+    if one.digest == other.digest or left == right:
+        return 1.0
+    if not left.strip() or not right.strip():
+        return 0.0
+    return cosine(await embed(left), await embed(right))
+
+
+def _texts(judge: str, case: Case, candidate: Executed, reference: Executed) -> Iterator[tuple[Output, Output]]:
+    if judge == "embed":
+        yield _command(reference), _command(candidate)
+        return
+    for variant in case.variants:
+        yield reference.trials[variant].first.stdout, candidate.trials[variant].first.stdout
+
+
+def _command(executed: Executed) -> Output:
+    command = executed.command
+    return Output(data=command, size=len(command), digest=command_digest(command))
+
+
+def _head(output: Output) -> str:
+    return output.data[:FIELD_CAP].decode(errors="replace")
+
+
+def _is_whole(one: Output, other: Output) -> bool:
+    return one.digest == other.digest or max(one.size, other.size) <= FIELD_CAP

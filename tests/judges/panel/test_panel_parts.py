@@ -147,6 +147,7 @@ def test_nobody_sits_where_all_are_barred() -> None:
         {"api_key": "secret"},
         {"models": [{"name": "one", "input_usd": -1}]},
         {"models": [""]},
+        {"models": ["one", "one"]},
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(fields: dict[str, Any]) -> None:

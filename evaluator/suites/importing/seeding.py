@@ -121,8 +121,8 @@ truncate -s 2M two_megabytes
 truncate -s 60M sixty_megabytes
 echo '#!/bin/sh' > run.sh; chmod 4755 run.sh
 echo hidden > .hidden; echo blank > 'with blank/a file.txt'; echo deep > deep/deeper/last.txt
-ln -s run.sh link; ln -s nowhere broken; ln run.sh hard; mkfifo fifo
+ln -s run.sh link; ln -s nowhere broken; ln run.sh hard
 chown nobody:nogroup nothing; chmod 2775 deep
 find {HOME} -newermt @{int(CLOCK.timestamp()) - 60} -exec touch -h -d @{int(CLOCK.timestamp()) - 7200} {{}} +
 cd {HOME}"""
-"""One of each kind that predicates ask for."""
+"""One of each kind that predicates ask for, but no pipe: `grep -R` would read it until its time is up."""

@@ -16,7 +16,7 @@ from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.panel import Place, ask_panel, describe_panel
+from evaluator.pipeline.panel import describe_panel, results_with_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.scores import nlc2cmd_scores
 from evaluator.pipeline.submissions import load_submissions
@@ -75,17 +75,10 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
     """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
-    own = {submission.slug: submission.manifest.models for submission in submissions}
-    places = [Place(answer.submission, answer.subject) for answer in sorted(given, key=lambda each: each.rank)]
-    asked = ask_panel(panel, grader, places, findings, own)
     scores = nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate))
-    results = [
-        _result(
-            suite.manifest.name, each, asked.get(Place(each.submission, each.subject), findings[each.subject]), scores
-        )
-        for each in given
-    ]
+    results = [_result(suite.manifest.name, each, findings[each.subject], scores) for each in given]
     manifests = {submission.slug: submission.manifest for submission in submissions}
+    results = results_with_panel(panel, grader, results, manifests)
     frame = results_frame(results, {task.id: task.topic.value for task in suite.tasks})
     rows = (
         standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version)
@@ -99,7 +92,7 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
         standings=rows,
         results=tuple(results),
         submissions={row.submission: manifests[row.submission] for row in rows},
-        environment=_environment(suite, grader) | describe_panel(panel, asked.values()),
+        environment=_environment(suite, grader) | describe_panel(panel, results),
     )
 
 

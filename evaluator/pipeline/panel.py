@@ -19,7 +19,7 @@ from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject, key_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Finding, Outcome, Verdict, command_digest, digest_of
+from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, Verdict, command_digest, digest_of
 from evaluator.store import Judged
 
 if TYPE_CHECKING:
@@ -121,15 +121,16 @@ def report(panel: Panel | None) -> str | None:
     return "; ".join(told) or None
 
 
-def describe_panel(panel: Panel | None, findings: Iterable[Finding]) -> dict[str, str]:
-    """What a board says of its panel, given what came of all that was left to it; nothing where it has none."""
+def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
+    """What a board says of its panel; nothing where it has none."""
     if panel is None:
         return {}
-    outcomes = [finding.outcome for finding in findings]
-    decided = sum(outcome is not Outcome.UNDECIDED for outcome in outcomes)
+    findings = [result.finding for result in results]
+    left = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
     models = ", ".join(model.name for model in panel.settings.models) or "no model"
     votes = f"{panel.settings.votes} vote{'s' if panel.settings.votes > 1 else ''}"
-    return {"Panel": f"{models}; {votes}; decided {decided} of {len(outcomes)} answers that execution left undecided"}
+    return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
 
 
 class Place(NamedTuple):
@@ -168,6 +169,24 @@ def ask_panel(
     decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
     grader.store.add_verdicts([_judged(grader, asked[key], parts[asked[key]], fresh[key]) for key in decided])
     return {each: (known | fresh)[key] for each, key in keys.items()}
+
+
+def results_with_panel(
+    panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
+) -> list[Result]:
+    """The results in their order, with what the panel decides of the undecided; first candidates are asked first."""
+    if panel is None:
+        return results
+    undecided = [result for result in results if result.finding.outcome is Outcome.UNDECIDED]
+    places = {id(result): Place(result.submission, Subject(result.task, result.command)) for result in undecided}
+    ordered = [places[id(result)] for result in sorted(undecided, key=lambda each: each.rank)]
+    findings = {places[id(result)].subject: result.finding for result in undecided}
+    own = {slug: manifest.models for slug, manifest in manifests.items()}
+    answers = ask_panel(panel, grader, ordered, findings, own)
+    return [
+        result.model_copy(update={"finding": answers[places[id(result)]]}) if id(result) in places else result
+        for result in results
+    ]
 
 
 def _parts(panel: Panel, grader: Grader, subject: Subject, own: Sequence[str]) -> dict[str, str]:

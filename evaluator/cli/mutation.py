@@ -44,9 +44,7 @@ def mutate(
         raise typer.Exit(FOUND_WANTING)
 
 
-@example(
-    r"bashboard suite equivalent core search-007 'find shelves ! -exec test -e {} \; -print' --because 'files exist'"
-)
+@example("bashboard suite equivalent core files-001 - --because 'same names' < mutant")
 def equivalent(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],
@@ -57,5 +55,5 @@ def equivalent(
     from evaluator.pipeline.mutate import mark_mutant
 
     project = here()
-    given = sys.stdin.buffer.read() if command == "-" else command.encode(errors="surrogateescape")
+    given = sys.stdin.buffer.read().removesuffix(b"\n") if command == "-" else command.encode(errors="surrogateescape")
     mark_mutant(project, project.suite(name), task, given, because)

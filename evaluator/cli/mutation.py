@@ -44,7 +44,7 @@ def mutate(
         raise typer.Exit(FOUND_WANTING)
 
 
-@example("bashboard suite equivalent core files-001 - --because 'the pattern has no wildcard'")
+@example("bashboard suite equivalent core files-001 - --because 'same names'")
 def equivalent(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],

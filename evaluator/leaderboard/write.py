@@ -26,11 +26,13 @@ from evaluator.leaderboard.board import Gathered, SuiteBoard, gather
 from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, topic_chart
 from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json
 from evaluator.leaderboard.environment_part import environment_part
+from evaluator.leaderboard.judges_page import judges_part
 from evaluator.leaderboard.leaderboard_page import leaderboard_part
 from evaluator.leaderboard.submission_page import submission_part
 from evaluator.leaderboard.task_page import task_part, tasks_part
-from evaluator.records import Result
+from evaluator.records import Result, Validation
 
+_UNMEASURED: Final = Validation(format=1)
 _VEGA_LITE: Final = "6.4"
 VEGA: Final = f"vega-{version('vl-convert-python')}.js"
 """Vega, Vega-Lite and Vega-Embed as one script that needs no network, named by the package it comes from."""
@@ -43,7 +45,7 @@ class Document(NamedTuple):
     text: str
 
 
-def write_pages(boards: Sequence[SuiteBoard], out: Path) -> None:
+def write_pages(boards: Sequence[SuiteBoard], out: Path, validation: Validation = _UNMEASURED) -> None:
     """Write all generated documents of `boards` into the folder `out`, in place of what was there.
 
     The first board is the home page's. Raises ValueError where a board's records do not belong together or
@@ -58,7 +60,7 @@ def write_pages(boards: Sequence[SuiteBoard], out: Path) -> None:
         fresh = Path(scratch, "fresh")
         fresh.mkdir()
         _write_vega(fresh / VEGA, out / VEGA)
-        for document in _documents(gathered):
+        for document in _documents(gathered, validation):
             path = fresh / document.path
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", newline="\n") as file:
@@ -68,10 +70,11 @@ def write_pages(boards: Sequence[SuiteBoard], out: Path) -> None:
         fresh.rename(out)
 
 
-def _documents(boards: Sequence[Gathered]) -> Iterator[Document]:
+def _documents(boards: Sequence[Gathered], validation: Validation) -> Iterator[Document]:
     names = [gathered.board.name for gathered in boards]
     yield Document(".parts/_environment.html", environment_part(gathered.board for gathered in boards))
     yield Document(".parts/_tasks.html", tasks_part(boards))
+    yield Document(".parts/_judges.html", judges_part(validation))
     if not boards:
         yield Document(".parts/_home.html", "<p>No suite has been scored yet.</p>\n")
     for place, gathered in enumerate(boards):

@@ -12,6 +12,7 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.board import make_boards
 from evaluator.pipeline.panel import open_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.validation import PUBLISHED, read_validation
 from evaluator.progress import Progress
 
 
@@ -20,7 +21,8 @@ def build_boards_site(project: Project, progress: Progress, judge: str | None = 
     with open_panel(project, progress, judge=judge) as panel:
         boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
     progress.say("building the site")
-    write_pages(boards, project.root / "site" / "board")
+    validation = read_validation(project.root / PUBLISHED)
+    write_pages(boards, project.root / "site" / "board", validation)
     return build_site(project.root)
 
 

@@ -1,0 +1,98 @@
+"""The page about the judges: every figure that is known, and none that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.judges import JUDGES
+from evaluator.leaderboard.judges_page import judges_part
+from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.validation import PUBLISHED, read_validation
+from evaluator.records import Agreement, JudgeFigures, PairKind, Part, Validation
+
+ROOT = Path(__file__).parents[2]
+
+
+def figures(**fields: object) -> JudgeFigures:
+    values: dict[str, object] = {
+        "judge": "consensus",
+        "version": 2,
+        "suite": "core",
+        "suite_version": "1.0.0",
+        "kind": PairKind.TABLE_4,
+        "part": Part.HELD_BACK,
+        "equivalent_passed": 90,
+        "equivalent_failed": 4,
+        "equivalent_undecided": 6,
+        "wrong_passed": 3,
+        "wrong_failed": 95,
+        "wrong_undecided": 2,
+        "infra_errors": 0,
+        "seconds": 1.5,
+        "usd": 0.0,
+    }
+    return JudgeFigures.model_validate(values | fields)
+
+
+def part(*found: JudgeFigures, agreements: tuple[Agreement, ...] = ()) -> str:
+    return judges_part(Validation(format=1, figures=found, agreements=agreements))
+
+
+def test_where_nothing_is_measured_the_page_says_so() -> None:
+    assert part() == "<p>No judge has been measured yet.</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        ("false passes", ">3<"),
+        ("false fails", ">4<"),
+        ("undecided", ">8<"),
+        ("accuracy", ">0.935<"),
+        ("decided", ">0.964<"),
+    ],
+)
+def test_errors_and_rates_are_shown(column: str, shown: str) -> None:
+    assert shown in part(figures()), column
+
+
+def test_a_rate_of_nothing_is_a_dash_and_sorts_as_nothing() -> None:
+    found = part(figures(equivalent_passed=0, equivalent_failed=0, equivalent_undecided=0, wrong_passed=0))
+    assert found.count('<td class="number">\N{EN DASH}</td>') == 3
+
+
+def test_every_suite_and_kind_has_a_table_of_its_own() -> None:
+    found = part(figures(), figures(kind=PairKind.MUTANTS), figures(suite="other"))
+    assert found.count("<table") == 3
+    assert 'id="core-mutants"' in found
+    assert 'id="other-table-4"' in found
+
+
+def test_what_rules_were_written_from_is_told_apart() -> None:
+    found = part(figures(), figures(part=Part.WRITTEN_FROM))
+    assert "held back" in found
+    assert "rules were written from these" in found
+
+
+def test_names_are_escaped() -> None:
+    found = part(
+        figures(judge="<b>x"),
+        agreements=(Agreement(measure="<i>y", rows_of="all", rows=1, raw=1.0, kappa=None, auc=None),),
+    )
+    assert "<b>x" not in found
+    assert "<i>y" not in found
+
+
+def test_the_page_is_written_with_the_boards(tmp_path: Path) -> None:
+    write_pages([], tmp_path / "board", Validation(format=1, figures=(figures(),)))
+    assert (tmp_path / "board" / ".parts" / "_judges.html").read_text() == part(figures())
+
+
+def test_the_published_figures_are_of_the_judges_there_are() -> None:
+    """A judge whose rules changed is measured anew: bashboard judges validate --publish."""
+    found = read_validation(ROOT / PUBLISHED).figures
+    versions = {(each.judge.removesuffix(" with panel"), each.version) for each in found}
+    assert versions <= {(judge.name, judge.version) for judge in JUDGES.values()}
+    assert {each.judge for each in found} >= {"exact", "bleu", "nl2cmd", "tfidf", "exec-tfidf", "consensus"}

@@ -52,7 +52,7 @@ _ORDER: Final = re.compile(
     r"|(first|last) \w+ lines|lines \d+|every other line)\b",
     re.IGNORECASE,
 )
-_CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '")
+_CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
 """What programs say on standard error when nothing is wrong, or beside what they have said already."""
 
 _SPACES: Final = re.compile(r"\s+")

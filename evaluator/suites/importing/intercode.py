@@ -137,7 +137,7 @@ for log in alternatives.log bootstrap.log dpkg.log apt/history.log apt/term.log;
   printf '2025-03-01 08:00:00 installed\\n' > /var/log/$log
 done
 find /var/log -exec touch -d '2025-03-01 08:00' {{}} +
-wtmpdb boot >/dev/null 2>&1 || true
+wtmpdb boot >/dev/null || true
 cat > {path} <<'{mark}'
 {text if text.endswith(chr(10)) else text + chr(10)}{mark}
 {trim}chmod 755 {path}

@@ -19,7 +19,10 @@ from panel_bench import KEY
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
+from evaluator.pipeline.board import make_boards
+from evaluator.pipeline.panel import open_panel
 from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
 from evaluator.records import Ending
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
@@ -111,6 +114,18 @@ def test_nothing_is_asked_twice_and_standings_need_no_server(project: Project) -
         store.unlink()
     played_boards(project, SHOWN)  # the verdicts are gone, the ledger is not
     assert run(project, "standings", "--json", key=None).stdout == first.stdout
+
+
+def test_a_board_says_what_its_panel_decided_and_what_is_left(project: Project) -> None:
+    with JudgeServer(says("yes"), script=[says("unsure")]) as server:
+        set_up(project, server, models=["one", "two"], concurrency=1)
+        run(project, "score")
+    project = Project(project.root)  # settings are read once
+    with open_panel(project, Silence()) as panel:
+        (board,) = make_boards(project, Silence(), execute=False, panel=panel)
+    assert board.environment["Panel"] == "one, two; 1 vote; decided 2 of 4 answers left undecided by execution"
+    (board,) = make_boards(project, Silence(), execute=False)
+    assert "Panel" not in board.environment
 
 
 def test_explain_tells_what_the_panel_said(project: Project) -> None:

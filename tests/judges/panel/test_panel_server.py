@@ -325,6 +325,12 @@ def test_an_answer_that_is_lost_is_paid_for(bench: PanelBench) -> None:
     assert bench.budget.usd > 0.00012
 
 
+def test_a_refusal_costs_nothing(bench: PanelBench) -> None:
+    with JudgeServer(says("yes"), script=[refuses(429), refuses(500)]) as server:
+        bench.decide(server.url, many(1), **PRICED)
+    assert (len(server.asked), bench.budget.usd) == (3, pytest.approx(0.00012))
+
+
 def test_a_server_that_does_not_count_is_taken_to_have_cost_the_most(bench: PanelBench) -> None:
     with JudgeServer(replies(vote("yes"), usage=False)) as server:
         bench.decide(server.url, many(1), **PRICED)

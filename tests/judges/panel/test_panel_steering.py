@@ -97,11 +97,9 @@ def test_the_code_of_the_markers_cannot_be_known_beforehand() -> None:
     assert len(seen) == 50
 
 
-@attacks
-def test_a_line_of_data_is_one_visible_line(name: str) -> None:
-    line = data_line({"text": STEERING[name][:20_000].decode(errors="backslashreplace")})
-    assert line.isprintable()
-    assert "<" not in line
+def test_a_line_of_data_is_one_visible_line() -> None:
+    lines = {name: data_line({"text": text[:20_000].decode(errors="replace")}) for name, text in STEERING.items()}
+    assert [name for name, line in lines.items() if not line.isprintable() or "<" in line] == []
 
 
 def test_ten_megabytes_are_capped_visibly() -> None:
@@ -146,9 +144,9 @@ def test_a_final_verdict_is_not_shown_to_anyone(bench: PanelBench, outcome: Outc
         assert server.asked == []
 
 
-@attacks
-def test_consensus_passes_no_attack_by_itself(name: str) -> None:
-    assert find_judge("consensus").judge(attacked(name).case).outcome is not Outcome.PASS
+def test_consensus_passes_no_attack_by_itself() -> None:
+    judge = find_judge("consensus").judge
+    assert [name for name in STEERING if judge(attacked(name).case).outcome is Outcome.PASS] == []
 
 
 def test_a_reply_is_shown_escaped(bench: PanelBench) -> None:

@@ -123,6 +123,8 @@ def _build(number: str, script: bytes) -> str:
     """The world's build script: theirs in place and run, then everything it dated now a little older."""
     text = script.decode()
     mark = "END_OF_THEIR_SCRIPT"
+    while mark in text:
+        mark += "_"
     path = PurePosixPath(f"/setup_nl2b_fs_{number}.sh")
     trim = "" if text.endswith("\n") else f"truncate -s -1 {path}\n"
     old = int(CLOCK.timestamp()) - _AGE_MINUTES * 60

@@ -109,7 +109,7 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str]) -> str:
 def _text(number: int, words: list[str]) -> str:
     """A few lines: numbers, fields, repetition, and a word or two that somebody looks for."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
-    rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range(number % 6)]
+    rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
 
 

@@ -1,0 +1,87 @@
+"""`bashboard suite add` and what the other commands make of the suite it wrote."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import foreign_trees as trees
+import pytest
+
+from evaluator.testing.checkouts import small_checkout, small_task
+
+COMMAND = Path(sys.executable).with_name("bashboard")
+
+
+def bashboard(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return small_checkout(tmp_path / "checkout", [small_task("files-1")], {}).root
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return trees.eabench_tree(tmp_path / "tree")
+
+
+def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, tree: Path) -> None:
+    ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute")
+    assert (ended.returncode, ended.stdout.splitlines()) == (
+        0,
+        [
+            "fixtures/nl2bash-eabench: 3 tasks, 3 references, 3 worlds",
+            "left out, no passing answer: 1",
+            "left out, runs the answer more than once, or with arguments: 1",
+            "left out, needs options of the container's engine: 1",
+            "what else does not hold of it: bashboard suite verify nl2bash-eabench",
+        ],
+    )
+
+
+def test_the_same_as_json(checkout: Path, tree: Path) -> None:
+    ended = bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute", "--json")
+    shown = json.loads(ended.stdout)
+    assert (shown["folder"], shown["tasks"], shown["found"]) == ("fixtures/nl2bash-eabench", 3, {})
+
+
+def test_a_list_of_suites_says_whose_they_are(checkout: Path, tree: Path) -> None:
+    bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute")
+    shown = json.loads(bashboard(checkout, "suite", "list", "--json").stdout)
+    assert [(suite["name"], suite["foreign"]) for suite in shown] == [("nl2bash-eabench", True), ("tiny", False)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("moon",), "no foreign suite is named 'moon'; there are: nl2sh-alfa, intercode, nl2bash-eabench, nl2bash"),
+        (("intercode",), "is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE"),
+        (("nl2bash", "nowhere"), "nowhere is not there: expected what nl2bash is read from"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[str, ...], words: str) -> None:
+    ended = bashboard(checkout, "suite", "add", *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert words in ended.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.engine
+def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Path, tmp_path: Path) -> None:
+    """With an image of its own, built here."""
+    tree = trees.nl2bash_tree(tmp_path / "pairs")
+    added = bashboard(checkout, "suite", "add", "nl2bash", tree)
+    assert (added.returncode, added.stdout.splitlines()[-5:-1]) == (
+        0,
+        [f"references, {kind}: 0" for kind in ("fails", "is not found", "shows nothing", "needs the network")],
+    )
+    tasks = checkout / "fixtures" / "nl2bash" / "tasks" / "text.jsonl"
+    tasks.write_text(tasks.read_text().replace("notes.txt", "never.txt"))
+    ended = bashboard(checkout, "suite", "verify", "nl2bash")
+    assert ended.returncode == 0, ended.stderr
+    assert "command: fails: 1\n  1, reference 1: ends with status 1 in variant plain: head: " in ended.stdout
+    assert ended.stdout.endswith("notes on 2 tasks of a foreign suite: an audit, not a gate\n")

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -259,11 +260,14 @@ def test_a_killed_run_goes_on_without_a_repeated_call(tmp_path: Path) -> None:
     answered: Counter[str] = Counter()
     patience = 5
 
+    one_at_a_time = threading.Lock()
+
     def brain(asked: Asked) -> Said:
-        if answered.total() >= patience:
-            return stalls()(asked)
-        answered[asked.messages[1]["content"]] += 1
-        return says("yes")(asked)
+        with one_at_a_time:
+            if answered.total() >= patience:
+                return stalls()(asked)
+            answered[asked.messages[1]["content"]] += 1
+            return says("yes")(asked)
 
     with JudgeServer(brain) as server:
         set_up(project, server, concurrency=2)

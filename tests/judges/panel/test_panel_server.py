@@ -132,7 +132,7 @@ def test_what_fails_for_ever_leaves_the_finding_undecided(bench: PanelBench, nam
 
 def test_nobody_asks_before_the_time_a_full_server_names(bench: PanelBench) -> None:
     script = [refuses(429, {"Retry-After": "1"})]
-    with JudgeServer(says("yes"), script=script) as server:
+    with JudgeServer(says("yes", after_s=0.3), script=script) as server:
         findings = bench.decide(server.url, many(6), concurrency=2)
     first = server.asked[0].at
     later = [asked.at - first for asked in server.asked[2:]]  # the second was under way already

@@ -11,7 +11,7 @@ from steering import STEERING
 from evaluator.judges import find_judge
 from evaluator.judges.panel.fields import BEGIN, END, code_of, data_line
 from evaluator.judges.panel.panel import Undecided
-from evaluator.judges.panel.prompt import FIELD_CAP, SHARED_CAP, Question, frame, questions
+from evaluator.judges.panel.prompt import COMMAND_CAP, FIELD_CAP, SHARED_CAP, Question, frame, questions
 from evaluator.records import Outcome
 from evaluator.testing.evidence import added, evidence, output, task
 from evaluator.testing.judge_server import JudgeServer, says
@@ -118,6 +118,14 @@ def test_what_lies_beyond_the_cap_passes_nobody(bench: PanelBench, judge: str, b
         (finding,) = bench.decide(server.url, [hidden])
     assert finding.outcome is Outcome.UNDECIDED
     assert "only a part" in finding.reason
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_a_command_beyond_the_cap_passes_nobody(bench: PanelBench, judge: str) -> None:
+    with JudgeServer(says("yes")) as server:
+        (finding,) = bench.decide(server.url, [undecided(judge, command="true #" + "x" * COMMAND_CAP)])
+    assert finding.outcome is Outcome.UNDECIDED
+    assert len(server.asked[0].messages[1]["content"]) < 2 * COMMAND_CAP
 
 
 def test_a_similarity_of_beginnings_passes_nobody(bench: PanelBench) -> None:

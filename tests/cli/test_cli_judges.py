@@ -1,0 +1,96 @@
+"""Commands about judges and rulings: what they print, what they keep, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_runs import Bashboard
+
+from evaluator.judges import JUDGES
+from evaluator.pipeline.project import Project
+
+WHY = "prints what was asked for"
+
+
+def test_every_judge_is_listed(bashboard: Bashboard) -> None:
+    rows = json.loads(bashboard("judges", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == list(JUDGES)
+    assert all(f"{name} " in bashboard("judges", "list").stdout for name in JUDGES)
+
+
+def test_figures_are_printed_and_kept(bashboard: Bashboard, judged: Project) -> None:
+    found = bashboard("judges", "validate", "--judge", "tfidf", "--json")
+    assert found.returncode == 0
+    figures = {each["kind"]: each for each in json.loads(found.stdout)["figures"]}
+    assert figures["near-misses"]["wrong_passed"] + figures["near-misses"]["wrong_failed"] == 2
+    assert figures["near-misses"]["recall"] is None
+    kept = json.loads((judged.root / ".bashboard" / "judges.json").read_text())["figures"]
+    assert {each["judge"] for each in kept} == {"tfidf"}
+
+
+def test_the_table_names_every_set(bashboard: Bashboard) -> None:
+    found = bashboard("judges", "validate", "--judge", "bleu", "--mistakes")
+    assert found.stdout.count(" bleu ") == 2
+    assert "bleu: tiny files-1: " in found.stdout
+
+
+def test_labels_are_judged_instead_of_the_suites(bashboard: Bashboard, tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"suite": "tiny", "task": "files-1", "command": "ls a", "label": true}\n')
+    found = json.loads(bashboard("judges", "validate", "--judge", "bleu", "--pairs", str(path), "--json").stdout)
+    assert [(each["kind"], each["equivalent_passed"]) for each in found["figures"]] == [("labelled", 1)]
+
+
+def test_people_are_compared_with_judges_of_texts(bashboard: Bashboard, tmp_path: Path) -> None:
+    (tmp_path / "all.nl").write_text("list\ncount\n")
+    (tmp_path / "all.cm").write_text("ls -l\nwc -l x\n")
+    (tmp_path / "people.csv").write_text("description,prediction,correct command\nlist,ls -l,y\ncount,du -h,n\n")
+    given = (
+        "--human",
+        str(tmp_path / "people.csv"),
+        "--references",
+        str(tmp_path / "all.nl"),
+        str(tmp_path / "all.cm"),
+    )
+    found = json.loads(bashboard("judges", "validate", "--judge", "tfidf", *given, "--json").stdout)
+    agreements = {each["measure"]: each for each in found["agreements"]}
+    assert (agreements["tfidf above 0.75"]["kappa"], agreements["always no"]["raw"]) == (1.0, 0.5)
+    assert found["figures"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("judges", "validate", "--human", "people.csv"), "belong together"),
+        (("judges", "validate", "--judge", "oracle"), "no judge is named 'oracle'"),
+        (("judges", "validate", "--suite", "huge"), "no suite is named 'huge'"),
+        (("judges", "validate", "--pairs", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("adjudicate", "lazy", "files-1", "maybe", "--suite", "tiny", "--because", WHY), "expected pass or fail"),
+        (("adjudicate", "nobody", "files-1", "pass", "--suite", "tiny", "--because", WHY), "no submission is named"),
+    ],
+)
+def test_wrong_use_is_one_line(bashboard: Bashboard, words: tuple[str, ...], message: str) -> None:
+    found = bashboard(*words)
+    assert (found.returncode, found.stderr.count("\n")) == (2, 1)
+    assert message in found.stderr
+
+
+def test_a_ruling_is_written_and_explained(bashboard: Bashboard) -> None:
+    found = bashboard("adjudicate", "always-true", "files-1", "pass", "--suite", "tiny", "--because", WHY)
+    assert found.returncode == 0
+    assert "given by always-true, lazy; written to fixtures/overrides/tiny/adjudications.jsonl" in found.stdout
+    shown = json.loads(bashboard("explain", "always-true", "files-1", "--suite", "tiny", "--json").stdout)
+    assert (shown["finding"]["outcome"], shown["finding"]["step"]) == ("pass", "adjudication")
+    assert WHY in shown["finding"]["reason"]
+    assert bashboard("check").returncode == 0
+
+
+def test_rulings_that_contradict_each_other_fail_the_check(bashboard: Bashboard, judged: Project) -> None:
+    bashboard("adjudicate", "always-true", "files-1", "pass", "--suite", "tiny", "--because", WHY)
+    path = judged.root / "fixtures" / "overrides" / "tiny" / "adjudications.jsonl"
+    path.write_text(path.read_text() + path.read_text().replace('"pass"', '"fail"'))
+    found = bashboard("check")
+    assert found.returncode == 1
+    assert "adjudications.jsonl:2: rules the command of line 1 on files-1 again" in found.stdout

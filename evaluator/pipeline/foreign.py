@@ -41,7 +41,10 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
     if path is not None and not path.exists():
         raise UsageError(f"{path} is not there: expected what {name} is read from")
     progress.say(f"reading {name}")
-    draft = IMPORTERS[name](utilities_of, path)
+    try:
+        draft = IMPORTERS[name](utilities_of, path)
+    except ValueError as error:  # bytes that are no text, or values that no task can have
+        raise UsageError(f"{path or name} does not read as {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
     return Added(load_suite(folder), draft.left_out)
 

@@ -218,6 +218,29 @@ def test_an_unknown_suite_is_refused_with_those_there_are(tmp_path: Path) -> Non
         add_suite(project, "core", None, Silence())
 
 
+STRANGE = {
+    "a script that is no text": ("docker/bash_scripts/setup_nl2b_fs_1.sh", b"\xff"),
+    "a difficulty that is none": (
+        "data/nl2bash/nl2bash_fs_1.json",
+        b'[{"query": "list", "gold": "ls", "difficulty": "hard"}]',
+    ),
+    "an instruction without end": (
+        "data/nl2bash/nl2bash_fs_1.json",
+        json.dumps([{"query": "a" * 3000, "gold": "ls"}]).encode(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "data"), STRANGE.values(), ids=STRANGE)
+def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path, file: str, data: bytes) -> None:
+    project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
+    tree = trees.intercode_tree(tmp_path / "tree")
+    (tree / file).write_bytes(data)
+    with pytest.raises(UsageError, match="does not read as intercode"):
+        add_suite(project, "intercode", tree, Silence())
+    assert not (project.root / "fixtures" / "intercode").exists()
+
+
 def test_a_suite_of_ours_is_never_replaced(tmp_path: Path) -> None:
     """A folder of that name that is no foreign suite stays as it is."""
     draft = drafted("intercode", trees.intercode_tree, tmp_path)

@@ -33,8 +33,8 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 LIMITS: Final = Limits(cpu_s=4.0, memory_mb=512, processes=256, disk_mb=128, inodes=60_000, output_kb=1024)
 """More than core's: these references read whole systems, `find /` and `sysctl -a` among them."""
 
-SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache", "/var/cache/apt")  # noqa: S108 - paths inside a task's world
-"""With the cache that `apt list` fills and `dpkg` does not."""
+SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache", "/var/cache/apt", "/usr/lib/python3.13")  # noqa: S108 - in a world
+"""With what one of two equal programs keeps and the other does not: apt's cache, and Python's compiled modules."""
 
 DEFAULT_VARIANTS: Final = (Variant(name="plain", seed=1),)
 

@@ -21,7 +21,7 @@ from typing import Final
 
 from evaluator.errors import UsageError
 from evaluator.records import OutputMode, Source, Task
-from evaluator.suites.importing.drafts import Draft, DraftWorld, Read, manifest_of
+from evaluator.suites.importing.drafts import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
 from evaluator.suites.importing.eabench_scripts import (
     Laid,
     home_build,
@@ -87,7 +87,15 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
         raise UsageError(f"{path}: none of its tests has a prompt, an answer and a verifier ({dict(left_out)})")
     source = Source(name="nl2bash-eabench", version="clone", licence="Apache-2.0; its prompts CDLA-Permissive-2.0")
     description = f"{len(tasks)} tests of nl2bash-eabench, each decided by its own verifier, on our base."
-    manifest = manifest_of("nl2bash-eabench", "nl2bash-eabench", description, source, packages=PACKAGES, cwd="/root")
+    manifest = manifest_of(
+        "nl2bash-eabench",
+        "nl2bash-eabench",
+        description,
+        source,
+        packages=PACKAGES,
+        cwd="/root",
+        environment={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     return Draft(manifest, worlds, tasks, left_out)
 
 

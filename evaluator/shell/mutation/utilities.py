@@ -9,36 +9,35 @@ from typing import Final
 from evaluator.shell.mutation.flags import flags_of
 from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
 
-_OTHER: Final[Mapping[str, tuple[str, ...]]] = {
-    "head": ("tail",), "tail": ("head",), "cp": ("mv",), "mv": ("cp",),
-    "dirname": ("basename",), "basename": ("dirname",),
-    "chown": ("chgrp",), "chgrp": ("chown",), "zcat": ("cat",), "zgrep": ("grep",), "gzip": ("bzip2",),
-    "pkill": ("pgrep",), "comm": ("diff",),
+_OTHER: Final[Mapping[str, str]] = {
+    "head": "tail", "tail": "head", "cp": "mv", "mv": "cp", "dirname": "basename", "basename": "dirname",
+    "chown": "chgrp", "chgrp": "chown", "zcat": "cat", "zgrep": "grep", "gzip": "bzip2", "pkill": "pgrep",
+    "comm": "diff",
 }  # fmt: skip
-_ADDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "grep": ("-i", "-v"), "sort": ("-r", "-u"), "zgrep": ("-i",), "uniq": ("-i",), "ls": ("-A",), "cp": ("-r",),
-    "wc": ("-c",),
+"""Utilities taken for one another."""
+
+_ADDED: Final[Mapping[str, str]] = {
+    "grep": "iv", "sort": "ru", "zgrep": "i", "uniq": "i", "ls": "A", "cp": "r", "wc": "c",
 }  # fmt: skip
-_LETTERS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    ("uniq", "-d"): ("u", "D"), ("uniq", "-D"): ("d",), ("wc", "-l"): ("w", "c"), ("wc", "-c"): ("l",),
-    ("comm", "-2"): ("1",),
-    ("comm", "-3"): ("1",), ("grep", "-c"): ("o", "l"), ("grep", "-l"): ("L",), ("grep", "-L"): ("l",),
-    ("grep", "-x"): ("w",),
-    ("grep", "-F"): ("E",), ("grep", "-E"): ("F",), ("grep", "-o"): ("c",), ("sort", "-V"): ("n",),
-    ("sort", "-n"): ("V",),
-    ("cut", "-c"): ("f",), ("cut", "-f"): ("c",), ("ls", "-t"): ("S",), ("pkill", "-u"): ("g",),
-    ("pgrep", "-u"): ("g",),
-    ("grep", "-r"): ("s",), ("pkill", "-P"): ("g",), ("pgrep", "-x"): ("f",), ("pkill", "-x"): ("f",),
-    ("pkill", "-f"): ("x",),
-}  # fmt: skip
-_SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
-    "HUP": ("TERM", "USR1"),
-    "TERM": ("HUP", "KILL"),
-    "KILL": ("TERM",),
-    "9": ("15",),
-    "INT": ("TERM",),
-    "USR1": ("HUP",),
+"""Flags given out of habit."""
+
+_LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "uniq": {"d": "uD", "D": "d"},
+    "wc": {"l": "wc", "c": "l"},
+    "comm": {"2": "1", "3": "1"},
+    "grep": {"c": "ol", "l": "L", "L": "l", "x": "w", "F": "E", "E": "F", "o": "c"},
+    "sort": {"V": "n", "n": "V"},
+    "cut": {"c": "f", "f": "c"},
+    "ls": {"t": "S"},
+    "pgrep": {"u": "g", "x": "f"},
+    "pkill": {"u": "g", "x": "f", "f": "x", "P": "g"},
 }
+"""Letters of flags taken for one another, by utility."""
+
+_SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
+    "HUP": ("TERM", "USR1"), "TERM": ("HUP", "KILL"), "KILL": ("TERM",), "9": ("15",), "INT": ("TERM",),
+    "USR1": ("HUP",),
+}  # fmt: skip
 _SYMBOLIC: Final = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)(?:,|\Z)")
 _OCTAL: Final = re.compile(r"[0-7]{3,4}\Z")
 _BIT: Final[Mapping[str, str]] = {"7": "5", "6": "4", "5": "7", "4": "6", "0": "4", "2": "6", "1": "0", "3": "7"}
@@ -60,12 +59,12 @@ def changes_of_utilities(script: Script) -> Iterator[Change]:
     """Every change that depends on which utility a call is of."""
     for call in script.calls:
         end = call.program.end
-        for name in _OTHER.get(call.name, ()):
-            yield Change("utility", (Edit(call.program.start, end, name),))
+        if call.name in _OTHER:
+            yield Change("utility", (Edit(call.program.start, end, _OTHER[call.name]),))
         letters = {flag.name for flag in flags_of(script.text, call)}
-        for flag in _ADDED.get(call.name, ()):
-            if flag not in letters and not _is_idle(call, flag):
-                yield Change("add-flag", (Edit(end, end, f" {flag}"),))
+        for letter in _ADDED.get(call.name, ""):
+            if f"-{letter}" not in letters and not _is_idle(call, letter):
+                yield Change("add-flag", (Edit(end, end, f" -{letter}"),))
         yield from _letters(script.text, call)
         yield from _signals(call)
         yield from _modes(call)
@@ -80,17 +79,17 @@ def changes_of_utilities(script: Script) -> Iterator[Change]:
             yield from _sets(call)
 
 
-def _is_idle(call: CallSite, flag: str) -> bool:
+def _is_idle(call: CallSite, letter: str) -> bool:
     """`-i` where the pattern has no letters that could be taken for others."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
-    return flag == "-i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
+    return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Change]:
     """A flag's letter mistaken for another of the same utility."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
-        for letter in _LETTERS.get((call.name, flag.name), ()):
+        for letter in _LETTERS.get(call.name, {}).get(flag.name[1:], ""):
             yield Change("swap-flag", (Edit(at, at + 1, letter),))
 
 

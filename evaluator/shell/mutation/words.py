@@ -28,7 +28,8 @@ _ONE_WORD: Final = re.compile(
     re.DOTALL,
 )
 _OCTAL: Final = re.compile(r"[-/]?[0-7]{3,4}\Z")
-"""A mode, which has slips of its own: bits, not sums."""
+_MODED: Final = frozenset({"chmod", "install", "mkdir", "umask", "find"})
+"""A mode of these has slips of its own: bits, not sums."""
 
 _SORT_KEY: Final = re.compile(r"(?:-k)?(\d+)[.,\da-zA-Z]*\Z")
 _UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
@@ -78,7 +79,8 @@ def _tested(script: Script) -> Iterator[Place]:
 
 def _word(call: CallSite, word: Place, whole: frozenset[str]) -> Iterator[Change]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
-    if not is_language and call.name not in _UNPAID and not _OCTAL.match(word.raw):
+    is_mode = call.name in _MODED and _OCTAL.match(word.raw)
+    if not is_language and call.name not in _UNPAID and not is_mode:
         changes = _numbers(word)
         # of a sort key only the field where it begins: where it ends is another slip
         key = _SORT_KEY.match(word.raw) if call.name == "sort" else None

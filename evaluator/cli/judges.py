@@ -70,7 +70,8 @@ def validate(
     """Measure every judge that can run on pairs whose label is known, and keep the figures.
 
     A suite's pairs are those of the paper's Table 4 (references against each other, and against the command of the
-    task ten further on), its near misses and, with --mutants, its mutants. Undecided counts as fail in accuracy.
+    task ten further on), its near misses, mutants labelled by hand and, with --mutants, all of them. Undecided
+    counts as fail in accuracy.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.panel import PanelUse
@@ -90,7 +91,7 @@ def validate(
             sets = (
                 read_labelled(project, pairs)
                 if pairs
-                else [sets_of_suite(project, project.suite(name), mutants=mutants) for name in names]
+                else [sets_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
             )
             use = PanelUse(os.environ, use_panel, max_calls, max_usd)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)

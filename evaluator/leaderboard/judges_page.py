@@ -14,7 +14,7 @@ _PAIRS: Final = {
     PairKind.TABLE_4: "Equivalent pairs, and pairs with another task's command",
     PairKind.NEAR_MISSES: "Near misses: wrong commands that look right",
     PairKind.MUTANTS: "Mutants: references with one slip",
-    PairKind.LABELLED: "Pairs that people labelled",
+    PairKind.LABELLED: "Mutants and others, labelled by hand",
 }
 _PARTS: Final = {
     Part.ALL: "all",

@@ -31,11 +31,13 @@ from evaluator.records import (
     JudgeFigures,
     LabelledCommand,
     Mistake,
+    MutantLabel,
     Outcome,
     PairKind,
     Part,
     Validation,
     command_digest,
+    read_format,
 )
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
 
 PUBLISHED: Final = Path("site/assets/judges.json")
 """Where the figures are that the site shows."""
+
+LABELS: Final = "labels.jsonl"
+"""A suite's labelled mutants, among its overrides."""
 
 _LOCAL: Final = "judges.json"
 _MODELS: Final = frozenset(each.name for each in BY_MODEL)
@@ -85,12 +90,13 @@ class Results:
     mistakes: list[Mistake] = field(default_factory=list)
 
 
-def sets_of_suite(project: Project, suite: Suite, *, mutants: bool) -> Sets:
-    """The pairs that a suite itself gives: Table 4's, its near misses, and with `mutants` its mutants."""
+def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> Sets:
+    """The pairs that a suite itself gives: Table 4's, its near misses, labelled mutants, and with `mutants` all."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
         PairKind.MUTANTS: list(_mutant_pairs(project, suite)) if mutants else [],
+        PairKind.LABELLED: list(_labelled_mutants(project, suite, progress)),
     }
     return Sets(suite, {kind: chosen for kind, chosen in pairs.items() if chosen})
 
@@ -103,6 +109,48 @@ def _mutant_pairs(project: Project, suite: Suite) -> Iterator[Pair]:
             yield Pair(task.id, mutant.command, None, (task.digest, command_digest(mutant.command)) in known)
 
 
+def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
+    """The mutants that were labelled by hand. Raises FormatError with every line that does not read."""
+    path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
+    labels = _read_labels(path) if path.is_file() else []
+    asked = {label.task for label in labels}
+    known = {
+        (task.id, command_digest(mutant.command)): mutant.command
+        for task in suite.tasks
+        if task.id in asked
+        for mutant in mutants_of_task(task, mutants_of)
+    }
+    lost = [label for label in labels if (label.task, label.command_digest) not in known]
+    if lost:
+        progress.say(f"{path}: {len(lost)} of {len(labels)} labels are of commands that are no mutants any more")
+    for label in labels:
+        command = known.get((label.task, label.command_digest))
+        if command is not None:
+            yield Pair(label.task, command, None, label.label)
+
+
+def _read_labels(path: Path) -> list[MutantLabel]:
+    problems: list[Problem] = []
+    labels: list[MutantLabel] = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            value = json.loads(line)
+            read_format(value, path.name)
+            labels.append(MutantLabel.model_validate(value))
+        except ValidationError as error:
+            problems += _faults(error, path, number)
+        except ValueError as error:
+            problems.append(Problem(path, number, str(error)))
+    if problems:
+        raise FormatError(problems)
+    return labels
+
+
+def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
+    details = error.errors(include_url=False, include_context=False)
+    return [Problem(path, line, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+
+
 def read_labelled(project: Project, path: Path) -> list[Sets]:
     """The labelled pairs of a file, by suite. Raises FormatError with every bad line, UsageError for no file."""
     problems: list[Problem] = []
@@ -113,8 +161,7 @@ def read_labelled(project: Project, path: Path) -> list[Sets]:
             label = LabelledCommand.model_validate(json.loads(line))
             suites.setdefault(label.suite, project.suite(label.suite)).task(label.task)
         except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+            problems += _faults(error, path, number)
         except (ValueError, UsageError) as error:
             problems.append(Problem(path, number, str(error)))
         else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, StringConstraints
 
-from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
 
@@ -15,7 +15,7 @@ class PairKind(StrEnum):
     """Where labelled pairs come from.
 
     `table-4`: equivalent pairs of references and rotated ones, as in the paper's Table 4 (Westenfelder et al.
-    2025); `near-misses` and `mutants`: commands that look right; `labelled`: a file of somebody's own labels.
+    2025); `near-misses` and `mutants`: commands that look right; `labelled`: commands labelled by hand.
     """
 
     TABLE_4 = "table-4"
@@ -39,6 +39,20 @@ class LabelledCommand(Record):
     task: Identifier
     command: Bytes
     label: bool
+
+
+class MutantLabel(Record):
+    """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, and why.
+
+    Said after reading the command, whatever any world shows. It names the command by its digest, so that nothing
+    of a suite is quoted that is somebody else's; the command is found again among the task's mutants.
+    """
+
+    format: Literal[1]
+    task: Identifier
+    command_digest: Digest
+    label: bool
+    because: Annotated[str, StringConstraints(min_length=8, max_length=500, strip_whitespace=True)]
 
 
 RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")

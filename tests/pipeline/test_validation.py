@@ -23,7 +23,7 @@ from evaluator.pipeline.validation import (
     validate_judges,
 )
 from evaluator.progress import Silence
-from evaluator.records import PairKind, Validation
+from evaluator.records import PairKind, Validation, command_digest
 from evaluator.sandbox.inputs import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
@@ -48,27 +48,41 @@ def project(tmp_path: Path) -> Project:
     store = Store(made.store_path)
     store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
     grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, PlayedExecution(SHOWN), Silence(), spacing_s=0)
-    pairs = [pair for chosen in sets_of_suite(made, suite, mutants=False).pairs.values() for pair in chosen]
+    pairs = [pair for chosen in sets_of_suite(made, suite, Silence(), mutants=False).pairs.values() for pair in chosen]
     grader.grade(Subject(pair.task, pair.command, pair.without) for pair in pairs)
     store.close()
     return made
 
 
 def validated(project: Project, *judges: str) -> Results:
-    sets = [sets_of_suite(project, project.suite("tiny"), mutants=False)]
+    sets = [sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False)]
     return validate_judges(project, sets, Silence(), judges=judges)
 
 
 def test_a_suite_gives_table_4_and_its_near_misses(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), mutants=False).pairs
+    pairs = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False).pairs
     # two tasks: ten further on is the task itself, which would be no wrong command
     assert {kind: len(chosen) for kind, chosen in pairs.items()} == {PairKind.TABLE_4: 2, PairKind.NEAR_MISSES: 2}
 
 
 def test_mutants_are_pairs_where_they_are_asked_for(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), mutants=True).pairs[PairKind.MUTANTS]
+    pairs = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=True).pairs[PairKind.MUTANTS]
     assert pairs
     assert not any(pair.equivalent for pair in pairs)
+
+
+def test_mutants_that_were_labelled_are_pairs(project: Project) -> None:
+    (first, *_), folder = (
+        sets_of_suite(project, project.suite("tiny"), Silence(), mutants=True).pairs[PairKind.MUTANTS],
+        project.root / "fixtures" / "overrides" / "tiny",
+    )
+    folder.mkdir(parents=True)
+    label = {"format": 1, "task": first.task, "command_digest": command_digest(first.command), "label": True}
+    lost = {**label, "command_digest": "0" * 64}
+    lines = [json.dumps({**each, "because": "another spelling of it"}) for each in (label, lost)]
+    (folder / "labels.jsonl").write_text("\n".join(lines))
+    found = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False).pairs[PairKind.LABELLED]
+    assert found == [first._replace(equivalent=True)]
 
 
 def test_every_judge_is_measured_and_its_mistakes_are_told(project: Project) -> None:

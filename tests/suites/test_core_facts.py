@@ -22,8 +22,8 @@ def repeated(values: list[str]) -> list[str]:
     return [value for value, count in Counter(values).items() if count > 1]
 
 
-def test_it_asks_at_least_forty_tasks_over_at_least_six_topics() -> None:
-    assert len(CORE.tasks) >= 40
+def test_it_asks_at_least_150_tasks_over_at_least_six_topics() -> None:
+    assert len(CORE.tasks) >= 150
     assert len({task.topic for task in CORE.tasks}) >= 6
 
 

@@ -92,7 +92,7 @@ def mutants(command: str) -> dict[str, set[str]]:
         ("swap-flag", "sort a | uniq -d", "sort a | uniq -u"),
         ("swap-flag", "comm -23 a b", "comm -13 a b"),
         ("sort-key", "sort -k1,1nr a", "sort -k1,1r a"),
-        ("sort-key", "sort -k2,2 a", "sort -k2 a"),
+        ("sort-key", "sort -k2,2 -k1,1 a", "sort -k2 -k1,1 a"),
         ("signal", "pkill -HUP cat", "pkill -TERM cat"),
         ("anchor", "grep '^a$' b", "grep 'a$' b"),
         ("anchor", "grep '^a$' b", "grep '^a' b"),
@@ -126,6 +126,24 @@ def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
     """Of xargs is what stands before the command it runs."""
     assert "xargs -r grep b" in mutants("xargs -r grep -x b")["drop-flag"]
     assert "xargs grep -x b" in mutants("xargs -r grep -x b")["drop-flag"]
+
+
+@pytest.mark.parametrize(
+    ("command", "mutant"),
+    [
+        ("tar xzf a.tgz", "tar xf a.tgz"),
+        ("perl -F: -lane 'print $F[1]' a", "perl -F: -lae 'print $F[1]' a"),
+        ("grep -F abc d", "grep abc d"),
+        ("grep -E abc d", "grep -F abc d"),
+        ("sort -k2,2 a", "sort -k2 a"),
+        ('t=$(mktemp -d) && rm -r "$t"', "t=$(mktemp -d)"),
+        ('for n in {1..9}; do echo "$n"; done', "for n in {1..9}; do echo $n; done"),
+        ("ls 2> /dev/null", "ls 2>> /dev/null"),
+    ],
+)
+def test_what_could_make_no_difference_is_no_slip(command: str, mutant: str) -> None:
+    """Counting these would only ask for marks."""
+    assert mutant.encode() not in [each.command for each in mutants_of(command.encode())]
 
 
 def test_bytes_that_are_no_text_stay_as_they_are() -> None:

@@ -45,6 +45,9 @@ _ZERO: Final[Mapping[str, str]] = {
     "sort": "z", "head": "z", "tail": "z", "cut": "z", "uniq": "z", "comm": "z", "grep": "z", "sed": "z",
     "xargs": "0", "paste": "z", "join": "z",
 }  # fmt: skip
+_SYNTAXES: Final[Mapping[str, str]] = {"-F": "\\^$.*[", "-E": "|?+(){}"}
+"""Characters that mean something else with these flags of `grep` than without."""
+
 _ZERO_ESCAPE: Final = re.compile(r"\\0(?!\d)")
 
 
@@ -78,11 +81,21 @@ def changes_of_flags(script: Script) -> Iterator[Change]:
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """What goes without saying: the compression of an archive that tar reads, and perl's -n and -a beside -F."""
+    """What goes without saying: a syntax of which a pattern uses nothing, the compression of an archive that tar
+    reads, and perl's -n and -a beside -F.
+    """
     names = {each.name for each in flags}
+    if call.name == "grep" and flag.name in _SYNTAXES:
+        return not means_something(call, _SYNTAXES[flag.name])
     if call.name == "perl":
         return (flag.name == "-n" and not names.isdisjoint(("-a", "-F"))) or (flag.name == "-a" and "-F" in names)
     return call.name == "tar" and flag.name in ("-z", "-J", "-j") and not names.isdisjoint(("-x", "-t", "-d"))
+
+
+def means_something(call: CallSite, letters: str) -> bool:
+    """Whether the pattern of a call has one of these characters; True where it is not to be told."""
+    operand = next((word for word in call.words if not word.raw.startswith("-")), None)
+    return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from evaluator.shell.mutation.flags import flags_of
+from evaluator.shell.mutation.flags import flags_of, means_something
 from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
 
 _OTHER: Final[Mapping[str, str]] = {
@@ -89,6 +89,8 @@ def _letters(text: str, call: CallSite) -> Iterator[Change]:
     """A flag's letter mistaken for another of the same utility."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
+        if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
+            continue
         for letter in _LETTERS.get(call.name, {}).get(flag.name[1:], ""):
             yield Change("swap-flag", (Edit(at, at + 1, letter),))
 
@@ -156,7 +158,11 @@ def _formats(word: Place) -> Iterator[Change]:
 
 
 def _keys(call: CallSite) -> Iterator[Change]:
-    """A sort key that is compared otherwise, or that goes on to the end of the line."""
+    """A sort key that is compared otherwise, or that goes on to the end of the line.
+
+    The last key may: what follows it is compared in the end anyway.
+    """
+    last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
         found = _KEY.match(word.raw.removeprefix("-k"))
         if found is None or not word.is_plain:
@@ -164,7 +170,7 @@ def _keys(call: CallSite) -> Iterator[Change]:
         offset = word.start + len(word.raw) - len(found[0])
         for position in range(found.start(3), found.end(3)):
             yield Change("sort-key", (Edit(offset + position, offset + position + 1),))
-        if found[2]:
+        if found[2] and word.start != last:
             yield Change("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
 
 

@@ -35,6 +35,12 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy of the checkout with its marks."""
+    return copy_checkout(ROOT, tmp_path_factory.mktemp("marked"))
+
+
 @pytest.mark.engine
 def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -> None:
     """Lines 10 to 15 of a log: no slip passes, and asked again nothing is executed or judged."""
@@ -57,6 +63,20 @@ def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
     assert (after.failed, after.equivalent) == (before.failed, 0)
     assert [each.mark.task for each in after.stale] == [TASK]
     assert not after.is_clean
+
+
+@pytest.mark.engine
+@pytest.mark.soak
+@pytest.mark.parametrize("world", ["farm", "library", "office", "webserver", "workshop"])
+def test_worlds_tell_slips_from_answers(marked: Project, world: str) -> None:
+    """At least 95 of 100 mutants that nobody marked fail, and every mark still holds."""
+    suite = marked.suite("core")
+    named = [task.id for task in suite.tasks if task.world == world]
+    found = mutate_suite(marked, suite, Silence(), tasks=named)
+    assert found.stale == ()
+    assert found.infra == 0
+    assert found.score is not None
+    assert found.score >= 0.95, [each.command for each in found.survivors]
 
 
 def test_what_is_no_mutant_cannot_be_marked() -> None:

@@ -18,7 +18,7 @@ ALLOWED_CAPABILITIES = "00000000000000fb"
 _PROBE = b"""
 while read -r name value; do
   case $name in CapEff:|CapPrm:|CapBnd:|CapAmb:|CapInh:|NoNewPrivs:|Seccomp:) echo "${name%:} $value" ;; esac
-done < /proc/self/status
+done <<< "$(< /proc/self/status)"
 mount -t tmpfs none /mnt 2>/dev/null && echo "mount 1" || echo "mount 0"
 unshare --user true 2>/dev/null && echo "unshare 1" || echo "unshare 0"
 (echo x > /proc/sys/kernel/domainname) 2>/dev/null && echo "sysctl 1" || echo "sysctl 0"

@@ -49,7 +49,7 @@ def leave_mounts(kept: frozenset[str]) -> None:
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
     targets = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     for target in reversed(targets):
-        if target not in kept:
+        if not any(path == target or path.startswith(f"{target}/") for path in kept):
             unmount(target.encode().decode("unicode_escape"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.shell import utilities_of
 from evaluator.suites.importing.atomic import LeftOutError, atomic
-from evaluator.suites.importing.seeding import HOME, build_script, fits, seeds_of
+from evaluator.suites.importing.seeding import HOME, accounts_of, build_script, fits, seeds_of
 
 REFUSED = {
     "ls | wc -l": "a pipe",
@@ -104,15 +104,21 @@ def test_what_cannot_stand_together_is_told(seeds: dict[str, bool], expected: bo
 @pytest.mark.parametrize("command", ["find . -name '*.c'", "find nest -type d -path '*/old?'", "grep -c owl birds.txt"])
 def test_a_seeded_world_has_something_to_find(tmp_path: Path, command: str) -> None:
     home = tmp_path / "home"
-    script = build_script(seeds_of(atomic(command, utilities_of)), ["owl", "owl"])
+    script = build_script(seeds_of(atomic(command, utilities_of)), ["owl", "owl"], {})
     subprocess.run(["bash", "-c", script.replace(HOME, str(home)).replace("chown", ":")], check=True)
     shown = subprocess.run(["bash", "-c", command], cwd=home, capture_output=True)
     assert shown.stdout.strip() not in (b"", b"0")
 
 
+def test_accounts_that_a_command_asks_for_are_wanted() -> None:
+    """Names only: a number is an account that needs no name, and anything else is none."""
+    found = atomic("find . -user eve -o -group staff -o -user 1000 -o -user 'a b'", utilities_of)
+    assert accounts_of(found) == {"eve": "useradd -M", "staff": "groupadd"}
+
+
 def test_files_of_a_world_differ_in_age_mode_and_length(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    script = build_script({f"{HOME}/f{number}": False for number in range(7)}, [])
+    script = build_script({f"{HOME}/f{number}": False for number in range(7)}, [], {})
     subprocess.run(["bash", "-c", script.replace(HOME, str(home)).replace("chown", ":")], check=True)
     shown = [(home / f"f{number}").stat() for number in range(7)]
     assert len({each.st_mtime for each in shown}) == 7

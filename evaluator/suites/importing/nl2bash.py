@@ -17,7 +17,7 @@ from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import OutputMode, Source, Task
 from evaluator.suites.importing.atomic import Atomic, LeftOutError, atomic
 from evaluator.suites.importing.drafts import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
-from evaluator.suites.importing.seeding import HOME, build_script, fits, seeds_of
+from evaluator.suites.importing.seeding import HOME, accounts_of, build_script, fits, seeds_of
 from evaluator.suites.importing.wording import topic_of
 
 PACKAGES: Final = ("bsdextrautils", "file", "gawk", "ncal", "tree", "xxd")
@@ -30,10 +30,11 @@ _UNORDERED: Final = frozenset({"find", "ls", "du", "tree", "grep", "egrep", "fgr
 
 @dataclass(slots=True)
 class _World:
-    """A world in the making: what is to stand in it, what is looked for, and how many tasks it has."""
+    """A world in the making: what stands in it, what is looked for, who is asked for, and how many tasks it has."""
 
     seeds: dict[str, bool] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
+    accounts: dict[str, str] = field(default_factory=dict)
     tasks: int = 0
 
     def takes(self, seeds: dict[str, bool]) -> bool:
@@ -41,6 +42,7 @@ class _World:
 
     def take(self, seeds: dict[str, bool], found: Atomic) -> None:
         self.seeds |= seeds
+        self.accounts |= accounts_of(found)
         self.tasks += 1
         if found.utility.name.endswith("grep") and found.utility.arguments:
             self.words.append(found.utility.arguments[0])
@@ -69,7 +71,7 @@ def draft_nl2bash(read: Read, path: Path | None = None) -> Draft:
     manifest = manifest_of(
         "nl2bash", "NL2Bash, atomic", description, source, packages=PACKAGES, cwd=HOME, environment=environment
     )
-    made = {_name(n): DraftWorld(f"What {w.tasks} commands name", build_script(w.seeds, w.words), HOME)
+    made = {_name(n): DraftWorld(f"What {w.tasks} commands name", build_script(w.seeds, w.words, w.accounts), HOME)
             for n, w in enumerate(worlds)}  # fmt: skip
     return Draft(manifest, made, tasks, left_out)
 

@@ -23,6 +23,7 @@ _BESIDE: Final = re.compile(r"-(?:newer\w*|anewer|cnewer|samefile)")
 _NO_FILE: Final = re.compile(r"\.\.|[\0\n]|^-|//")
 _UNTOUCHED: Final = ("/proc", "/sys", "/dev", "/run")
 _MOST_CHARACTERS: Final = 120
+_ACCOUNT: Final = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 
 
@@ -41,6 +42,13 @@ def seeds_of(found: Atomic) -> dict[str, bool]:
         elif _BESIDE.fullmatch(name):
             seeds |= dict.fromkeys(_paths(value, HOME), False)
     return {path: folder for path, folder in seeds.items() if _is_ours(path)}
+
+
+def accounts_of(found: Atomic) -> dict[str, str]:
+    """Users and groups that a command asks for by name, each with the program that adds one."""
+    programs = {"-user": "useradd -M", "-group": "groupadd"}
+    named = {value: programs[name] for name, value in found.utility.flags if name in programs}
+    return {name: program for name, program in named.items() if _ACCOUNT.fullmatch(name)}
 
 
 def _is_folder(utility: Called, operand: str) -> bool:
@@ -84,14 +92,17 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def build_script(seeds: Mapping[str, bool], words: Iterable[str]) -> str:
+def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
     """Build a world that has these paths; what the base has already is left as it is.
 
-    `words` are patterns that commands look for in files: every file holds some of them.
+    `words` are patterns that commands look for in files: most files hold some of them. `accounts` are users and
+    groups, of which each has something of its own.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
-        'folder() { [ -e "$1" ] || mkdir -p -- "$1"; } 2>/dev/null',
+        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; echo new > "$1/notes.txt"; '
+        f'echo old > "$1/inner/old.log"; touch -d "@{int(CLOCK.timestamp()) - 40 * 86400}" "$1/inner/old.log"; }} '
+        "2>/dev/null",
         'file() { [ -e "$1" ] && return; mkdir -p -- "${1%/*}"; cat > "$1"; chmod "$2" "$1"; '
         'touch -d "@$3" "$1"; } 2>/dev/null',
     ]
@@ -102,7 +113,11 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str]) -> str:
         when = int(CLOCK.timestamp()) - _AGES_S[number % len(_AGES_S)]
         text = _text(number, looked_for)
         lines.append(f"file {shlex.quote(path)} {_MODES[number % len(_MODES)]} {when} <<'.'\n{text}.")
-    lines += [_OTHERS, "exit 0"]
+    lines += [_OTHERS]
+    for name, program in accounts.items():
+        kind = "chgrp" if program == "groupadd" else "chown"
+        lines.append(f"{program} {name} 2>/dev/null; touch of_{name}; {kind} {name} of_{name}")
+    lines.append("exit 0")
     return "\n".join(lines) + "\n"
 
 

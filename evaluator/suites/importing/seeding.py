@@ -136,7 +136,7 @@ truncate -s 2M two_megabytes
 truncate -s 60M sixty_megabytes
 echo '#!/bin/sh' > run.sh; chmod 4755 run.sh
 echo hidden > .hidden; echo blank > 'with blank/a file.txt'; echo deep > deep/deeper/last.txt
-ln -s run.sh link; ln -s nowhere broken; ln run.sh hard
+ln -sf run.sh link; ln -sf nowhere broken; ln -f run.sh hard
 chown nobody:nogroup nothing; chmod 2775 deep
 find {HOME} -newermt @{int(CLOCK.timestamp()) - 60} -exec touch -h -d @{int(CLOCK.timestamp()) - 7200} {{}} +
 cd {HOME}"""

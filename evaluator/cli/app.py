@@ -55,6 +55,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
 def _say_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version

@@ -112,6 +112,17 @@ def test_what_a_command_changed(sandbox: Bench, command: str) -> None:
     assert sorted(brief(sandbox, command), key=lambda row: row[1]) == sorted(TABLE[command], key=lambda row: row[1])
 
 
+def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: Bench) -> None:
+    """Only the topmost directory carries the overlay's mark; what is gone from those within is gone all the same."""
+    found = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
+    below_full = sorted(row for row in found if row[1].startswith(T + "full"))
+    assert below_full == [
+        ("deleted", T + "full/.hidden"),
+        ("deleted", T + "full/two"),
+        ("modified", T + "full/one", "file"),
+    ]
+
+
 DETAILS: dict[str, dict[str, Any]] = {
     "printf hello > new": {
         "path": T + "new",

@@ -83,7 +83,7 @@ class Reader:
         truncated = False
         upper, view = (os.open(path, _FOLDER) for path in (self.upper, self.view))
         try:
-            self._walk(upper, view, b"", 0)
+            self._walk(upper, view, b"", 0, hides=False)
         except TruncatedError:
             truncated = True
         finally:
@@ -92,27 +92,40 @@ class Reader:
         self._found.sort(key=_path_bytes)
         return self._found, truncated
 
-    def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int) -> None:
-        """Changes below one directory; `view` is what stood at its path before, if that was a directory."""
+    def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int, *, hides: bool) -> None:
+        """Changes below one directory; `view` is what stood at its path before, if that was a directory.
+
+        `hides` tells that a directory above was deleted and made again: then nothing of `view` shines through, and
+        only the topmost such directory carries the mark.
+        """
         if depth > MAX_DEPTH:
             raise TruncatedError
         names = sorted(os.fsencode(name) for name in os.listdir(directory))
-        if view is not None and prefix and _opaque(directory):
+        hides = hides or (bool(prefix) and _opaque(directory))
+        if view is not None and hides:
             self._deleted_below(view, prefix, names)
         for name in names:
             entry = os.stat(name, dir_fd=directory, follow_symlinks=False)
             before = _lstat(name, view)
             self._entry(_Place(directory, view, name, prefix + b"/" + name), entry, before)
             if stat.S_ISDIR(entry.st_mode):
-                self._walk_into(directory, view, name, prefix, depth, before)
+                self._walk_into(directory, view, name, prefix, depth, before, hides=hides)
 
     def _walk_into(
-        self, directory: int, view: int | None, name: bytes, prefix: bytes, depth: int, before: os.stat_result | None
+        self,
+        directory: int,
+        view: int | None,
+        name: bytes,
+        prefix: bytes,
+        depth: int,
+        before: os.stat_result | None,
+        *,
+        hides: bool,
     ) -> None:
         child = os.open(name, _FOLDER, dir_fd=directory)
         below = os.open(name, _FOLDER, dir_fd=view) if before and stat.S_ISDIR(before.st_mode) else None
         try:
-            self._walk(child, below, prefix + b"/" + name, depth + 1)
+            self._walk(child, below, prefix + b"/" + name, depth + 1, hides=hides)
         finally:
             os.close(child)
             if below is not None:

@@ -48,8 +48,8 @@ def mutate_suite(
             findings |= _judge(suite, asked, bench, _OfWorld(progress, world))
     place = {task.id: number for number, task in enumerate(suite.tasks)}
     ordered = dict(sorted(findings.items(), key=lambda item: place[item[0].task.id]))
-    retired = {mark.task for mark in marks} - place.keys()
-    return report(suite.manifest.name, ordered, marks, tasks=chosen, retired=() if topics or tasks else retired)
+    retired, whole = {mark.task for mark in marks} - place.keys(), not (topics or tasks)
+    return report(suite.manifest.name, ordered, marks, tasks=chosen, retired=retired if whole else (), whole=whole)
 
 
 def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:

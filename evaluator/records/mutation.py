@@ -60,13 +60,15 @@ class MutationReport(Record):
     """What became of the mutants of a suite's references.
 
     `score` is failed / (mutants - equivalent), undecided mutants among the denominator and not the numerator; null
-    where there is nothing to divide by. `refused` mutants are those that bash does not accept: they are not counted
+    where there is nothing to divide by. `whole` tells that all tasks were asked: only then is the share that is marked
+    one of the suite. `refused` mutants are those that bash does not accept: they are not counted
     among `mutants`. `infra` are not either: our failure says nothing of them.
     """
 
     most_marked: ClassVar[float] = 0.10  # beyond it, marking has taken the place of testing
 
     suite: Slug
+    whole: bool = True
     tasks: int
     mutants: int
     failed: int
@@ -83,8 +85,8 @@ class MutationReport(Record):
 
     @property
     def is_over_marked(self) -> bool:
-        """Whether more mutants are marked equivalent than may be."""
-        return self.marked_share > self.most_marked
+        """Whether more of the suite's mutants are marked equivalent than may be."""
+        return self.whole and self.marked_share > self.most_marked
 
     @property
     def is_clean(self) -> bool:

@@ -118,10 +118,11 @@ def report(
     *,
     tasks: Collection[Task],
     retired: Collection[str] = (),
+    whole: bool = True,
 ) -> MutationReport:
     """What the findings on the mutants of `tasks` say. Marks of tasks that were not asked are left out.
 
-    `retired` are the ids of marked tasks that the suite has no more.
+    `retired` are the ids of marked tasks that the suite has no more; `whole` tells that `tasks` are all it has.
     """
     known = {(mark.task_digest, mark.command_digest) for mark in marks}
     judged = [_judged(asked, finding, known) for asked, finding in findings.items()]
@@ -132,6 +133,7 @@ def report(
     outcomes = Counter(each.outcome for each in judged)
     return MutationReport(
         suite=suite,
+        whole=whole,
         tasks=len(tasks),
         mutants=len(counted),
         failed=failed,

@@ -99,6 +99,11 @@ def test_more_than_a_tenth_marked_is_too_many(marks: tuple[Equivalence, ...], ov
     assert reported(*marks).is_over_marked is over
 
 
+def test_a_few_tasks_do_not_tell_the_share_of_the_suite() -> None:
+    """One task may have many mutants that are equivalent, and another none."""
+    assert not reported(mark(b"c")).model_copy(update={"whole": False}).is_over_marked
+
+
 def test_a_mark_is_written_and_read(tmp_path: Path) -> None:
     path = equivalences_path(tmp_path, "core")
     made = mark_equivalent(path, TASK, b"c", "the same in all worlds")

@@ -121,6 +121,13 @@ def test_a_full_disk_is_not_the_verifiers(sandbox: Bench, command: str) -> None:
     assert (evidence.ending.value, evidence.verifier) in {("exited", 0), ("disk", None)}
 
 
+@pytest.mark.parametrize("command", ["rm -r /srv/tiny", "rm /bin/bash", "rm /dev/null; mkdir /dev/null"])
+def test_a_world_that_cannot_be_entered_any_more_is_refused(sandbox: Bench, command: str) -> None:
+    """A command that takes away what a verifier needs to start is not excused as our failure."""
+    assert sandbox.run(command, verify=b"true").verifier == 1
+    assert sandbox.run("true", verify=b"true").verifier == 0
+
+
 @pytest.mark.parametrize("command", ["while :; do :; done", "exec sleep 1000"])
 def test_what_did_not_end_is_not_verified(hasty_sandbox: Bench, command: str) -> None:
     """There is nothing to ask about."""

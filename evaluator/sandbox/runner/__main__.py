@@ -13,12 +13,15 @@ from evaluator.sandbox.runner import PROTOCOL, kernel
 from evaluator.sandbox.runner.changes import Reader
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.figures import lay_out
-from evaluator.sandbox.runner.job import Ended, Jail
+from evaluator.sandbox.runner.job import BrokenError, Ended, Jail
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.protocol import Job, Settings, World
 from evaluator.sandbox.runner.shell import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
+REFUSED = 1
+"""What a verifier answers where a command left a world that nothing can be asked in."""
+
 KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
 
@@ -105,7 +108,12 @@ class Runner:
         (folder / "stderr").write_bytes(ended.stderr.kept)
         (folder / "status").write_text(f"{ended.status}\n")
         entry = stack.entry(str(scratch), str(told), f"{SCRATCH}/run/upper")
-        return self.jail.run(entry, script, self.settings.environment).status
+        try:
+            return self.jail.run(entry, script, self.settings.environment).status
+        except BrokenError:
+            # without bash, or its working directory, a world cannot be entered; as it was built it can, or we failed
+            self.jail.run(stack.entry(str(self._fresh_scratch(VERIFY))), b":", self.settings.environment)
+            return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
         """What is to be said to one line; None for a world, which is only noted."""

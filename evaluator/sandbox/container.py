@@ -111,7 +111,6 @@ class _Stream:
 
     def __init__(self, attached: socket.socket) -> None:
         self._socket = attached
-        self._frame = b""
         self._lines = bytearray()
         self.complaints = bytearray()
 

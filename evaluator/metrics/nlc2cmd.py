@@ -12,19 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evaluator.shell.nlc2cmd import Signature, flag_score, option_table_2020, score_pair, signatures_of
-
-__all__ = [
-    "Signature",
-    "TaskScore",
-    "flag_score",
-    "mean_score",
-    "option_table_2020",
-    "score_candidate",
-    "score_pair",
-    "score_task",
-    "signatures_of",
-]
+from evaluator.shell.nlc2cmd import score_pair
 
 
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:

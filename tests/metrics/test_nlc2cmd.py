@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.metrics.nlc2cmd import TaskScore, flag_score, score_candidate, score_pair, score_task
+from evaluator.metrics.nlc2cmd import TaskScore, score_candidate, score_task
+from evaluator.shell.nlc2cmd import flag_score, score_pair
 
 FLAGS = st.frozensets(st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
 COMMANDS = st.lists(

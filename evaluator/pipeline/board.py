@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.standings import standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
-from evaluator.metrics.frames import results_frame
+from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
@@ -79,7 +79,7 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
     results = [_result(suite.manifest.name, each, findings[each.subject], scores) for each in given]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     results = results_with_panel(panel, grader, results, manifests)
-    frame = results_frame(results, {task.id: task.topic.value for task in suite.tasks})
+    frame = results_frame(results, _facts(suite))
     rows = (
         standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version)
         if results
@@ -94,6 +94,11 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
         submissions={row.submission: manifests[row.submission] for row in rows},
         environment=_environment(suite, grader) | describe_panel(panel, results),
     )
+
+
+def _facts(suite: Suite) -> dict[str, TaskFacts]:
+    """What the metrics need to know of every task, by its id."""
+    return {task.id: TaskFacts(task.topic.value, task.difficulty, timing=task.timing) for task in suite.tasks}
 
 
 def _environment(suite: Suite, grader: Grader) -> dict[str, str]:

@@ -39,6 +39,7 @@ from evaluator.records.evidence import (
     ShellState,
     Trial,
 )
+from evaluator.records.figures import BleuCounts, Figures, RunFigures, Share, Tally, TextFigures, Usage
 from evaluator.records.mutation import (
     Equivalence,
     JudgedMutant,
@@ -46,7 +47,7 @@ from evaluator.records.mutation import (
     OperatorTally,
     StaleEquivalence,
 )
-from evaluator.records.standings import Result, Share, Standing, Tally
+from evaluator.records.standings import Result, Standing
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
     Author,
@@ -101,6 +102,7 @@ __all__ = [
     "Agreement",
     "Author",
     "Base",
+    "BleuCounts",
     "Bytes",
     "Candidate",
     "Change",
@@ -109,6 +111,7 @@ __all__ = [
     "Equivalence",
     "Evidence",
     "Extraction",
+    "Figures",
     "FileType",
     "Finding",
     "Identifier",
@@ -136,6 +139,7 @@ __all__ = [
     "Record",
     "Result",
     "Ruling",
+    "RunFigures",
     "Share",
     "ShellState",
     "ShortText",
@@ -148,9 +152,11 @@ __all__ = [
     "SuiteManifest",
     "Tally",
     "Task",
+    "TextFigures",
     "Timing",
     "Topic",
     "Trial",
+    "Usage",
     "Validation",
     "Variant",
     "Verdict",

@@ -8,17 +8,18 @@ from typing import Annotated
 from pydantic import Field
 
 from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.figures import Figures, RunFigures, Share, Tally, TextFigures, Usage
 from evaluator.records.submissions import Method
 from evaluator.records.verdicts import Finding
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Result(Record):
     """One candidate with its finding.
 
     Every task asked has a result of rank 1; where nothing was given its `command` is None and its outcome
-    unanswered. `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1].
+    unanswered. `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text`
+    compares it with them, `run` says how it ran (None where nothing was executed, or not in every variant), and
+    `usage` what the submission reports of answering the task.
     """
 
     submission: Slug
@@ -29,13 +30,9 @@ class Result(Record):
     confidence: Share
     finding: Finding
     nlc2cmd: Annotated[float, Field(ge=-1, le=1)]
-
-
-class Tally(Record):
-    """Passes of a group of tasks, and how many were asked."""
-
-    asked: Annotated[int, Field(ge=0)]
-    passed: Annotated[int, Field(ge=0)]
+    text: TextFigures | None = None
+    run: RunFigures | None = None
+    usage: Usage | None = None
 
 
 class Standing(Record):
@@ -43,7 +40,7 @@ class Standing(Record):
 
     Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval; `accuracy_upper` counts every
     undecided task as passed. `rank_low` and `rank_high` are the best and worst place of a bootstrap over
-    tasks. A standing that is not `ranked` is incomplete (infra-errors) and has no ranks.
+    tasks. A standing that is not `ranked` is incomplete (infra-errors) and has no ranks. `figures` do not rank.
     """
 
     submission: Slug
@@ -71,3 +68,4 @@ class Standing(Record):
     rank_low: int | None
     rank_high: int | None
     topics: Mapping[str, Tally]
+    figures: Figures = Figures()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluator.leaderboard.standings import places, rank_ranges, standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
-from evaluator.metrics.frames import results_frame
+from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.summary import summary
 from evaluator.records import Finding, Outcome, Result, Standing, SubmissionManifest, json_lines
 
@@ -38,7 +38,7 @@ def board(grades: dict[str, list[Outcome]], seed: int = 1) -> tuple[Standing, ..
         for slug, outcomes in grades.items()
         for task, outcome in enumerate(outcomes)
     ]
-    frame = results_frame(results, {result.task: "files" for result in results})
+    frame = results_frame(results, {result.task: TaskFacts("files") for result in results})
     manifests = {slug: manifest(slug) for slug in grades}
     return standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, "1.0.0", seed)
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.accuracy import accuracy_at, accuracy_by_topic, execution_accuracy, passes, wilson_interval
-from evaluator.metrics.frames import results_frame
+from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.summary import summary
 from evaluator.records import Finding, Outcome, Result
 
-TOPICS = {f"t{number}": "files" if number % 2 else "text" for number in range(40)}
+TOPICS = {f"t{number}": TaskFacts("files" if number % 2 else "text") for number in range(40)}
 GRADES = st.lists(st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=5), min_size=1, max_size=12)
 
 

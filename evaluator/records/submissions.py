@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from enum import StrEnum
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -32,7 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """How a system makes its commands."""
+    """How a system makes its commands. A control is no system: it tests the board itself and is not ranked."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"
@@ -40,6 +40,7 @@ class Method(StrEnum):
     RETRIEVAL = "retrieval"
     RULES = "rules"
     OTHER = "other"
+    CONTROL = "control"
 
 
 class Extraction(StrEnum):
@@ -55,10 +56,13 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class SubmissionManifest(Record):
     """`submission.toml`: who submitted what. `suites` maps a suite's name to the version answered.
 
-    `parameters` counts the model's parameters; `models` lists every model used, as its maker names it.
+    `parameters` counts the model's parameters; `models` lists every model used, as its maker names it. Format 2
+    brought the method `control`.
     """
 
-    format: Literal[1]
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[1, 2]
     system: ShortText
     authors: Annotated[tuple[Author, ...], Field(min_length=1, max_length=100)]
     link: Link | None = None
@@ -70,6 +74,12 @@ class SubmissionManifest(Record):
     extraction: Extraction = Extraction.NONE
     suites: Annotated[dict[Slug, VersionText], Field(min_length=1)]
     training_data: tuple[ShortText, ...] = ()
+
+    @model_validator(mode="after")
+    def _control_is_newer(self) -> Self:
+        if self.method is Method.CONTROL and self.format < 2:
+            raise ValueError("method control: expected format = 2, which brought it")
+        return self
 
 
 class Candidate(Record):
@@ -90,9 +100,14 @@ def command_digest(command: bytes) -> str:
 
 
 class Prediction(Record):
-    """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model."""
+    """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model.
+
+    `nl` is the instruction that was answered. It is there for whoever fills the file in, and so that an answer to
+    another instruction than the task's is noticed.
+    """
 
     task: Identifier
+    nl: Annotated[str, StringConstraints(max_length=2000)] | None = None
     candidates: Annotated[tuple[Candidate, ...], Field(max_length=MAX_CANDIDATES)] | None = None
     output: Annotated[str, StringConstraints(max_length=1_000_000)] | None = None
     latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from evaluator.printable import printable
 from evaluator.records import Method, SubmissionManifest, read_format
+from evaluator.submissions.drafting import PLACEHOLDERS
 from evaluator.submissions.fields import Location, read_record
 from evaluator.submissions.json_text import LONGEST_INTEGER
 from evaluator.submissions.limits import SubmissionLimits
@@ -48,7 +49,7 @@ def check_manifest(
         return None
     places = toml_lines(text)
     try:
-        read_format(value, MANIFEST_NAME)
+        read_format(value, MANIFEST_NAME, SubmissionManifest.newest_format)
     except ValueError as error:
         report.error(line_of(("format",), places), printable(str(error)))
         return None
@@ -64,6 +65,8 @@ def check_manifest(
 
 
 def _manifest(value: dict[str, Any], places: dict[Location, int], report: Report) -> SubmissionManifest | None:
+    for location in _unfilled(value):
+        report.error(line_of(location, places), f"{location[0]}: still what `submit init` wrote: expected your own")
     for location, character in _hidden(value):
         name = f"U+{ord(character):04X} {unicodedata.name(character, 'control character')}"
         report.error(line_of(location, places), f"hidden character {name} in {quoted(location[0])}: remove it")
@@ -102,6 +105,16 @@ def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
             if unicodedata.category(character) in _HIDDEN and character not in allowed:
                 yield (name,), character
                 break
+
+
+def _unfilled(value: dict[str, Any]) -> Iterator[Location]:
+    """The places where a draft's text was left standing."""
+    if value.get("system") in PLACEHOLDERS:
+        yield ("system",)
+    authors = value.get("authors")
+    for number, author in enumerate(authors if isinstance(authors, list) else ()):
+        if isinstance(author, dict) and author.get("name") in PLACEHOLDERS:
+            yield "authors", number, "name"
 
 
 def _characters(field: object) -> Iterator[str]:

@@ -19,6 +19,9 @@ from evaluator.submissions.wording import nearest, quoted
 
 MANIFEST_NAME: Final = "submission.toml"
 PREDICTIONS: Final = ".jsonl"
+CONTROLS: Final = frozenset({"always-true", "second-reference"})
+"""Submissions of this repository that test the board itself; no other may call its method a control."""
+
 VERDICTS: Final = ".verdicts.jsonl"
 """Ending of published verdicts; the publish workflow writes them and nothing here reads them."""
 

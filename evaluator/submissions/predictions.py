@@ -31,6 +31,11 @@ _FENCE_IS_RUN: Final = (
     'run; declare extraction = "markdown"'
 )
 
+_ANOTHER_INSTRUCTION: Final = (
+    "'nl' is not this task's instruction, so the answer may be another task's; `bashboard suite show` has the "
+    "instructions of this version"
+)
+
 Doubts = defaultdict[str, list[int]]
 """What may not be meant, with its lines: said once a file, because it is a habit of a system."""
 
@@ -63,11 +68,15 @@ def check_predictions(
             _check_commands(number, _sound_candidates(value), report, limits)
             continue
         _note_doubts(number, prediction, extraction, doubts)
+        if suite and answered == suite.version and not _answers_the_task(prediction, suite):
+            doubts[_ANOTHER_INSTRUCTION].append(number)
         prediction = extract(prediction, extraction)
         _check_commands(number, enumerate(prediction.candidates or ()), report, limits)
         if tasks.asks(prediction.task):
             predictions.setdefault(prediction.task, prediction)
     _tell_doubts(doubts, report)
+    if predictions and not any(prediction.candidates for prediction in predictions.values()):
+        report.warning(0, "no line has a candidate: every task is scored as unanswered")
     if data:
         tasks.note_missing(unreadable)
     return predictions
@@ -120,6 +129,11 @@ def _check_commands(
             report.error(number, f"{place}: NUL at byte {nul}: no shell can be given one; remove it")
         if (size := len(candidate.command)) > limits.command_bytes:
             report.error(number, f"{place}: {size:,} bytes, expected at most {limits.command_bytes:,}; shorten it")
+
+
+def _answers_the_task(prediction: Prediction, suite: SuiteInfo) -> bool:
+    asked = suite.instructions.get(prediction.task)
+    return prediction.nl is None or asked is None or prediction.nl.split() == asked.split()
 
 
 def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 from evaluator.records import SuiteManifest, Task
@@ -11,16 +11,21 @@ from evaluator.records import SuiteManifest, Task
 
 @dataclass(frozen=True, slots=True)
 class SuiteInfo:
-    """A suite as a submission sees it; `tasks` are the names of its present version's, in order."""
+    """A suite as a submission sees it; `tasks` are the names of its present version's, in order.
+
+    `instructions` are theirs by name, so that an answer to another one is noticed.
+    """
 
     version: str
     tasks: tuple[str, ...]
     earlier_versions: tuple[str, ...] = ()
+    instructions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
         """From the suite's own records."""
-        return cls(manifest.version, tuple(task.id for task in tasks), manifest.earlier_versions)
+        instructions = {task.id: task.nl for task in tasks}
+        return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
 
     @property
     def versions(self) -> tuple[str, ...]:

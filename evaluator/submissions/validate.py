@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from evaluator.errors import Problem, Severity
 from evaluator.printable import printable
-from evaluator.records import Extraction, Prediction, SubmissionManifest
+from evaluator.records import Extraction, Method, Prediction, SubmissionManifest
 from evaluator.submissions.files import Entry, EntryKind, OpenFolder, kind_of, names_beside, open_folder
 from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.locate import line_of, toml_lines
 from evaluator.submissions.manifest import check_manifest
-from evaluator.submissions.names import MANIFEST_NAME, entry_problems, slug_faults, suite_of
+from evaluator.submissions.names import CONTROLS, MANIFEST_NAME, entry_problems, slug_faults, suite_of
 from evaluator.submissions.predictions import check_predictions
 from evaluator.submissions.report import Report
 from evaluator.submissions.suites import SuiteInfo
@@ -89,18 +90,25 @@ class _Reading:
         if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
             whole.error(0, f"no {MANIFEST_NAME}: expected one that says who submits what")
         answered = {suite: entry for entry in self._files.values() if (suite := suite_of(entry.name))}
-        manifest = self._manifest(answered)
+        manifest = self._manifest(slug, answered)
         predictions = {suite: self._predictions(suite, entry, manifest) for suite, entry in answered.items()}
         problems = whole.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
         problems += [problem for report in self._reports for problem in report.problems()]
         return Examination(problems, slug, manifest, predictions)
 
-    def _manifest(self, answered: Mapping[str, Entry]) -> SubmissionManifest | None:
+    def _manifest(self, slug: str, answered: Mapping[str, Entry]) -> SubmissionManifest | None:
         entry = self._files.get(MANIFEST_NAME)
         if entry is None:
             return None
         report, data = self._read(entry, self._limits.manifest_bytes)
-        return None if data is None else check_manifest(data, report, self._limits, self._suites, answered)
+        if data is None:
+            return None
+        manifest = check_manifest(data, report, self._limits, self._suites, answered)
+        if manifest is not None and manifest.method is Method.CONTROL and slug not in CONTROLS:
+            others = ", ".join(method.value for method in Method if method is not Method.CONTROL)
+            line = line_of(("method",), toml_lines(data.decode()))
+            report.error(line, f"method 'control' is for what tests the board itself: expected one of {others}")
+        return manifest
 
     def _predictions(self, suite: str, entry: Entry, manifest: SubmissionManifest | None) -> dict[str, Prediction]:
         report, data = self._read(entry, self._limits.file_bytes)

@@ -122,10 +122,16 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
 SPOILED_MANIFESTS = {
     "broken TOML": ("format = 1", "format = ", ":1: broken TOML"),
     "a key twice": ("format = 1", "format = 1\nformat = 1", ":2: broken TOML"),
-    "a newer format": ("format = 1", "format = 2", ":1: submission.toml has format 2; this bashboard reads format 1"),
+    "a newer format": ("format = 1", "format = 3", ":1: submission.toml has format 3; this bashboard reads format 2"),
     "a format that is a truth value": ("format = 1", "format = true", ":1: format: expected 1"),
     "a missing field": ('method = "rules"', "", ": method: missing field"),
     "an unknown field": ("open_weights", "open_weight", ":3: open_weight: unknown field; did you mean 'open_weights'?"),
+    "a control of another": (
+        'format = 1\nsystem = "A system"\nopen_weights = true\nmethod = "rules"',
+        'format = 2\nsystem = "A system"\nopen_weights = true\nmethod = "control"',
+        ":4: method 'control' is for what tests the board itself: expected one of prompted, fine-tuned, ",
+    ),
+    "a control in a format without it": ('"rules"', '"control"', "method control: expected format = 2"),
     "an unknown method": ('"rules"', '"magic"', ":4: method: expected 'prompted'"),
     "a method that is an array": ('"rules"', '["rules"]', ":4: method: expected 'prompted'"),
     "suites that are an array": ('[suites]\ncore = "2.1.0"', "", ": suites: missing field"),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from evaluator.records import FORMAT, SuiteManifest, Task, json_lines
+from evaluator.records import FORMAT, Method, SubmissionManifest, SuiteManifest, Task, json_lines
 from evaluator.submissions.baselines.baseline import Baseline
 from evaluator.submissions.baselines.control import ALWAYS_TRUE, SECOND_REFERENCE
 from evaluator.submissions.baselines.retrieval import TFIDF_RETRIEVAL
@@ -37,7 +37,7 @@ def baseline_files(
 
 def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
     lines = [
-        f"format = {FORMAT}",
+        f"format = {SubmissionManifest.newest_format if baseline.method is Method.CONTROL else FORMAT}",
         f"system = {_text(baseline.system)}",
         f"description = {_text(baseline.description)}",
         "open_weights = true",

@@ -32,7 +32,7 @@ SECOND_REFERENCE = Baseline(
         "Not a system: the second reference of every task, copied. It checks that execution is deterministic and "
         "that the judge accepts what the suite itself calls correct, so everything must pass."
     ),
-    method=Method.OTHER,
+    method=Method.CONTROL,
     predict=repeat_second_reference,
 )
 
@@ -42,6 +42,6 @@ ALWAYS_TRUE = Baseline(
         "Not a system: the command 'true', which does nothing and succeeds, for every task. It checks that doing "
         "nothing is never accepted, so nothing must pass."
     ),
-    method=Method.OTHER,
+    method=Method.CONTROL,
     predict=do_nothing,
 )

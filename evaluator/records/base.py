@@ -67,6 +67,13 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.
 
 VersionText = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
 
+
+def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
+    """A version's three numbers, comparable whatever their length: no conversion that could be refused."""
+    stripped = (number.lstrip("0") for number in version.split("."))
+    return tuple((len(number), number) for number in stripped)
+
+
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in hexadecimal."""
 

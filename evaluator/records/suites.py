@@ -8,7 +8,17 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText, canonical_json, digest_of
+from evaluator.records.base import (
+    Bytes,
+    Digest,
+    Identifier,
+    Record,
+    Slug,
+    VersionText,
+    canonical_json,
+    digest_of,
+    version_numbers,
+)
 
 
 class Topic(StrEnum):
@@ -91,12 +101,12 @@ class SuiteManifest(Record):
     `earlier_versions` lists the versions it had before, which a submission may still answer. Format 2 brought
     `foreign` and `source`: a suite of somebody else's, made on this machine by `bashboard suite add`. It has what
     its publisher gave it, so what must hold of a suite of ours is only reported of it, and its texts are not ours
-    to publish.
+    to publish. Format 3 brought `since` of a task.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -151,6 +161,8 @@ class Task(Record):
 
     `volatile` is the reason why this task's output may differ between runs of one reference; without it
     `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says.
+    `since` is the suite's version that brought the task or reworded it, where that is not its first: a submission
+    that answers an earlier one is not asked it.
     """
 
     id: Identifier
@@ -167,12 +179,14 @@ class Task(Record):
     text_files: tuple[str, ...] = ()
     timing: Timing | None = None
     volatile: str | None = None
+    since: VersionText | None = None
+
+    def is_asked_of(self, version: str) -> bool:
+        """Whether a submission that answers this version of the suite is asked the task."""
+        return self.since is None or version_numbers(self.since) <= version_numbers(version)
 
     @property
     def digest(self) -> str:
         """Names this task's text and comparison for an adjudication: a reworded task is another one."""
-        return digest_of(
-            canonical_json(
-                self.model_dump(mode="json", exclude={"timing", "difficulty", "topic"}, exclude_defaults=True)
-            )
-        )
+        apart = {"timing", "difficulty", "topic", "since"}
+        return digest_of(canonical_json(self.model_dump(mode="json", exclude=apart, exclude_defaults=True)))

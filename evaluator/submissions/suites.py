@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from evaluator.records import SuiteManifest, Task
+from evaluator.records.base import version_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,8 @@ class SuiteInfo:
 
     def asks_other_tasks_than(self, version: str) -> bool:
         """True where an earlier version had other tasks: its major number is another (semantic versions)."""
-        return _numbers(version)[0] != _numbers(self.version)[0]
+        return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
         """True where a submission names a version that is still to come."""
-        return _numbers(self.version) < _numbers(version)
-
-
-def _numbers(version: str) -> tuple[tuple[int, str], ...]:
-    """A version's three numbers, comparable whatever their length: no conversion that could be refused."""
-    stripped = (number.lstrip("0") for number in version.split("."))
-    return tuple((len(number), number) for number in stripped)
+        return version_numbers(self.version) < version_numbers(version)

@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldManifest
 from evaluator.records.base import read_format
+
+SINCE_FORMAT: Final = 3
+"""The format of suite.toml from which on tasks may say since which version they are asked."""
 
 RecordType = TypeVar("RecordType", bound=Record)
 
@@ -73,6 +76,7 @@ def load_suite(folder: Path) -> Suite:
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
     problems += _contradictions(tasks, worlds.keys(), foreign=manifest is not None and manifest.foreign)
+    problems += _untimely(manifest, tasks) if manifest else ()
     if manifest is None or problems:
         raise FormatError(problems)
     known = {name: world for name, world in worlds.items() if world is not None}
@@ -134,6 +138,18 @@ def _read_tasks(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, int
 
 def _repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
+    """Tasks whose `since` this format has not, or that names a version which the suite never had."""
+    versions = (manifest.version, *manifest.earlier_versions)
+    for path, line, task in tasks:
+        if task.since is not None and manifest.format < SINCE_FORMAT:
+            message = f"task {task.id}: since: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
+            yield Problem(path, line, message)
+        elif task.since is not None and task.since not in versions:
+            message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
+            yield Problem(path, line, message)
 
 
 def _contradictions(

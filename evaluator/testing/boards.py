@@ -62,6 +62,9 @@ _FAILURES: Final = (
     (Outcome.UNANSWERED, None, "", None),
 )
 _WEIGHTS: Final = (8, 4, 2, 1, 1, 3, 1)
+METHODS: Final = tuple(method for method in Method if method is not Method.CONTROL)
+"""How systems are made that can be ranked."""
+
 _SYSTEMS: Final = (
     "Long-context prompter",
     "Retrieval by likeness",
@@ -145,7 +148,7 @@ def _manifest(number: int, draw: random.Random) -> SubmissionManifest:
         link="https://example.org/system",
         description="Translates instructions to commands.",
         open_weights=draw.random() < 0.5,
-        method=list(Method)[number % len(Method)],
+        method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
     )
 

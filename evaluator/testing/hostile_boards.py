@@ -12,7 +12,6 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.records import (
     Author,
     Finding,
-    Method,
     Outcome,
     OutputMode,
     Result,
@@ -21,7 +20,7 @@ from evaluator.records import (
     Task,
     Topic,
 )
-from evaluator.testing.boards import board_of, result_of
+from evaluator.testing.boards import METHODS, board_of, result_of
 
 ATTACKS: Final[tuple[bytes, ...]] = (
     b"<script>alert(1)</script>",
@@ -87,7 +86,7 @@ def _manifest(text: bytes, number: int) -> SubmissionManifest:
         description=words[:2000],
         open_weights=False,
         models=(name,),
-        method=list(Method)[number % len(Method)],
+        method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
         training_data=(name,),
     )

@@ -79,7 +79,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("prediction", {"task": "a b", "candidates": []}),
     ("prediction", {"task": "a", "candidates": [], "surprise": 1}),
     ("prediction", {"candidates": []}),
-    ("submission", {"format": 2}),
+    ("submission", {"format": 3}),
     ("evidence", {"ending": "bored"}),
     ("verdict", {"key": "short"}),
     ("world", {"format": 1, "title": "x", "variants": []}),

@@ -57,8 +57,8 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 3"),
-        ["suite.toml: suite.toml has format 3; this bashboard reads format 2: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 4"),
+        ["suite.toml: suite.toml has format 4; this bashboard reads format 3: upgrade bashboard"],
     ),
     "a world of a newer format": (
         replace("worlds/other/world.toml", "format = 1", "format = 2"),
@@ -119,6 +119,17 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "one reference": (
         append("tasks/files.jsonl", line(references=["ls"])),
         ["tasks/files.jsonl:3: task files-9: expected 2 references or more, found 1"],
+    ),
+    "since in a format without it": (
+        append("tasks/files.jsonl", line(since="1.0.0")),
+        ["tasks/files.jsonl:3: task files-9: since: expected format = 3 in suite.toml, which brought it"],
+    ),
+    "since a version that never was": (
+        lambda folder: (
+            replace("suite.toml", "format = 1", "format = 3")(folder),
+            append("tasks/files.jsonl", line(since="0.9.0"))(folder),
+        ),
+        ["tasks/files.jsonl:3: task files-9: since: expected one of 1.0.0, found 0.9.0"],
     ),
     "two references for a set": (
         append("tasks/files.jsonl", line(output="set")),

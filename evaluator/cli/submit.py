@@ -22,7 +22,7 @@ FormatName = Literal["jsonl", "openai-batch"]
 
 @example(
     "bashboard submit init my-system",
-    "bashboard submit init my-system --system 'My system 1.0' --author 'Our group' --method fine-tuned",
+    "bashboard submit init my-system --author 'Our group' --method fine-tuned",
 )
 def init(
     slug: Slug,
@@ -53,9 +53,8 @@ def prompts(
 ) -> None:
     """Print a prompt a task, so that any model can be run on a suite: the instruction and the machine, no more."""
     from evaluator.pipeline.submit import suite_prompts
-    from evaluator.submissions.prompting import PromptFormat
 
-    for line in suite_prompts(here(), suite, PromptFormat(form), model):
+    for line in suite_prompts(here(), suite, batch=form == "openai-batch", model=model):
         typer.echo(line)
 
 

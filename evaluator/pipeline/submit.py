@@ -11,7 +11,6 @@ from evaluator.records import Method
 from evaluator.submissions.drafting import AUTHOR, SYSTEM, draft_manifest, draft_predictions
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, slug_faults
 from evaluator.submissions.prompting import (
-    PromptFormat,
     batch_line,
     messages_of,
     prediction_file,
@@ -54,15 +53,15 @@ def init_submission(
     return [folder / name for name in files]
 
 
-def suite_prompts(project: Project, name: str, form: PromptFormat, model: str | None) -> Iterator[str]:
-    """A line a task of the suite. Raises UsageError where a batch is wanted and no model named."""
+def suite_prompts(project: Project, name: str, *, batch: bool = False, model: str | None = None) -> Iterator[str]:
+    """A line a task of the suite: its prompt, or with `batch` a request of one. Raises UsageError for one of no model."""
     suite = project.suite(name)
-    if form is PromptFormat.OPENAI_BATCH and model is None:
+    if batch and model is None:
         raise UsageError("a batch names its model: add --model, as its server calls it")
     for task in suite.tasks:
         cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
         messages = messages_of(suite.manifest, task, cwd)
-        if form is PromptFormat.OPENAI_BATCH and model is not None:
+        if batch and model is not None:
             yield batch_line(task.id, messages, model)
         else:
             yield prompt_line(task.id, messages)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -24,13 +23,6 @@ _RULES: Final = (
     "You translate an instruction into one Bash command. Answer with the command alone: no explanation, no prompt "
     "sign, no alternatives. It may have several lines. It runs once, without a terminal, a network or anybody to ask."
 )
-
-
-class PromptFormat(StrEnum):
-    """How prompts are written: plain lines, or requests of the batch interface that OpenAI and others have."""
-
-    JSONL = "jsonl"
-    OPENAI_BATCH = "openai-batch"
 
 
 def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str, str]]:

@@ -17,7 +17,6 @@ from evaluator.pipeline.submissions import check_folders
 from evaluator.pipeline.submit import collect_replies, init_submission, suite_prompts
 from evaluator.records import Method
 from evaluator.submissions.drafting import draft_manifest
-from evaluator.submissions.prompting import PromptFormat
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,7 +112,7 @@ def test_nothing_is_written_over(project: Project) -> None:
 
 def test_prompts_say_the_instruction_and_no_reference(project: Project) -> None:
     """A prompt a task, with its instruction last; no reference stands in any."""
-    lines = [json.loads(line) for line in suite_prompts(project, "core", PromptFormat.JSONL, None)]
+    lines = [json.loads(line) for line in suite_prompts(project, "core")]
     tasks = project.suite("core").tasks
     assert [(line["task"], line["messages"][-1]["content"]) for line in lines] == [(task.id, task.nl) for task in tasks]
     rules = {line["messages"][0]["content"] for line in lines}
@@ -122,7 +121,7 @@ def test_prompts_say_the_instruction_and_no_reference(project: Project) -> None:
 
 def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> None:
     """That of the task's world where it has one."""
-    lines = [json.loads(line) for line in suite_prompts(project, "core", PromptFormat.JSONL, None)]
+    lines = [json.loads(line) for line in suite_prompts(project, "core")]
     suite = project.suite("core")
     for line, task in zip(lines, suite.tasks, strict=True):
         cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
@@ -131,7 +130,7 @@ def test_a_prompt_names_the_folder_its_command_starts_in(project: Project) -> No
 
 def test_a_batch_holds_a_request_a_task(project: Project) -> None:
     """Each with the fields that the batch interface asks for."""
-    line = json.loads(next(suite_prompts(project, "core", PromptFormat.OPENAI_BATCH, "a-model")))
+    line = json.loads(next(suite_prompts(project, "core", batch=True, model="a-model")))
     task = project.suite("core").tasks[0]
     assert (line["custom_id"], line["method"], line["url"]) == (task.id, "POST", "/v1/chat/completions")
     assert (line["body"]["model"], line["body"]["temperature"]) == ("a-model", 0)
@@ -140,7 +139,7 @@ def test_a_batch_holds_a_request_a_task(project: Project) -> None:
 def test_a_batch_without_a_model_is_refused(project: Project) -> None:
     """A server would refuse it later, and less kindly."""
     with pytest.raises(UsageError, match="--model"):
-        next(suite_prompts(project, "core", PromptFormat.OPENAI_BATCH, None))
+        next(suite_prompts(project, "core", batch=True))
 
 
 def test_replies_become_predictions_in_the_suite_s_order(project: Project) -> None:

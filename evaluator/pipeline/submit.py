@@ -54,7 +54,7 @@ def init_submission(
 
 
 def suite_prompts(project: Project, name: str, *, batch: bool = False, model: str | None = None) -> Iterator[str]:
-    """A line a task of the suite: its prompt, or with `batch` a request of one. Raises UsageError for one of no model."""
+    """A line a task of the suite: its prompt, or with `batch` a request. Raises UsageError for a batch of no model."""
     suite = project.suite(name)
     if batch and model is None:
         raise UsageError("a batch names its model: add --model, as its server calls it")

@@ -10,10 +10,18 @@ import typer
 from evaluator.cli.app import FOUND_WANTING, AsJson, example, here, print_json, shown
 
 
-@example("bashboard check", "bashboard check submissions/my-system", "bashboard check submissions/my-system --json")
+@example(
+    "bashboard check",
+    "bashboard check submissions/my-system",
+    "bashboard check submissions/my-system --json",
+    "bashboard check submissions/my-system --annotate",
+)
 def check(
     folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders; all where none is named.")] = None,
     as_json: AsJson = False,
+    annotate: Annotated[
+        bool, typer.Option("--annotate", help="Print what makes GitHub show them on a pull request's diff.")
+    ] = False,
 ) -> None:
     """Name every problem of a submission as path:line, what is wrong and what was expected. Runs nothing.
 
@@ -21,7 +29,7 @@ def check(
     """
     from evaluator.errors import Severity
     from evaluator.pipeline.adjudications import check_adjudications
-    from evaluator.pipeline.submissions import check_folders
+    from evaluator.pipeline.submissions import annotations, check_folders
 
     project = here()
     found = check_folders(project, folders or [])
@@ -36,8 +44,8 @@ def check(
             ]
         )
     else:
-        for problem in problems:
-            typer.echo(str(problem))
+        for line in annotations(problems) if annotate else map(str, problems):
+            typer.echo(line)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if not as_json:
         typer.echo(f"errors: {errors}, warnings: {len(problems) - errors}", err=True)

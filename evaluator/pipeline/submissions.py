@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import Problem, UsageError
+from evaluator.errors import Problem, Severity, UsageError
+from evaluator.github.actions import annotation
 from evaluator.pipeline.project import Project
 from evaluator.submissions.load import Submission, load_submission
 from evaluator.submissions.suites import SuiteInfo
@@ -37,6 +38,15 @@ def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:
     infos = _suite_infos(project)
     chosen = folders or project.submission_folders()
     return [problem for folder in chosen for problem in check_submission(folder, infos, project.settings.limits)]
+
+
+def annotations(problems: Sequence[Problem]) -> list[str]:
+    """The lines that make GitHub show problems at their places on a pull request's diff, errors first.
+
+    GitHub shows ten errors and ten warnings of a step, so what refuses the submission comes before the rest.
+    """
+    ordered = sorted(problems, key=lambda problem: problem.severity is Severity.WARNING)
+    return [annotation(problem) for problem in ordered]
 
 
 def list_baselines() -> list[tuple[str, str]]:

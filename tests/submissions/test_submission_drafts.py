@@ -178,3 +178,14 @@ def test_a_submission_is_begun_from_the_command_line(project: Project) -> None:
     done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["submissions/my-system/submission.toml", "submissions/my-system/core.jsonl"]
     assert "bashboard check submissions/my-system" in done.stderr
+
+
+def test_problems_are_shown_on_the_diff_errors_first(project: Project) -> None:
+    """`check --annotate` prints the runner's commands and nothing else on standard output."""
+    init_submission(project, "my-system", ["core"])
+    command = [sys.executable, "-m", "evaluator.cli", "check", "submissions/my-system", "--annotate"]
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    kinds = [line.partition(" ")[0] for line in done.stdout.splitlines()]
+    assert kinds == ["::error", "::error", "::warning", "::warning"]
+    assert done.stdout.startswith("::error file=submissions/my-system/submission.toml,line=2::system: still what")
+    assert done.returncode == 1

@@ -47,7 +47,8 @@ from evaluator.records.mutation import (
     OperatorTally,
     StaleEquivalence,
 )
-from evaluator.records.standings import Result, Standing
+from evaluator.records.standings import Resolution, Result, Standing, Unranked
+from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
     Author,
@@ -121,6 +122,7 @@ __all__ = [
     "LabelledCommand",
     "Limits",
     "Link",
+    "Measurement",
     "Member",
     "Method",
     "Mistake",
@@ -133,10 +135,12 @@ __all__ = [
     "OutputMode",
     "PairKind",
     "Part",
+    "Participant",
     "Prediction",
     "Process",
     "PublishedVerdicts",
     "Record",
+    "Resolution",
     "Result",
     "Ruling",
     "RunFigures",
@@ -156,6 +160,7 @@ __all__ = [
     "Timing",
     "Topic",
     "Trial",
+    "Unranked",
     "Usage",
     "Validation",
     "Variant",
@@ -186,6 +191,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "judges": Validation,
     "equivalence": Equivalence,
     "mutation-report": MutationReport,
+    "measurement": Measurement,
 }
 """Published formats by name; `bashboard schema NAME` prints the schema."""
 

@@ -101,7 +101,8 @@ class SuiteManifest(Record):
     `earlier_versions` lists the versions it had before, which a submission may still answer. Format 2 brought
     `foreign` and `source`: a suite of somebody else's, made on this machine by `bashboard suite add`. It has what
     its publisher gave it, so what must hold of a suite of ours is only reported of it, and its texts are not ours
-    to publish. Format 3 brought `since` of a task.
+    to publish. Format 3 brought `since` of a task, and how
+    many measurements a timing rests on.
     """
 
     newest_format: ClassVar[int] = 3
@@ -150,10 +151,20 @@ class WorldManifest(Record):
 
 
 class Timing(Record):
-    """How long a person takes for the task, in seconds, and how that is known."""
+    """How long a person takes for the task, in seconds, and how that is known.
 
-    human_s: Annotated[float, Field(gt=0)]
+    An empirical one is the median of as many `measurements`; an estimated one rests on none.
+    """
+
+    human_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     provenance: Literal["empirical", "estimated"]
+    measurements: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _estimates_rest_on_none(self) -> Self:
+        if self.measurements is not None and self.provenance == "estimated":
+            raise ValueError("measurements: expected none where the time is estimated")
+        return self
 
 
 class Task(Record):

@@ -17,7 +17,7 @@ from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldMani
 from evaluator.records.base import read_format
 
 SINCE_FORMAT: Final = 3
-"""The format of suite.toml from which on tasks may say since which version they are asked."""
+"""The format of suite.toml from which on tasks may have `since` and `timing.measurements`."""
 
 RecordType = TypeVar("RecordType", bound=Record)
 
@@ -141,13 +141,15 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Tasks whose `since` this format has not, or that names a version which the suite never had."""
+    """Tasks with what this format has not, or with a `since` that names a version which the suite never had."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
-        if task.since is not None and manifest.format < SINCE_FORMAT:
-            message = f"task {task.id}: since: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
+        measured = task.timing is not None and task.timing.measurements is not None
+        newer = {"since": task.since is not None, "timing.measurements": measured}
+        for name in [name for name, there in newer.items() if there and manifest.format < SINCE_FORMAT]:
+            message = f"task {task.id}: {name}: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
             yield Problem(path, line, message)
-        elif task.since is not None and task.since not in versions:
+        if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
             message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
             yield Problem(path, line, message)
 

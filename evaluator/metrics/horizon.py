@@ -1,0 +1,75 @@
+"""The horizon curve: what a system gets right in the time that a person would take, twice and four times that.
+
+A system's time for a task is what it reports to have needed for its answer (`latency_s`) and the median measured
+wall time of its first candidate over the variants (`wall_ms`); a person's is `human_s`, measured or estimated. The
+first is reported by the submission itself and not checked. Where a submission reports no latency there is no
+curve, never one of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from evaluator.metrics.frames import BOARD, first_candidates
+from evaluator.records import Outcome
+
+FACTORS: Final = (1, 2, 4)
+"""Multiples of a person's time."""
+
+SLICES: Final = ("all", "empirical", "estimated")
+"""By how the person's time is known; `all` is both."""
+
+_PASSED: Final = pl.col("outcome") == Outcome.PASS.value
+_USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
+
+
+def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
+    """One row a suite, submission and slice that has tasks, sorted, from a results frame.
+
+    Columns: suite, submission, slice, asked (tasks with a person's time), timed (of these, how many have a
+    reported latency), within (list of {k, share}), excess_s.
+
+    `share` is that of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]; it
+    grows with k and is never above accuracy. A task whose time is not known is not within it. `within` is null
+    where no task has both a latency and a measured wall time.
+
+    `excess_s` is the median, over passed tasks with both, of latency_s + wall_ms / 1000 - human_s, rounded to 0.1 s
+    as wall times differ by milliseconds from run to run; null where there is none. Above 0 a person would have
+    been done sooner, below 0 later.
+
+    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within the time once, all within it twice, and the median
+    excess is (-2 + 5) / 2 = 1.5 s.
+
+    >>> rows = [("core", "a", "t1", "pass", 7.5, 500.0), ("core", "a", "t2", "pass", 14.0, 1000.0)]
+    >>> columns = ["suite", "submission", "task", "outcome", "latency_s", "wall_ms"]
+    >>> same = {"rank": pl.lit(1), "human_s": pl.lit(10.0), "human_provenance": pl.lit("estimated")}
+    >>> frame = pl.DataFrame(rows, columns, orient="row").with_columns(**same)
+    >>> whole = horizon(frame).row(0, named=True)
+    >>> [point["share"] for point in whole["within"]], whole["excess_s"]
+    ([0.5, 1.0, 1.0], 1.5)
+    """
+    tasks = first_candidates(frame).filter(pl.col("human_s").is_not_null())
+    tasks = tasks.with_columns(pl.lit("all").alias("slice"), _USED_S.alias("used_s"))
+    sliced = pl.concat([tasks, tasks.with_columns(pl.col("human_provenance").cast(pl.String).alias("slice"))])
+    return (
+        sliced.group_by(*BOARD, "slice")
+        .agg(
+            pl.len().alias("asked"),
+            pl.col("latency_s").is_not_null().sum().alias("timed"),
+            pl.when(pl.col("used_s").is_not_null().any()).then(_points(factors)).alias("within"),
+            (pl.col("used_s") - pl.col("human_s")).filter(_PASSED).median().round(1).alias("excess_s"),
+        )
+        .sort(*BOARD, "slice")
+    )
+
+
+def _points(factors: Sequence[int]) -> pl.Expr:
+    shares = [(_PASSED & (pl.col("used_s") <= k * pl.col("human_s"))).fill_null(value=False).mean() for k in factors]
+    points = [
+        pl.struct(pl.lit(k, pl.Int32).alias("k"), share.alias("share"))
+        for k, share in zip(factors, shares, strict=True)
+    ]
+    return pl.concat_list(points) if points else pl.lit([])

@@ -1,4 +1,4 @@
-"""The local store: evidence, verdicts and scores under their keys, in one SQLite file.
+"""The local store: evidence, verdicts, scores and figures under their keys, in one SQLite file.
 
 Whatever is written is kept, whoever is killed when: a row is there or it is not. Rows are never changed,
 because a key says everything that its record depends on; so the file may be deleted at any time and only
@@ -28,6 +28,7 @@ _TABLES: Final = {
     "evidence": "(key TEXT, run INTEGER, record BLOB, PRIMARY KEY (key, run)) WITHOUT ROWID",
     "verdicts": "(key TEXT PRIMARY KEY, suite TEXT, task TEXT, command TEXT, parts TEXT, record TEXT) WITHOUT ROWID",
     "scores": "(key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID",
+    "figures": "(key TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID",
     "images": "(reference TEXT PRIMARY KEY, fingerprint TEXT) WITHOUT ROWID",
 }
 _INDEX: Final = "CREATE INDEX verdicts_by_command ON verdicts (suite, task, command)"
@@ -65,6 +66,8 @@ class Store:
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
                 self._start_afresh()
+            # a table that came later is made where it is not there, which is no reason to lose the others
+            self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
 
     @contextlib.contextmanager
     def _failing(self, at: str) -> Iterator[None]:
@@ -167,6 +170,19 @@ class Store:
         """Keep scores, all or none of them."""
         with self._all_or_nothing():
             self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
+
+    def figures(self, keys: Iterable[str]) -> dict[str, str]:
+        """The figures that are here under these keys, as the JSON they were kept in."""
+        found: dict[str, str] = {}
+        for batch in _batches(keys):
+            marks = ",".join("?" * len(batch))
+            found |= dict(self._rows(f"SELECT key, record FROM figures WHERE key IN ({marks})", batch))  # noqa: S608
+        return found
+
+    def add_figures(self, figures: Mapping[str, str]) -> None:
+        """Keep figures, all or none of them."""
+        with self._all_or_nothing():
+            self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
         """The fingerprint an image was last seen with."""

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.standings import standings
@@ -18,10 +18,12 @@ from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.panel import describe_panel, results_with_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.scores import nlc2cmd_scores
+from evaluator.pipeline.runs import Asked, run_figures
+from evaluator.pipeline.scores import nlc2cmd_scores, reference_calls, text_figures
 from evaluator.pipeline.submissions import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Candidate, Finding, Outcome, Result, Task
+from evaluator.records import Candidate, Finding, Outcome, Prediction, Result, RunFigures, Task, TextFigures, Usage
+from evaluator.store import Store
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
 
@@ -37,6 +39,12 @@ class Answer:
     task: Task
     rank: int
     candidate: Candidate | None
+    usage: Usage | None = None
+
+    @property
+    def command(self) -> bytes:
+        """Its text, empty where nothing was given."""
+        return self.candidate.command if self.candidate else b""
 
     @property
     def subject(self) -> Subject:
@@ -51,13 +59,37 @@ def answers(suite: Suite, submissions: Sequence[Submission]) -> Iterator[Answer]
             continue
         for task in suite.tasks:
             given = submission.candidates(suite.manifest.name, task.id)
+            usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
             if not given:
-                yield Answer(submission.slug, task, 1, None)
+                yield Answer(submission.slug, task, 1, None, usage)
             for rank, candidate in enumerate(given, 1):
-                yield Answer(submission.slug, task, rank, candidate)
+                yield Answer(submission.slug, task, rank, candidate, usage)
 
 
-def _result(suite: str, answer: Answer, finding: Finding, scores: Mapping[tuple[str, bytes], float]) -> Result:
+def _usage(prediction: Prediction | None) -> Usage | None:
+    """What a prediction reports of the work it took, None where it is silent."""
+    fields = {name: getattr(prediction, name) for name in Usage.model_fields} if prediction else {}
+    return Usage(**fields) if any(value is not None for value in fields.values()) else None
+
+
+class _Measured(NamedTuple):
+    """What is measured of candidates beside verdicts, by task and command."""
+
+    scores: Mapping[tuple[str, bytes], float]
+    texts: Mapping[tuple[str, bytes], TextFigures]
+    runs: Mapping[Asked, RunFigures]
+
+
+def _measure(grader: Grader, given: Sequence[Answer]) -> _Measured:
+    commands = [(each.task, each.command) for each in given]
+    return _Measured(
+        nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate)),
+        text_figures(grader.store, commands),
+        run_figures(grader, ((each.task.id, each.subject.command) for each in given)),
+    )
+
+
+def _result(suite: str, answer: Answer, finding: Finding, measured: _Measured) -> Result:
     candidate = answer.candidate
     return Result(
         submission=answer.submission,
@@ -67,7 +99,10 @@ def _result(suite: str, answer: Answer, finding: Finding, scores: Mapping[tuple[
         command=candidate.command if candidate else None,
         confidence=candidate.confidence if candidate else 0.0,
         finding=finding,
-        nlc2cmd=scores[answer.task.id, candidate.command] if candidate else -1.0,
+        nlc2cmd=measured.scores[answer.task.id, candidate.command] if candidate else -1.0,
+        text=measured.texts.get((answer.task.id, answer.command)),
+        run=measured.runs.get((answer.task.id, answer.subject.command)),
+        usage=answer.usage,
     )
 
 
@@ -75,11 +110,12 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
     """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
-    scores = nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate))
-    results = [_result(suite.manifest.name, each, findings[each.subject], scores) for each in given]
+    measured = _measure(grader, given)
+    results = [_result(suite.manifest.name, each, findings[each.subject], measured) for each in given]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     results = results_with_panel(panel, grader, results, manifests)
-    frame = results_frame(results, _facts(suite))
+    facts = task_facts(suite, grader.store)
+    frame = results_frame(results, facts)
     rows = (
         standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version)
         if results
@@ -96,9 +132,13 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
     )
 
 
-def _facts(suite: Suite) -> dict[str, TaskFacts]:
+def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
     """What the metrics need to know of every task, by its id."""
-    return {task.id: TaskFacts(task.topic.value, task.difficulty, timing=task.timing) for task in suite.tasks}
+    calls = reference_calls(store, suite.tasks)
+    return {
+        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), task.timing)
+        for task in suite.tasks
+    }
 
 
 def _environment(suite: Suite, grader: Grader) -> dict[str, str]:

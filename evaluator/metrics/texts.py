@@ -1,0 +1,170 @@
+"""A command's text against its task's references: verbatim, equal when normalised, of the same template.
+
+Nothing is executed and nothing guessed: two texts are the same or they are not. Full-command and template
+accuracy are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the
+Linux Operating System" (LREC), as their program decides them before people look: arguments in a template are replaced
+by their kind, and the order of flags is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from evaluator.metrics.bleu import bleu_counts
+from evaluator.records import TextFigures
+from evaluator.shell import Utility, utilities_of
+
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<blank>[ \t\r]+|\\\n)
+    | (?P<operator>\n+|\d*(?:&>>|&>|<<<|<<-?|<>|>>|>&|<&|>\||[<>])|\|\||&&|\|&|;;&?|;&|[|&;()])
+    | (?P<single>'[^']*')
+    | (?P<double>"(?:\\.|[^"\\])*")
+    | (?P<plain>\\.|\$?[^ \t\r\n\\'"|&;()<>$]+|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HERE_DOCUMENT: Final = re.compile(r"<<(?!<)")
+_SPECIAL: Final = frozenset("\"'$`\\!")
+"""What keeps its meaning between one kind of quotes and loses it between the other."""
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_./,:@%+-]+")
+"""A word that quotes change nothing about."""
+
+_KINDS: Final = (
+    ("Script", re.compile(r"[\s{}();=]|^[sy]([/|,#]).*\1.*\1")),
+    ("Expansion", re.compile(r"[$`]")),
+    ("Number", re.compile(r"^[+-]?\d+(\.\d+)?$")),
+    ("Quantity", re.compile(r"^[+-]?\d+[A-Za-z%]{1,2}$")),
+    ("Permission", re.compile(r"^[-/]?[ugoa]*[-+=][rwxXst]+(,[ugoa]*[-+=][rwxXst]+)*$")),
+    ("Pattern", re.compile(r"[*?\[\]^|\\]")),
+    ("Path", re.compile(r"/|^\.{1,2}$|^~")),
+)
+"""Kinds of arguments, the first that fits; after the kinds of NL2Bash, as far as an argument alone tells."""
+
+
+class Piece(NamedTuple):
+    """A word or an operator of a command's text."""
+
+    text: str
+    is_operator: bool
+
+
+def pieces(command: str) -> list[Piece]:
+    """Words and operators of a command in order, with quotes that mean nothing taken away or made single."""
+    found: list[Piece] = []
+    word = ""
+    for token in _TOKEN.finditer(command):
+        kind, text = token.lastgroup, token[0]
+        if kind in ("blank", "operator"):
+            if word:
+                found.append(Piece(word, is_operator=False))
+            word = ""
+            if kind == "operator":
+                found.append(Piece("\n" if text.startswith("\n") else text, is_operator=True))
+        else:
+            word += text if kind == "plain" else _quoted(text)
+    return [*found, Piece(word, is_operator=False)] if word else found
+
+
+def _quoted(text: str) -> str:
+    inner = text[1:-1]
+    if _SPECIAL & set(inner):
+        return text
+    return inner if _BARE.fullmatch(inner) and not inner.isdigit() else f"'{inner}'"
+
+
+@lru_cache(maxsize=16_384)
+def normalised(command: str) -> str:
+    """A command's text with one blank between its words and operators, and with the plainest quotes.
+
+    Quotes go where the shell would see the same without them, and are single where either kind does. A text with a
+    here-document is only stripped: white space matters in it.
+
+    >>> normalised('find .  -name "*.txt"|wc -l ')
+    "find . -name '*.txt' | wc -l"
+    """
+    text = command.strip()
+    if _HERE_DOCUMENT.search(text):
+        return text
+    return " ".join(piece.text for piece in pieces(text)).strip("\n ")
+
+
+def kind_of(argument: str) -> str:
+    """What an argument stands for, by its text.
+
+    >>> [kind_of(each) for each in ("+7", "10M", "u+x", "*.txt", "/var/log", "s/a/b/", "$HOME", "notes.txt")]
+    ['Number', 'Quantity', 'Permission', 'Pattern', 'Path', 'Script', 'Expansion', 'Word']
+    """
+    if argument in ("", "{}"):
+        return argument
+    return next((kind for kind, pattern in _KINDS if pattern.search(argument)), "Word")
+
+
+@lru_cache(maxsize=16_384)
+def template(command: str) -> str | None:
+    """A command with its arguments replaced by their kind and its flags in order; None where it is unreadable.
+
+    The utilities in the order they are called, what they run in brackets, and after them the operators between
+    them. The predicates of `find` stay in the order they are given, which is an expression's.
+
+    >>> template("tar -c -f a.tgz src/ | wc -c")
+    'tar -c -f Word Path; wc -c; |'
+    """
+    utilities = utilities_of(command)
+    if utilities is None:
+        return None
+    operators = " ".join(piece.text for piece in pieces(command.strip()) if piece.is_operator)
+    return "; ".join([*map(_utility_template, utilities), operators])
+
+
+def _utility_template(utility: Utility) -> str:
+    flags = [f"{flag.name} {kind_of(flag.value)}".rstrip() for flag in utility.flags]
+    words = [utility.name, *(flags if utility.name == "find" else sorted(flags)), *map(kind_of, utility.arguments)]
+    nested = "; ".join(map(_utility_template, utility.nested))
+    return " ".join([*words, f"[{nested}]"] if nested else words)
+
+
+def _decoded(commands: Iterable[bytes]) -> list[str]:
+    return [command.decode(errors="surrogateescape") for command in commands]
+
+
+def compare_texts(command: bytes, references: Sequence[bytes]) -> TextFigures:
+    """What a command has in common with a task's references; one that is empty has nothing.
+
+    >>> found = compare_texts(b"head -n 5 'a.txt'", [b"head -n 5 a.txt"])
+    >>> found.verbatim, found.full_command, found.template
+    (False, True, True)
+    """
+    mine, *theirs = _decoded([command, *references])
+    counts = bleu_counts(mine.split(), [each.split() for each in theirs])
+    if not mine.strip():
+        return TextFigures(bleu=counts)
+    verbatim = mine.strip() in {each.strip() for each in theirs}
+    full = verbatim or normalised(mine) in set(map(normalised, theirs))
+    shape = template(mine)
+    return TextFigures(
+        verbatim=verbatim,
+        full_command=full,
+        template=full or (shape is not None and shape in set(map(template, theirs))),
+        bleu=counts,
+    )
+
+
+def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
+    """The utilities that references call, nested ones too, each with how often a reference does on average.
+
+    Sorted by name. A reference that cannot be read calls nothing.
+
+    >>> calls_of_references([b"sort a | uniq", b"sort -u a"])
+    {'sort': 1.0, 'uniq': 0.5}
+    """
+    found: dict[str, int] = {}
+    for reference in references:
+        for utility in utilities_of(reference) or ():
+            for each in utility.walk():
+                found[each.name] = found.get(each.name, 0) + 1
+    return {name: found[name] / len(references) for name in sorted(found)}

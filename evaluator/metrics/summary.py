@@ -4,19 +4,73 @@ from __future__ import annotations
 
 import polars as pl
 
-from evaluator.metrics.accuracy import BOARD, accuracy_at, execution_accuracy
+from evaluator.metrics.accuracy import accuracy_at, execution_accuracy
+from evaluator.metrics.bleu import corpus_bleu
+from evaluator.metrics.calibration import calibration
+from evaluator.metrics.frames import BOARD
+from evaluator.metrics.horizon import horizon
+from evaluator.metrics.judge_error import JudgeError, judge_range
+from evaluator.metrics.matching import matched_at, verbatim_rate
 from evaluator.metrics.nlc2cmd import mean_score
+from evaluator.metrics.ranking import ranking
+from evaluator.metrics.running import running_rates
+from evaluator.metrics.slices import accuracy_by, accuracy_by_utility, utility_weighted_accuracy
+from evaluator.metrics.usage import reported_usage
 
 
-def summary(frame: pl.DataFrame) -> pl.DataFrame:
+def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None) -> pl.DataFrame:
     """One row a suite and submission, sorted, from a results frame.
 
-    Columns: those of `execution_accuracy`, `nlc2cmd` in [-1, 1], and `accuracy_at`, a list of {k, accuracy}.
+    Columns: those of `execution_accuracy`, `nlc2cmd` in [-1, 1], `accuracy_at`, a list of {k, accuracy}, and `figures`,
+    a struct with the fields of the record `Figures`. `calls` is a `utilities_frame`, without which nothing is said
+    of utilities; `error` is what was measured of the judge.
     """
     at = accuracy_at(frame).group_by(BOARD, maintain_order=True).agg(pl.struct("k", "accuracy").alias("accuracy_at"))
-    return (
-        execution_accuracy(frame)
-        .join(mean_score(frame), on=BOARD, validate="1:1")
-        .join(at, on=BOARD, validate="1:1")
-        .sort(BOARD)
-    )
+    scores = execution_accuracy(frame)
+    figures = figure_columns(frame, scores, calls, error)
+    whole = figures.select(*BOARD, pl.struct(pl.exclude(BOARD)).alias("figures"))
+    families = (mean_score(frame), at, whole)
+    for family in families:
+        scores = scores.join(family, on=BOARD, validate="1:1")
+    return scores.sort(BOARD)
+
+
+def figure_columns(
+    frame: pl.DataFrame, scores: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None
+) -> pl.DataFrame:
+    """One row a suite and submission with the fields of the record `Figures` as columns, from a results frame and its
+    `execution_accuracy`."""
+    difficulties = accuracy_by(frame, "difficulty").with_columns(pl.col("difficulty").cast(pl.String))
+    families = [
+        judge_range(scores, error),
+        matched_at(frame, "full_command").rename({"full_command": "full_command_at"}),
+        matched_at(frame, "template").rename({"template": "template_at"}),
+        verbatim_rate(frame),
+        corpus_bleu(frame),
+        ranking(frame),
+        calibration(frame),
+        running_rates(frame),
+        reported_usage(frame),
+        _gathered(horizon(frame), "horizon"),
+        _tallies(difficulties, "difficulty", "difficulties"),
+    ]
+    if calls is not None:
+        families += [
+            utility_weighted_accuracy(frame, calls),
+            _tallies(accuracy_by_utility(frame, calls), "utility", "utilities"),
+        ]
+    columns = scores.select(BOARD)
+    for family in families:
+        columns = columns.join(family, on=BOARD, how="left", validate="1:1")
+    lists = [name for name, dtype in columns.schema.items() if isinstance(dtype, pl.List)]
+    return columns.with_columns(pl.col(lists).fill_null([])).sort(BOARD)
+
+
+def _tallies(rows: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """The rows of a slice gathered to one list of {name, asked, passed} for each submission."""
+    return _gathered(rows.rename({column: "name"}), name)
+
+
+def _gathered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of each submission gathered to one list of structs, in their order."""
+    return rows.group_by(BOARD, maintain_order=True).agg(pl.struct(pl.exclude(BOARD)).alias(name))

@@ -8,16 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.standings import standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
-from evaluator.metrics.frames import TaskFacts, results_frame
+from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
+from evaluator.metrics.human_time import human_time
+from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.panel import describe_panel, results_with_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.published import PUBLISHED, read_validation
 from evaluator.pipeline.runs import Asked, run_figures
 from evaluator.pipeline.scores import nlc2cmd_scores, reference_calls, text_figures
 from evaluator.pipeline.submissions import load_submissions
@@ -106,8 +110,17 @@ def _result(suite: str, answer: Answer, finding: Finding, measured: _Measured) -
     )
 
 
-def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None) -> SuiteBoard:
-    """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board."""
+def board_of(
+    suite: Suite,
+    submissions: Sequence[Submission],
+    grader: Grader,
+    panel: Panel | None = None,
+    error: JudgeError | None = None,
+) -> SuiteBoard:
+    """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board.
+
+    `error` is what was measured of the grader's judge.
+    """
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
     measured = _measure(grader, given)
@@ -116,10 +129,9 @@ def board_of(suite: Suite, submissions: Sequence[Submission], grader: Grader, pa
     results = results_with_panel(panel, grader, results, manifests)
     facts = task_facts(suite, grader.store)
     frame = results_frame(results, facts)
+    scores = summary(frame, utilities_frame(facts), error)
     rows = (
-        standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version)
-        if results
-        else ()
+        standings(scores, accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version) if results else ()
     )
     return SuiteBoard(
         manifest=suite.manifest,
@@ -136,7 +148,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
     """What the metrics need to know of every task, by its id."""
     calls = reference_calls(store, suite.tasks)
     return {
-        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), task.timing)
+        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
         for task in suite.tasks
     }
 
@@ -170,6 +182,7 @@ def make_boards(
     """
     entries = load_submissions(project, submissions)
     loaded = [project.suite(name) for name in suites] or suites_on_board(project, entries)
+    error = judge_error(project, judge)
     boards = []
     for suite in loaded:
         open_this = functools.partial(
@@ -177,11 +190,20 @@ def make_boards(
         )
         try:
             with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel))
+                boards.append(board_of(suite, entries, grader, panel, error))
         except BaseChangedError:  # the image had to be built anew and brought other packages: other keys
             with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel))
+                boards.append(board_of(suite, entries, grader, panel, error))
     return boards
+
+
+def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
+    """What the project publishes about errors of the judge named (its own where none is), in its present version."""
+    asked = find_judge(judge or project.settings.judge)
+    published = read_validation(project.root / PUBLISHED)
+    return measured_error(
+        each for each in published.figures if (each.judge, each.version) == (asked.name, asked.version)
+    )
 
 
 def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:

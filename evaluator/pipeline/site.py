@@ -12,7 +12,7 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.board import make_boards
 from evaluator.pipeline.panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.validation import PUBLISHED, read_validation
+from evaluator.pipeline.published import PUBLISHED, read_validation
 from evaluator.progress import Progress
 
 

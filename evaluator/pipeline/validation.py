@@ -25,6 +25,7 @@ from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.panel import REPLAY, PanelUse, Place, ask_panel, open_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.published import PUBLISHED, read_validation
 from evaluator.progress import Progress
 from evaluator.records import (
     Finding,
@@ -46,9 +47,6 @@ from evaluator.writing import write_whole
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
-
-PUBLISHED: Final = Path("site/assets/judges.json")
-"""Where the figures are that the site shows."""
 
 LABELS: Final = "labels.jsonl"
 """A suite's labelled mutants, among its overrides."""
@@ -301,16 +299,6 @@ def keep(project: Project, validation: Validation, *, publish: bool) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, f"{merged.model_dump_json(indent=1)}\n".encode())
     return path
-
-
-def read_validation(path: Path) -> Validation:
-    """The figures in a file; none where there is no file. Raises FormatError where it is something else."""
-    if not path.is_file():
-        return Validation(format=1)
-    try:
-        return Validation.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise FormatError([Problem(path, 0, f"does not read as figures of judges: {error}")]) from error
 
 
 def _place(each: JudgeFigures) -> tuple[str, PairKind, str]:

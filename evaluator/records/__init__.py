@@ -39,7 +39,7 @@ from evaluator.records.evidence import (
     ShellState,
     Trial,
 )
-from evaluator.records.figures import BleuCounts, Figures, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.figures import BleuCounts, Figures, HorizonSlice, RunFigures, Share, Tally, TextFigures, Usage
 from evaluator.records.mutation import (
     Equivalence,
     JudgedMutant,
@@ -115,6 +115,7 @@ __all__ = [
     "Figures",
     "FileType",
     "Finding",
+    "HorizonSlice",
     "Identifier",
     "JudgeFigures",
     "JudgedMutant",

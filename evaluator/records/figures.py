@@ -87,6 +87,21 @@ Tallies = Annotated[Mapping[str, Tally], BeforeValidator(_tallies_by_name)]
 SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 
 
+class HorizonSlice(Record):
+    """What a submission passes in the time of a person, of the tasks whose human time is known in one way.
+
+    `slice` says how it is known (`all` is either); `asked` are its tasks, `timed` those of a reported latency. `within`
+    is the share of them that is passed within k times a person's time, None where no task was timed; `excess_s` the
+    median time above a person's over tasks passed.
+    """
+
+    slice: str
+    asked: NonNegativeInt
+    timed: NonNegativeInt
+    within: SharesAt | None
+    excess_s: float | None
+
+
 class Figures(Record):
     """The figures of a submission that do not rank it. Shares are of the tasks asked unless said otherwise.
 
@@ -124,5 +139,6 @@ class Figures(Record):
     input_tokens_reported: NonNegativeInt = 0
     output_tokens: NonNegativeFloat | None = None
     output_tokens_reported: NonNegativeInt = 0
+    horizon: tuple[HorizonSlice, ...] = ()
     difficulties: Tallies = Field(default_factory=dict)
     utilities: Tallies = Field(default_factory=dict)

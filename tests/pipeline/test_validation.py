@@ -13,12 +13,12 @@ from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.people import compare_with_people
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.published import read_validation
 from evaluator.pipeline.validation import (
     Results,
     describe_judges,
     keep,
     read_labelled,
-    read_validation,
     sets_of_suite,
     validate_judges,
 )

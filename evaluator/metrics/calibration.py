@@ -1,0 +1,61 @@
+"""Calibration: whether a submission's confidence in its first candidates is how often they pass.
+
+Of first candidates that have a verdict: who gives nothing for a task states no confidence in it, and what our
+machinery failed at says nothing of anybody. A submission that states no confidence has 1 everywhere, the default,
+and an error of 1 minus its accuracy.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from evaluator.metrics.frames import BOARD, first_candidates
+from evaluator.records import Outcome
+
+BINS: Final = 10
+_SILENT: Final = (Outcome.UNANSWERED.value, Outcome.INFRA_ERROR.value)
+
+
+def calibration(frame: pl.DataFrame, bins: int = BINS) -> pl.DataFrame:
+    """Columns suite, submission, ece, brier, calibrated_on; the first two in [0, 1], 0 is best, null where
+    `calibrated_on`, the number of candidates they are of, is 0.
+
+    Expected calibration error (Guo et al. 2017, "On Calibration of Modern Neural Networks", ICML), over bins of equal
+    width ((0, 0.1], (0.1, 0.2], ..., with 0 in the first): the distance of accuracy and mean confidence of each bin's
+    candidates, weighted by their number. The Brier score (Brier 1950, "Verification of forecasts expressed in
+    terms of probability", Monthly Weather Review 78): the mean squared distance of confidence and outcome.
+
+        ECE = sum over bins of n_b / n * |passed_b / n_b - mean confidence_b|      Brier = mean of (c - passed)^2
+
+    Confidences 0.9, 0.9 and 0.4, of which the first alone passed: ECE = 2/3 * |1/2 - 0.9| + 1/3 * |0 - 0.4| = 0.4,
+    Brier = (0.01 + 0.81 + 0.16) / 3 = 0.3267.
+    """
+    stated = (
+        first_candidates(frame)
+        .filter(~pl.col("outcome").is_in(_SILENT))
+        .select(
+            *BOARD,
+            "confidence",
+            (pl.col("outcome") == Outcome.PASS.value).cast(pl.Float64).alias("passed"),
+            ((pl.col("confidence") * bins).ceil().cast(pl.Int32) - 1).clip(0, bins - 1).alias("bin"),
+        )
+    )
+    distance = (pl.col("passed") - pl.col("confidence")).sum().abs()
+    squares = ((pl.col("confidence") - pl.col("passed")) ** 2).sum()
+    binned = (
+        stated.sort(*BOARD, "bin", "confidence", "passed")
+        .group_by(*BOARD, "bin", maintain_order=True)
+        .agg(pl.len().alias("n"), distance.alias("distance"), squares.alias("squares"))
+        .group_by(BOARD, maintain_order=True)
+        .agg(pl.col("n", "distance", "squares").sum())
+    )
+    whole = frame.select(BOARD).unique().join(binned, on=BOARD, how="left", validate="1:1")
+    n = pl.col("n")
+    return whole.select(
+        *BOARD,
+        (pl.col("distance") / n).clip(0, 1).alias("ece"),
+        (pl.col("squares") / n).clip(0, 1).alias("brier"),
+        n.fill_null(0).cast(pl.Int64).alias("calibrated_on"),
+    ).sort(BOARD)

@@ -1,0 +1,37 @@
+"""How well candidates are ordered: reciprocal rank and average precision of those that pass.
+
+Both reward a right command that stands early; accuracy at k does not care where within k it stands.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evaluator.metrics.frames import BOARD
+from evaluator.records import Outcome
+
+
+def ranking(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns suite, submission, mrr, map; both in [0, 1], means over the tasks asked.
+
+    Mean reciprocal rank (Voorhees 1999, "The TREC-8 Question Answering Track Report"): 1 / rank of the first
+    candidate that passes, and 0 where none does. It is never below accuracy.
+
+    Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): the
+    mean, over the candidates that pass, of the share of passes down to each, and 0 where none passes. There is no
+    end of right commands for a task, so those relevant are the ones given; a system is not asked for them all.
+
+        RR = 1 / (rank of the first pass)      AP = 1/R * sum over passes of (passes so far) / rank
+
+    Candidates fail, pass, pass: RR = 1/2, AP = (1/2 + 2/3) / 2 = 7/12. Pass, fail, fail: both are 1.
+    """
+    passed = frame.filter(pl.col("outcome") == Outcome.PASS.value).sort("rank")
+    tasks = passed.group_by(*BOARD, "task", maintain_order=True).agg(
+        (1 / pl.col("rank").min()).alias("rr"), (pl.int_range(1, pl.len() + 1) / pl.col("rank")).mean().alias("ap")
+    )
+    asked = frame.group_by(BOARD).agg(pl.col("task").n_unique().alias("asked"))
+    # in the order of tasks, because sums of fractions depend on it in their last bits
+    summed = tasks.sort("task").group_by(BOARD, maintain_order=True).agg(pl.col("rr", "ap").sum())
+    share = asked.join(summed, on=BOARD, how="left", validate="1:1")
+    mrr, precision = (pl.col(name).fill_null(0) / pl.col("asked") for name in ("rr", "ap"))
+    return share.select(*BOARD, mrr.clip(0, 1).alias("mrr"), precision.clip(0, 1).alias("map")).sort(BOARD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -35,12 +36,38 @@ class Result(Record):
     usage: Usage | None = None
 
 
+class Unranked(StrEnum):
+    """Why a submission is listed without a rank; the first reason that holds."""
+
+    CONTROL = "control"
+    NOT_ASKED = "not-asked"
+    INFRA_ERRORS = "infra-errors"
+
+
+class Resolution(Record):
+    """What a board of so many tasks tells apart, where two submissions differ on a share of them, `discordance`.
+
+    `difference` is the smallest one in accuracy that the test finds with a power of 0.8 at 0.05; None where it finds
+    none.
+    """
+
+    tasks: Annotated[int, Field(ge=1)]
+    discordance: Share
+    difference: Share | None
+
+
 class Standing(Record):
     """A submission's place on one suite's board.
 
     Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval; `accuracy_upper` counts every
     undecided task as passed. `rank_low` and `rank_high` are the best and worst place of a bootstrap over
-    tasks. A standing that is not `ranked` is incomplete (infra-errors) and has no ranks. `figures` do not rank.
+    tasks. A standing that is not `ranked` says why in `unranked`, and has neither ranks nor a tie group; tasks that are
+    newer than the version it answered are `not_asked`. `figures` do not rank.
+
+    Submissions of one `tie_group`, counted from 1, are not told from the best of it. `compared_with` is that best, or
+    for the best of a later group the best of the group above, from which it is told apart; `only_this` and
+    `only_other` are the tasks that one of the two passes and the other does not, `p_value` is McNemar's exact one of
+    them, `p_adjusted` the same by Holm for all comparisons made with that best.
     """
 
     submission: Slug
@@ -67,5 +94,13 @@ class Standing(Record):
     collateral: Share
     rank_low: int | None
     rank_high: int | None
+    unranked: Unranked | None = None
+    not_asked: Annotated[int, Field(ge=0)] = 0
+    tie_group: Annotated[int, Field(ge=1)] | None = None
+    compared_with: Slug | None = None
+    only_this: Annotated[int, Field(ge=0)] | None = None
+    only_other: Annotated[int, Field(ge=0)] | None = None
+    p_value: Share | None = None
+    p_adjusted: Share | None = None
     topics: Mapping[str, Tally]
     figures: Figures = Figures()

@@ -1,0 +1,240 @@
+"""Two submissions on the same tasks: which of them a difference in passes really tells apart.
+
+Only the tasks that one of the two passes and the other does not, the *discordant* ones, say anything about which is
+better. McNemar's test asks whether they could as well have fallen the other way round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from statistics import NormalDist, median
+from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evaluator.records import Resolution
+
+LEVEL: Final = 0.05
+"""Largest p-value at which two systems are told apart."""
+POWER: Final = 0.8
+"""Chance of telling two systems apart that a detectable difference must give."""
+INTERVAL_LEVEL: Final = 0.95
+
+
+@lru_cache(maxsize=65_536)
+def mcnemar_p(only_first: int, only_second: int) -> float:
+    """Exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
+
+    McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages",
+    Psychometrika 12, 153-157, with the binomial distribution in place of chi-squared's. With m = b + c discordant
+    tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), in whole numbers, so that it is the same on every
+    machine. No discordant task: 1. 1 against 9: 22/1024 = 0.0215; 0 against 5: 0.0625, so fewer than six
+    discordant tasks never tell two systems apart.
+    """
+    fewer, total = min(only_first, only_second), only_first + only_second
+    tail = term = 1
+    for taken in range(fewer):
+        term = term * (total - taken) // (taken + 1)
+        tail += term
+    return min(1.0, 2 * tail / 2**total)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for making all these comparisons, in the order given.
+
+    Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+    65-70: the smallest is multiplied by their number, the next by one less, and so on; none is below one that was
+    smaller before, none above 1. [0.01, 0.04, 0.03] become [0.03, 0.06, 0.06].
+    """
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+class Counts(NamedTuple):
+    """Tasks by which of two submissions passes them."""
+
+    both: int = 0
+    only_first: int = 0
+    only_second: int = 0
+    neither: int = 0
+
+    @property
+    def tasks(self) -> int:
+        """All tasks compared."""
+        return sum(self)
+
+    @property
+    def difference(self) -> float:
+        """Share of tasks the first passes less the second's, in [-1, 1]; 0 where there are no tasks."""
+        return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
+
+    @property
+    def p_value(self) -> float:
+        """`mcnemar_p` of these tasks."""
+        return mcnemar_p(self.only_first, self.only_second)
+
+
+def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
+    """Bounds of the difference between two paired shares, in [-1, 1]; the whole of it where there are no tasks.
+
+    Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions based
+    on paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the
+    correlation of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²)
+    and d + √((u₁ - p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). It has a width also where no task is discordant.
+    1 both, 1 and 7 by one alone, 12 neither: -0.286, from -0.507 to -0.026.
+    """
+    total = counts.tasks
+    if not total:
+        return -1.0, 1.0
+    passed = (counts.both + counts.only_first, counts.both + counts.only_second)
+    (below_1, above_1), (below_2, above_2) = (_wilson_reach(each, total, level) for each in passed)
+    phi = _correlation(counts)
+    low = counts.difference - math.sqrt(max(0.0, below_1**2 - 2 * phi * below_1 * above_2 + above_2**2))
+    high = counts.difference + math.sqrt(max(0.0, above_1**2 - 2 * phi * above_1 * below_2 + below_2**2))
+    return max(-1.0, low), min(1.0, high)
+
+
+def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
+    """How far Wilson's bounds lie below and above a share."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share = passed / total
+    centre = share + z * z / (2 * total)
+    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return share - max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale) - share
+
+
+def _correlation(counts: Counts) -> float:
+    """φ of the four counts; a positive one is made smaller by half a task of every pair, down to 0."""
+    first, second = counts.both + counts.only_first, counts.both + counts.only_second
+    margins = first * (counts.tasks - first) * second * (counts.tasks - second)
+    if not margins:
+        return 0.0
+    product = float(counts.both * counts.neither - counts.only_first * counts.only_second)
+    if product > 0:
+        product = max(0.0, product - counts.tasks / 2)
+    return product / math.sqrt(margins)
+
+
+class Tie(NamedTuple):
+    """Why a submission stands in its tie group, counted from 1.
+
+    `against` is the best of that group, or for the submission that begins a group the best of the group above, from
+    which it is told apart; None for the first of all. `only_this` and `only_other` are the discordant tasks.
+    """
+
+    submission: str
+    group: int
+    against: str | None = None
+    only_this: int | None = None
+    only_other: int | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+
+
+def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL) -> tuple[Tie, ...]:
+    """Groups of submissions that no test tells from the best of their group; `order` has the best first.
+
+    `passes` has the columns submission, task, passed, and a row for every task of every submission in `order`. The
+    best of a group is compared with every submission below it, and these p-values are adjusted together; the next
+    group begins at the first that is told apart, in the order given.
+    """
+    if not order:
+        return ()
+    matrix = _matrix(passes, order)
+    ties = [Tie(order[0], 1)]
+    while len(ties) < len(order):
+        best, group = len(ties) - 1, ties[-1].group
+        below = _against(matrix, order, best, group)
+        apart = next((place for place, tie in enumerate(below) if (tie.p_adjusted or 0.0) <= level), len(below))
+        ties += below[:apart]
+        ties += [tie._replace(group=group + 1) for tie in below[apart : apart + 1]]
+    return tuple(ties)
+
+
+def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
+    """The best of a group against every submission below it."""
+    rest = matrix[best + 1 :]
+    only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
+    only_other = (matrix[best] & ~rest).sum(axis=1).tolist()
+    p_values = [mcnemar_p(this, other) for this, other in zip(only_this, only_other, strict=True)]
+    columns = zip(order[best + 1 :], only_this, only_other, p_values, holm(p_values), strict=True)
+    return [Tie(slug, group, order[best], this, other, p, adjusted) for slug, this, other, p, adjusted in columns]
+
+
+def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
+    """Passes as (submissions, tasks), submissions in the order given, tasks in any that is the same for all."""
+    places = pl.DataFrame({"submission": list(order), "place": range(len(order))}, schema_overrides={"place": pl.Int64})
+    rows = passes.join(places, on="submission", how="inner").sort("task", "place")
+    return rows["passed"].to_numpy().reshape(-1, len(order)).T
+
+
+def resolution(ties: Sequence[Tie], tasks: int) -> Resolution | None:
+    """What so many tasks tell apart, for pairs as discordant as these usually are; None where there is no pair."""
+    shares = [(tie.only_this + (tie.only_other or 0)) / tasks for tie in ties if tie.only_this is not None]
+    if not shares:
+        return None
+    discordance = median(shares)
+    return Resolution(tasks=tasks, discordance=discordance, difference=detectable_difference(tasks, discordance))
+
+
+def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:
+    """The smallest difference in accuracy that the exact test finds with this power; None where it finds none.
+
+    The power is exact: m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ, of these the better
+    submission alone passes b with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ, θ = (1 + d / ψ) / 2, and the test finds the
+    difference d where its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test
+    and its analogue with R controls per case", Biometrics 40, 1005-1015). The share of discordant tasks ψ is as
+    given, or d where that is more. In whole tasks: 300 tasks, a fifth discordant: 23 tasks, 7.7 points.
+    """
+    low, high = 0, tasks  # the first has too little power, the last has enough or nothing has
+    if tasks < 1 or _power(tasks, discordance, 1.0, level) < power:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power(tasks, discordance, middle / tasks, level) >= power else (middle, high)
+    return high / tasks
+
+
+def _power(tasks: int, discordance: float, difference: float, level: float) -> float:
+    psi = max(discordance, difference)
+    theta = (1 + difference / psi) / 2
+    spread = 8 * math.sqrt(tasks * psi * (1 - psi)) + 1
+    counts = range(max(1, math.floor(tasks * psi - spread)), min(tasks, math.ceil(tasks * psi + spread)) + 1)
+    chances = _binomial(tasks, psi)
+    return float(sum(chances[total] * _found(total, theta, level) for total in counts))
+
+
+def _found(total: int, theta: float, level: float) -> float:
+    """Chance that `total` discordant tasks, each the better's with chance theta, are found unequal."""
+    most = _critical(total, level)
+    if most < 0:
+        return 0.0
+    chances = _binomial(total, theta)
+    return float(chances[: most + 1].sum() + chances[total - most :].sum())
+
+
+@lru_cache(maxsize=65_536)
+def _critical(total: int, level: float) -> int:
+    """The largest smaller count that tells apart, of so many discordant tasks; -1 where none does."""
+    return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
+
+
+def _binomial(count: int, chance: float) -> NDArray[np.float64]:
+    """Probabilities of 0 to `count` successes."""
+    if chance <= 0 or chance >= 1:
+        sure = np.zeros(count + 1)
+        sure[0 if chance <= 0 else count] = 1.0
+        return sure
+    successes = np.arange(count + 1)
+    factorials = np.cumsum(np.log(np.maximum(successes, 1)))
+    logs = factorials[count] - factorials - factorials[::-1]
+    return np.exp(logs + successes * math.log(chance) + (count - successes) * math.log1p(-chance))

@@ -1,4 +1,4 @@
-"""Fixtures that all rooms share: the engine, the suite's image, a worker. Each is made once in a session.
+"""Fixtures that all rooms share: the engine, the suite's image, a worker, a browser. Each is made once in a session.
 
 `make test` starts the engine, so a machine without one fails these tests. Who really has none says so with
 BASHBOARD_WITHOUT_ENGINE=1, and they are skipped.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from workbench import Bench, planned
@@ -20,6 +22,14 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
 
 
 def pytest_configure() -> None:
@@ -80,3 +90,15 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
     bench = Bench(engine, planned(plan, cpu_s=1.0, memory_mb=64))
     yield bench
     bench.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS.split())
+        yield browser
+        browser.close()

@@ -1,11 +1,10 @@
-"""Boards written and built once for the whole session, and the browser that looks at them."""
+"""Boards written and built once for the whole session."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,14 +14,7 @@ from evaluator.leaderboard.write import write_pages
 from evaluator.testing.boards import drawn_board
 from evaluator.testing.hostile_boards import hostile_board
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
 ROOT = Path(__file__).parents[2]
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 
 Build = Callable[[str, SuiteBoard], Path]
 
@@ -62,15 +54,3 @@ def small_address(small_site: Path) -> Iterator[str]:
 def hostile_address(hostile_site: Path) -> Iterator[str]:
     with site_server(hostile_site) as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=FLAGS.split())
-        yield browser
-        browser.close()

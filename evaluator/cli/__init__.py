@@ -14,6 +14,7 @@ from evaluator.cli.explain import explain
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.run import run
+from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
 from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
@@ -21,6 +22,7 @@ from evaluator.cli.suite import suites
 for command in (score, rescore, standings, explain, adjudicate, run, check, baseline, build, serve, doctor, schema):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")
+app.add_typer(study, name="study")
 app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")
 app.add_typer(benches, name="bench")

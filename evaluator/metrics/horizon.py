@@ -40,8 +40,8 @@ def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFra
     as wall times differ by milliseconds from run to run; null where there is none. Above 0 a person would have
     been done sooner, below 0 later.
 
-    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within the time once, all within it twice, and the median
-    excess is (-2 + 5) / 2 = 1.5 s.
+    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within a person's time, all within twice
+    that, and the median excess is (-2 + 5) / 2 = 1.5 s.
 
     >>> rows = [("core", "a", "t1", "pass", 7.5, 500.0), ("core", "a", "t2", "pass", 14.0, 1000.0)]
     >>> columns = ["suite", "submission", "task", "outcome", "latency_s", "wall_ms"]

@@ -42,7 +42,7 @@ def reference_tokens(task: Task) -> int:
 
 
 def human_time(task: Task) -> Timing:
-    """How long a person takes: the task's own timing where it has one, else 7 s + 0.6 s for each of its `reference_tokens`.
+    """How long a person takes: the task's own timing where it has one, else 7 s + 0.6 s · `reference_tokens`.
 
     A shortest reference of 9 tokens makes 7 + 0.6 · 9 = 12.4 s.
     """

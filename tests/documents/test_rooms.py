@@ -13,7 +13,7 @@ PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
 GROUND: Final = {"errors", "printable", "progress", "writing"}
 INPUTS: Final = {"shell", "suites", "submissions"}
-STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github"}
+STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: {"errors"} for room in GROUND},
     "records": GROUND,

@@ -1,0 +1,136 @@
+"""`bashboard study`: measure how long people take for a suite's tasks, and what that says of the estimate."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Group, SuiteName, console, example, here, print_json, shown
+from evaluator.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from evaluator.study.fit import Fit, Line
+
+study = typer.Typer(cls=Group, rich_markup_mode=None)
+
+LOOPBACK = ("127.0.0.1", "localhost")
+
+
+@example(
+    "bashboard study --out measurements.jsonl",
+    "bashboard study --tasks 10 --seed 7",
+    "bashboard study --task files-003 --task text-002 --port 0",
+)
+def serve(
+    context: typer.Context,
+    suite: SuiteName = "core",
+    out: Annotated[Path, typer.Option("--out", help="File that measurements are appended to.")] = Path(
+        "measurements.jsonl"
+    ),
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks a participant, and one to warm up.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Of the orders that tasks are asked in.")] = 0,
+    host: Annotated[str, typer.Option("--host", help="Address of this machine to serve at.")] = LOOPBACK[0],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
+) -> None:
+    """Measure how long people take: serve a page that shows tasks and times the commands that do them.
+
+    On this machine only, unless --host names another of its addresses. What participants type is executed and judged
+    as candidates are. A line of JSON is kept for each task: a random number for the participant, which task, seconds,
+    and whether it was done; no name, address, date or command.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import threading
+
+    from evaluator.pipeline.study import StudyPlan, served_study
+
+    project = here()
+    plan = StudyPlan(out, tuple(task or ()), tasks, seed, host, port)
+    if host not in LOOPBACK:
+        typer.echo(
+            f"warning: {host} can be reached from its network; whoever has the address below may take part and have "
+            "commands executed here, and what is typed is not encrypted on its way",
+            err=True,
+        )
+    with (
+        shown_progress() as progress,
+        served_study(project, project.suite(suite), plan, progress) as address,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        progress.say(f"measurements go to {shown(out)} (interrupt to stop)")
+        typer.echo(address)
+        threading.Event().wait()
+
+
+@example(
+    "bashboard study fit measurements.jsonl",
+    "bashboard study fit monday.jsonl tuesday.jsonl --json",
+    "bashboard study fit measurements.jsonl --write",
+)
+def fit(
+    files: Annotated[list[Path], typer.Argument(help="Files that `bashboard study` wrote.")],
+    suite: SuiteName = "core",
+    write: Annotated[bool, typer.Option("--write", help="Write the medians into the suite's tasks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit seconds = a + b * tokens to measurements: medians of the tasks that were done, R2, and a robust line beside.
+
+    Of a participant the first measurement of a task counts. With five or more of a task, those are left out whose
+    logarithm lies further than three scaled median absolute deviations from the median.
+    """
+    from evaluator.pipeline.study import fit_study, write_timings
+
+    loaded = here().suite(suite)
+    found = fit_study(loaded, files)
+    written = write_timings(loaded, found) if write else []
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        console().print(_table(found))
+        for text in _summary(found):
+            typer.echo(text)
+    for path in written:
+        typer.echo(f"wrote {shown(path)}", err=True)
+
+
+def _table(found: Fit) -> Table:
+    from rich.table import Table
+
+    table = Table("task", *("tokens", "median s", "of", "left out", "skipped"))
+    for each in found.tasks:
+        table.add_row(
+            each.task,
+            str(each.tokens),
+            f"{each.median_s:.1f}",
+            str(each.measurements),
+            str(each.outliers or ""),
+            str(each.skipped or ""),
+        )
+    return table
+
+
+def _summary(found: Fit) -> Iterator[str]:
+    yield f"{found.n} tasks, {found.participants} participants"
+    lines = {"least squares": found.least_squares, "Theil-Sen": found.theil_sen, "estimate in use": found.present}
+    for name, each in lines.items():
+        yield f"{name}: {_formula(each)}"
+    for why, count in found.left_out.items():
+        yield f"left out, {why}: {count}"
+
+
+def _formula(line: Line | None) -> str:
+    if line is None:
+        return "three tasks of different lengths or more are needed"
+    r2 = "not defined" if line.r2 is None else f"{line.r2:.3f}"
+    return f"{line.a:.2f} s + {line.b:.3f} s * tokens, R2 {r2}"
+
+
+study.callback(invoke_without_command=True, epilog=serve.__dict__["epilog"])(serve)
+study.command("fit", epilog=fit.__dict__["epilog"])(fit)

@@ -1,0 +1,79 @@
+"""The file of measurements: a line at a time, on disk before anybody is told so, and read back at file and line."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.records import Measurement
+from evaluator.records.base import read_format
+
+
+class Ledger:
+    """Appends to one file, which no other study may hold meanwhile. Threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the file. Raises UsageError where that cannot be, or where another study writes to it."""
+        self._lock = threading.Lock()
+        try:
+            self._file: BinaryIO = path.open("a+b")
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written to: {error.strerror}; name another file with --out") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise UsageError(f"another study writes to {path}; name another file with --out") from error
+        self._drop_half_line()
+
+    def _drop_half_line(self) -> None:
+        """A line that a power cut left unfinished was never counted; what follows must not be glued to it."""
+        self._file.seek(0)
+        data = self._file.read()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            self._file.truncate(whole)
+
+    def append(self, measurement: Measurement) -> None:
+        """Write a line; it is on disk when this returns."""
+        with self._lock:
+            self._file.write(measurement.to_json().encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Give the file up."""
+        self._file.close()
+
+
+def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
+    """All lines of these files, in order. Raises FormatError with every problem in them, UsageError for no file."""
+    found: list[Measurement] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        for number, line in enumerate(lines, 1):
+            try:
+                value = json.loads(line)
+                read_format(value, path.name)
+                found.append(Measurement.model_validate(value))
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_context=False)[0]
+                place = ".".join(map(str, first["loc"])) or "the line"
+                problems.append(Problem(path, number, f"{place}: {first['msg']}, found {first['input']!r:.100}"))
+            except ValueError as error:
+                problems.append(Problem(path, number, f"does not read as a measurement: {error}"))
+    if problems:
+        raise FormatError(problems)
+    return found

@@ -1,0 +1,215 @@
+"""The study's page and its few requests over HTTP, for browsers of this machine or of a laboratory's network.
+
+What must not work: another person's page reading or asking anything (the address holds a secret, and a request says
+from which page it comes), a name of an attacker's that is made to lead here (DNS rebinding: only literal addresses
+are answered), a page of ours that fetches from elsewhere (the content security policy has no other source than us),
+and output that is more than text (the page sets text, and what is not plainly visible is written out).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import ipaddress
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from evaluator.errors import InfraError, UsageError
+from evaluator.study.sitting import Study
+
+MOST_BYTES: Final = 65_536
+"""Of a request's body: a command has at most a quarter of that."""
+SILENCE_S: Final = 30.0
+"""A connection that sends nothing for so long is closed."""
+
+_FILES: Final = {"": "index.html", "study.css": "study.css", "study.js": "study.js"}
+_TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+Body = Mapping[str, Any]
+
+
+class _RefusedError(Exception):
+    """A request that gets a status and a sentence. Never leaves this module."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+def is_literal(host: str | None, port: int) -> bool:
+    """Whether a Host header names an address by its numbers, or localhost, and this port.
+
+    >>> [is_literal(host, 80) for host in ("127.0.0.1:80", "[::1]:80", "localhost:80", "10.0.0.7:80")]
+    [True, True, True, True]
+    >>> [is_literal(host, 80) for host in ("study.example:80", "127.0.0.1:81", "127.0.0.1.example:80", "", None)]
+    [False, False, False, False, False]
+    """
+    try:
+        place = urlsplit(f"//{host or ''}")
+        if (place.port or 80) != port or place.netloc != host or place.username is not None:
+            return False
+        if place.hostname == "localhost":
+            return True
+        ipaddress.ip_address(place.hostname or "")
+    except ValueError:
+        return False
+    return True
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], study: Study) -> None:
+        self.study, self.token = study, secrets.token_urlsafe(16)
+        super().__init__(place, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a browser that goes away is no error, and an address belongs in no log."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: _Server
+    timeout = SILENCE_S
+    server_version, sys_version = "bashboard", ""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """The page and what belongs to it."""
+
+        def file() -> tuple[str, bytes]:
+            name = _FILES.get(self._path())
+            if name is None:
+                raise _RefusedError(404, "there is nothing here")
+            return _TYPES[name.rpartition(".")[2]], files("evaluator.study").joinpath("page", name).read_bytes()
+
+        self._answer(file)
+
+    def do_POST(self) -> None:
+        """What the page asks."""
+
+        def reply() -> tuple[str, bytes]:
+            act = _ACTS.get(self._path())
+            if act is None:
+                raise _RefusedError(404, "there is nothing here")
+            return "application/json", json.dumps(act(self.server.study, self._body())).encode()
+
+        self._answer(reply)
+
+    def _answer(self, make: Callable[[], tuple[str, bytes]]) -> None:
+        status = 200
+        try:
+            self._refuse_strangers()
+            kind, data = make()
+        except _RefusedError as refusal:
+            status, kind, data = refusal.status, "application/json", _said(refusal)
+        except (KeyError, TypeError, UnicodeEncodeError):
+            status, kind, data = 400, "application/json", _said("this is not what the page asks")
+        except UsageError as error:
+            status, kind, data = 409, "application/json", _said(error)
+        except InfraError:
+            said = "our machinery failed, and your clock stood meanwhile; press Enter once more"
+            status, kind, data = 503, "application/json", _said(said)
+        self.send_response(status)
+        for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": len(data)}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _refuse_strangers(self) -> None:
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        if not is_literal(host, self.server.server_address[1]):
+            raise _RefusedError(421, "expected this study's address by its numbers")
+        if origin not in (None, f"http://{host}") or self.headers.get("Sec-Fetch-Site", "none") not in (
+            "same-origin",
+            "none",
+        ):
+            raise _RefusedError(403, "expected a request of the study's own page")
+        token = self.path.partition("/")[2].partition("/")[0]
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise _RefusedError(404, "there is nothing here: expected the whole address of the study")
+
+    def _path(self) -> str:
+        """What stands behind the token."""
+        return self.path.partition("?")[0].split("/", 2)[-1]
+
+    def _body(self) -> Body:
+        size = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json" or not size.isdecimal() or len(size) > 9:
+            raise _RefusedError(400, "expected JSON and its length")
+        if int(size) > MOST_BYTES:
+            raise _RefusedError(413, f"expected at most {MOST_BYTES} bytes")
+        try:
+            value = json.loads(self.rfile.read(int(size)))
+        except (ValueError, RecursionError) as error:
+            raise _RefusedError(400, "expected JSON") from error
+        if not isinstance(value, dict):
+            raise _RefusedError(400, "expected a JSON object")
+        return value
+
+
+def _said(message: object) -> bytes:
+    return json.dumps({"error": str(message)}).encode()
+
+
+def _join(study: Study, body: Body) -> object:
+    return {"key": study.join()}
+
+
+def _show(study: Study, body: Body) -> object:
+    shows = study.show(str(body["key"]))
+    return {"done": True} if shows is None else shows._asdict()
+
+
+def _enter(study: Study, body: Body) -> object:
+    if not isinstance(body["command"], str) or not isinstance(body["number"], int):
+        raise TypeError
+    return study.enter(str(body["key"]), body["number"], body["command"].encode())._asdict()
+
+
+def _skip(study: Study, body: Body) -> object:
+    if not isinstance(body["number"], int):
+        raise TypeError
+    study.skip(str(body["key"]), body["number"])
+    return {}
+
+
+_ACTS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
+
+
+@contextlib.contextmanager
+def study_server(study: Study, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+    """Serve a study while the block runs; its address, which holds the secret. `port` 0 takes a free one.
+
+    Raises OSError where host or port are not to be had.
+    """
+    server = _Server((host, port), study)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{host}:{server.server_address[1]}/{server.token}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

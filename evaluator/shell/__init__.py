@@ -2,7 +2,8 @@
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
-bashlex reads what it can, tree-sitter what bashlex refuses; text that neither reads is None. Whatever the text
+What is plain needs no parser (`plain`); bashlex reads what it can of the rest, tree-sitter what bashlex refuses; text
+that neither reads is None. Whatever the text
 is, nothing here raises: commands are an attacker's, and unreadable is an answer.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from evaluator.shell import bashlex_reader, treesitter_reader
+from evaluator.shell import bashlex_reader, plain, treesitter_reader
 from evaluator.shell.options import Options, option_table
 from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_hostile
 from evaluator.shell.utilities import Flag, Reading, Utility, utilities_of_calls
@@ -65,6 +66,9 @@ def _read(command: str) -> tuple[Call, ...]:
     command = _LOOSE_END.sub("", command)
     if not command.strip():
         return ()
+    calls = plain.read_calls(command)
+    if calls is not None:
+        return calls
     try:
         return bashlex_reader.read_calls(command)
     except UnreadableError:

@@ -8,9 +8,9 @@ before anything is written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from evaluator.records import Result, Standing, SubmissionManifest, SuiteManifest, Task, WorldManifest
+from evaluator.records import Resolution, Result, Standing, SubmissionManifest, SuiteManifest, Task, WorldManifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class SuiteBoard:
 
     `worlds` are keyed by the name tasks give, `submissions` by slug. `standings` come in board order,
     `results` hold every candidate of every submission. `environment` says what the commands ran on (base,
-    judge, clock) in words for the method page.
+    judge, clock) in words for the method page. `resolution` says what the board tells apart, `utilities` which ones
+    the references of a task call, by its id.
     """
 
     manifest: SuiteManifest
@@ -29,6 +30,8 @@ class SuiteBoard:
     results: tuple[Result, ...]
     submissions: Mapping[str, SubmissionManifest]
     environment: Mapping[str, str]
+    resolution: Resolution | None = None
+    utilities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

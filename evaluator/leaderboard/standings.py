@@ -9,19 +9,20 @@ the same draws, as they answered the same tasks; submissions with equal passes s
 range is widened to its submission's place on the suite itself where the draws all miss it, which they can
 when many submissions are nearly equal.
 
-Frames come in as arguments and hold what `evaluator.metrics` computes; the columns needed are named below.
+Frames come in as arguments and hold what `evaluator.metrics` computes; the columns needed are named below. So do
+the tie groups, which are formed of the submissions that `ranked_order` names, in that order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evaluator.records import Standing, SubmissionManifest, Tally
+from evaluator.records import Method, Standing, SubmissionManifest, Tally, Unranked
 
 DRAWS: Final = 1000
 TAIL: Final = 0.025
@@ -30,56 +31,72 @@ TAIL: Final = 0.025
 Integers = NDArray[np.int64]
 
 
+def ranked_order(scores: pl.DataFrame, manifests: Mapping[str, SubmissionManifest], tasks: int) -> list[str]:
+    """The submissions that are ranked on a suite of so many tasks, best first; equal accuracy goes by slug."""
+    return [row["submission"] for row in _ordered(scores) if _unranked(row, manifests, tasks) is None]
+
+
+def _ordered(scores: pl.DataFrame) -> list[dict[str, Any]]:
+    return sorted(scores.iter_rows(named=True), key=lambda row: (-row["accuracy"], row["submission"]))
+
+
+def _unranked(row: Mapping[str, Any], manifests: Mapping[str, SubmissionManifest], tasks: int) -> Unranked | None:
+    if manifests[row["submission"]].method is Method.CONTROL:
+        return Unranked.CONTROL
+    if row["asked"] < tasks:
+        return Unranked.NOT_ASKED
+    return Unranked.INFRA_ERRORS if row["infra_errors"] else None
+
+
 def standings(
     scores: pl.DataFrame,
     topics: pl.DataFrame,
     passes: pl.DataFrame,
     manifests: Mapping[str, SubmissionManifest],
     suite_version: str,
+    tasks: int,
+    ties: Iterable[Mapping[str, Any]],
     seed: int = 0,
 ) -> tuple[Standing, ...]:
-    """Standings of one suite, best first; the unranked follow, in the same order; equal accuracy goes by
-    slug.
+    """Standings of one suite of so many `tasks`, best first; the unranked follow, in the same order; equal accuracy
+    goes by slug.
 
     `scores` has a row a submission with the numeric fields of `Standing` as columns (`accuracy_at` as a list
     of {k, accuracy}), `topics` the columns submission, topic, asked, passed, and `passes` submission, task,
-    passed. A submission with infra-errors, or not asked every task that others were, is not ranked. KeyError
-    names a submission without manifest.
+    passed. `ties` hold, for every submission that is ranked, the fields of `Standing` on its tie group. Not ranked is
+    a control, who was not asked every task, and who has infra-errors. KeyError names a submission without manifest.
     """
-    asked_in_all = passes["task"].n_unique()
-    ranked = scores.filter((pl.col("infra_errors") == 0) & (pl.col("asked") == asked_in_all))["submission"]
-    ranges = rank_ranges(passes.filter(pl.col("submission").is_in(ranked.implode())), seed)
+    places = {tie["submission"]: dict(tie) for tie in ties}
+    ranges = rank_ranges(passes.filter(pl.col("submission").is_in(list(places))), seed)
     tallies = _tallies(topics)
-    rows = sorted(
-        scores.iter_rows(named=True),
-        key=lambda row: (row["submission"] not in ranges, -row["accuracy"], row["submission"]),
-    )
-    return tuple(
-        _standing(row, manifests[row["submission"]], suite_version, ranges, tallies.get(row["submission"], {}))
-        for row in rows
-    )
+    made = []
+    for row in _ordered(scores):
+        slug = row["submission"]
+        low, high = ranges.get(slug, (None, None))
+        unranked = _unranked(row, manifests, tasks)
+        place = {
+            "unranked": unranked,
+            "ranked": unranked is None,
+            "rank_low": low,
+            "rank_high": high,
+            "not_asked": tasks - row["asked"],
+            **places.get(slug, {}),
+        }
+        made.append(_standing({**row, **place}, manifests[slug], suite_version, tallies.get(slug, {})))
+    return tuple(sorted(made, key=lambda row: not row.ranked))
 
 
 def _standing(
-    row: dict[str, Any],
-    manifest: SubmissionManifest,
-    suite_version: str,
-    ranges: Mapping[str, tuple[int, int]],
-    tallies: Mapping[str, Tally],
+    row: dict[str, Any], manifest: SubmissionManifest, suite_version: str, tallies: Mapping[str, Tally]
 ) -> Standing:
-    low, high = ranges.get(row["submission"], (None, None))
-    at = {entry["k"]: entry["accuracy"] for entry in row["accuracy_at"]}
     return Standing(
         **{
             **row,
-            "accuracy_at": at,
+            "accuracy_at": {entry["k"]: entry["accuracy"] for entry in row["accuracy_at"]},
             "suite_version": suite_version,
             "system": manifest.system,
             "method": manifest.method,
             "open_weights": manifest.open_weights,
-            "ranked": low is not None,
-            "rank_low": low,
-            "rank_high": high,
             "topics": tallies,
         }
     )

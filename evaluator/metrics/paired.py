@@ -125,15 +125,15 @@ def _correlation(counts: Counts) -> float:
 
 
 class Tie(NamedTuple):
-    """Why a submission stands in its tie group, counted from 1.
+    """Why a submission stands in its tie group, counted from 1; the fields are those of a standing.
 
-    `against` is the best of that group, or for the submission that begins a group the best of the group above, from
-    which it is told apart; None for the first of all. `only_this` and `only_other` are the discordant tasks.
+    `compared_with` is the best of that group, or for the submission that begins a group the best of the group above,
+    from which it is told apart; None for the first of all. `only_this` and `only_other` are the discordant tasks.
     """
 
     submission: str
-    group: int
-    against: str | None = None
+    tie_group: int
+    compared_with: str | None = None
     only_this: int | None = None
     only_other: int | None = None
     p_value: float | None = None
@@ -152,11 +152,11 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
     matrix = _matrix(passes, order)
     ties = [Tie(order[0], 1)]
     while len(ties) < len(order):
-        best, group = len(ties) - 1, ties[-1].group
+        best, group = len(ties) - 1, ties[-1].tie_group
         below = _against(matrix, order, best, group)
         apart = next((place for place, tie in enumerate(below) if (tie.p_adjusted or 0.0) <= level), len(below))
         ties += below[:apart]
-        ties += [tie._replace(group=group + 1) for tie in below[apart : apart + 1]]
+        ties += [tie._replace(tie_group=group + 1) for tie in below[apart : apart + 1]]
     return tuple(ties)
 
 

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.leaderboard.standings import standings
-from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.metrics.human_time import human_time
 from evaluator.metrics.judge_error import JudgeError, measured_error
-from evaluator.metrics.summary import summary
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.panel import describe_panel, results_with_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.published import PUBLISHED, read_validation
+from evaluator.pipeline.ranking import rank_submissions
 from evaluator.pipeline.runs import Asked, run_figures
 from evaluator.pipeline.scores import nlc2cmd_scores, reference_calls, text_figures
 from evaluator.pipeline.submissions import load_submissions
@@ -57,11 +55,17 @@ class Answer:
 
 
 def answers(suite: Suite, submissions: Sequence[Submission]) -> Iterator[Answer]:
-    """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1."""
+    """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1.
+
+    Tasks that are newer than the version that a submission answers are not asked of it.
+    """
     for submission in submissions:
-        if suite.manifest.name not in submission.manifest.suites:
+        answered = submission.manifest.suites.get(suite.manifest.name)
+        if answered is None:
             continue
         for task in suite.tasks:
+            if not task.is_asked_of(answered):
+                continue
             given = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
             if not given:
@@ -129,10 +133,8 @@ def board_of(
     results = results_with_panel(panel, grader, results, manifests)
     facts = task_facts(suite, grader.store)
     frame = results_frame(results, facts)
-    scores = summary(frame, utilities_frame(facts), error)
-    rows = (
-        standings(scores, accuracy_by_topic(frame), passes(frame), manifests, suite.manifest.version) if results else ()
-    )
+    version, tasks = suite.manifest.version, len(suite.tasks)
+    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error)
     return SuiteBoard(
         manifest=suite.manifest,
         worlds={name: world.manifest for name, world in suite.worlds.items()},
@@ -141,6 +143,8 @@ def board_of(
         results=tuple(results),
         submissions={row.submission: manifests[row.submission] for row in rows},
         environment=_environment(suite, grader) | describe_panel(panel, results),
+        resolution=resolution,
+        utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
     )
 
 

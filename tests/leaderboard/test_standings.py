@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.leaderboard.standings import places, rank_ranges, standings
+from evaluator.leaderboard.standings import places, rank_ranges, ranked_order, standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.frames import TaskFacts, results_frame
+from evaluator.metrics.paired import tie_groups
 from evaluator.metrics.summary import summary
 from evaluator.records import Finding, Outcome, Result, Standing, SubmissionManifest, json_lines
 
@@ -40,7 +41,9 @@ def board(grades: dict[str, list[Outcome]], seed: int = 1) -> tuple[Standing, ..
     ]
     frame = results_frame(results, {result.task: TaskFacts("files") for result in results})
     manifests = {slug: manifest(slug) for slug in grades}
-    return standings(summary(frame), accuracy_by_topic(frame), passes(frame), manifests, "1.0.0", seed)
+    scores, tasks = summary(frame), max(map(len, grades.values()), default=0)
+    ties = [tie._asdict() for tie in tie_groups(passes(frame), ranked_order(scores, manifests, tasks))]
+    return standings(scores, accuracy_by_topic(frame), passes(frame), manifests, "1.0.0", tasks, ties, seed)
 
 
 def manifest(slug: str) -> SubmissionManifest:

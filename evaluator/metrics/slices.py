@@ -36,7 +36,7 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
     another or not, so that the utilities' tasks add up to more than the suite's. Utilities with fewer than `min_tasks`
     tasks asked are left out.
 
-    With 1 for `min_tasks`, one task passed, whose references are `sort a | uniq` and `sort -u a`: sort (1, 1) and uniq (1, 1).
+    With 1 for `min_tasks`, one task passed, with references `sort a | uniq` and `sort -u a`: sort (1, 1), uniq (1, 1).
     """
     rows = first_candidates(frame).select(*BOARD, "task", "outcome")
     tallied = _tallied(rows.join(calls.select("task", "utility"), on="task"), "utility")

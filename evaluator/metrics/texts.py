@@ -82,13 +82,13 @@ def normalised(command: str) -> str:
     """A command's text with one blank between its words and operators, and with the plainest quotes.
 
     Quotes go where the shell would see the same without them, and are single where either kind does. A text with a
-    here-document is only stripped: white space matters in it.
+    here-document is only stripped, as white space matters in it, and so is one with a quote left open.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
     """
     text = command.strip()
-    if _HERE_DOCUMENT.search(text):
+    if _HERE_DOCUMENT.search(text) or any(token[0] in ("'", '"') for token in _TOKEN.finditer(text)):
         return text
     return " ".join(piece.text for piece in pieces(text)).strip("\n ")
 

@@ -1,0 +1,223 @@
+"""The figures beside accuracy: their worked examples, and what holds of all of them."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from evaluator.metrics.accuracy import wilson_interval
+from evaluator.metrics.calibration import calibration
+from evaluator.metrics.frames import utilities_frame
+from evaluator.metrics.judge_error import JudgeError, judge_range, measured_error, rogan_gladen
+from evaluator.metrics.matching import matched_at, verbatim_rate
+from evaluator.metrics.ranking import ranking
+from evaluator.metrics.running import running_rates
+from evaluator.metrics.slices import accuracy_by, accuracy_by_utility, utility_weighted_accuracy
+from evaluator.metrics.summary import summary
+from evaluator.metrics.usage import reported_usage
+from evaluator.records import Figures, JudgeFigures, Outcome, Result, RunFigures, TextFigures, Usage
+from tests.metrics.graded import TASKS, frame_of, result, submissions
+
+PASS, FAIL = Outcome.PASS, Outcome.FAIL
+CALLS = utilities_frame(TASKS)
+ERROR = JudgeError((0.9, 1.0), (0.8, 1.0))
+SHARES = ("judge_low", "judge_high", "verbatim", "bleu", "mrr", "map", "ece", "brier", "valid", "runnable")
+SHARES += ("exit_zero", "clean_stderr", "utility_weighted")
+
+
+def figures(results: list[Result]) -> Figures:
+    """The figures of the one submission of these results."""
+    (row,) = summary(frame_of(results), CALLS, ERROR).to_dicts()
+    return Figures.model_validate(row["figures"])
+
+
+def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
+    """One task matched by its second candidate, one by none: 0, 1/2, 1/2."""
+    full = TextFigures(full_command=True, template=True)
+    other = TextFigures()
+    frame = frame_of([result("t0", text=other), result("t0", rank=2, text=full), result("t1", text=other)])
+    assert [point["share"] for point in matched_at(frame, "full_command")["full_command"][0]] == [0, 0.5, 0.5]
+    assert verbatim_rate(frame)["verbatim"].to_list() == [0]
+
+
+def test_ranking_is_that_of_the_first_pass_and_of_all_passes() -> None:
+    """Fail, pass, pass: 1/2 and 7/12; a task with nothing right adds 0 to both means."""
+    one = [result("t0", outcome, rank) for rank, outcome in enumerate((FAIL, PASS, PASS), start=1)]
+    (row,) = ranking(frame_of([*one, result("t1", FAIL)])).to_dicts()
+    assert (row["mrr"], row["map"]) == (pytest.approx(1 / 4), pytest.approx(7 / 24))
+
+
+def test_calibration_is_of_candidates_with_a_verdict() -> None:
+    """0.9 passed, 0.9 and 0.4 failed; what was not answered and what is our failure states nothing."""
+    stated = [("t0", PASS, 0.9), ("t1", FAIL, 0.9), ("t2", FAIL, 0.4)]
+    silent = [("t3", Outcome.UNANSWERED, 0.0), ("t4", Outcome.INFRA_ERROR, 0.7)]
+    results = [result(task, outcome, confidence=confidence) for task, outcome, confidence in [*stated, *silent]]
+    (row,) = calibration(frame_of(results)).to_dicts()
+    assert (row["ece"], row["brier"]) == (pytest.approx(0.4), pytest.approx(0.98 / 3))
+    assert row["calibrated_on"] == 3
+
+
+def test_confidences_on_the_border_of_two_bins_are_in_the_lower() -> None:
+    """0.5 and 0.45 are of one bin, 0.55 of the next: their errors cancel within a bin and not across two."""
+    two = [result("t0", PASS, confidence=0.5), result("t1", FAIL, confidence=0.5)]
+    assert calibration(frame_of(two))["ece"].to_list() == [0]
+    apart = [result("t0", PASS, confidence=0.5), result("t1", FAIL, confidence=0.55)]
+    assert calibration(frame_of(apart))["ece"].to_list() == pytest.approx([(0.5 + 0.55) / 2])
+
+
+def test_running_rates_are_of_what_was_measured() -> None:
+    """`ls`, `lss` and nothing, and a fourth without evidence: thirds."""
+    good = RunFigures(valid=True, runnable=True, exit_zero=True, clean_stderr=True)
+    lacking = RunFigures(valid=True, runnable=False, exit_zero=False, clean_stderr=False)
+    nothing = RunFigures(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
+    results = [result(f"t{number}", run=run) for number, run in enumerate((good, lacking, nothing, None))]
+    (row,) = running_rates(frame_of(results)).to_dicts()
+    assert [row[name] for name in ("valid", "runnable", "exit_zero", "clean_stderr")] == pytest.approx(
+        [2 / 3, 1 / 3, 1 / 3, 1 / 3]
+    )
+    assert row["measured"] == 3
+
+
+def test_reported_usage_is_a_median_of_what_was_reported() -> None:
+    """Three latencies of four tasks; later candidates do not count a second time."""
+    results = [result(f"t{number}", usage=Usage(latency_s=s)) for number, s in enumerate((0.2, 0.4, 9.0))]
+    results += [result("t3"), result("t2", rank=2, usage=Usage(latency_s=9.0))]
+    (row,) = reported_usage(frame_of(results)).to_dicts()
+    assert (row["latency_s"], row["latency_s_reported"]) == (0.4, 3)
+    assert (row["energy_j"], row["energy_j_reported"]) == (None, 0)
+
+
+def test_a_task_counts_for_every_utility_its_references_call() -> None:
+    """Every task calls find; those of odd numbers call sort besides."""
+    frame = frame_of([result("t0", FAIL), result("t1", PASS), result("t3", PASS)])
+    assert accuracy_by_utility(frame, CALLS, 1).rows() == [("core", "one", "find", 3, 2), ("core", "one", "sort", 2, 2)]
+    assert accuracy_by_utility(frame, CALLS, 3)["utility"].to_list() == ["find"]
+    assert [row[2:] for row in accuracy_by(frame, "difficulty").rows()] == [(1, 2, 1), (2, 1, 1)]
+
+
+def test_common_utilities_weigh_more() -> None:
+    """find is called 2 + 1 times and right in half, sort half a time and right: (3 / 2 + 1 / 2) / 3.5."""
+    frame = frame_of([result("t0", FAIL), result("t1", PASS)])
+    assert utility_weighted_accuracy(frame, CALLS)["utility_weighted"].to_list() == pytest.approx([2 / 3.5])
+
+
+def judged(**counts: int) -> JudgeFigures:
+    fields = {
+        "equivalent_passed": 0,
+        "equivalent_failed": 0,
+        "equivalent_undecided": 0,
+        "wrong_passed": 0,
+        "wrong_failed": 0,
+        "wrong_undecided": 0,
+    }
+    place = {"judge": "consensus", "version": 2, "suite": "core", "suite_version": "1.0.0", "kind": "table-4"}
+    rest = {"part": "all", "infra_errors": 0, "seconds": 0, "usd": 0}
+    return JudgeFigures.model_validate({**place, **rest, **fields, **counts})
+
+
+def test_a_judges_error_is_the_range_of_its_rates_over_all_sets() -> None:
+    """Undecided pairs are no errors, and a set without wrong pairs says nothing of specificity."""
+    sets = [judged(equivalent_passed=26, equivalent_undecided=4), judged(equivalent_passed=9, equivalent_failed=1)]
+    assert measured_error(sets) is None
+    error = measured_error([*sets, judged(wrong_failed=8, wrong_passed=2)])
+    assert error == JudgeError((0.9, 1.0), (0.8, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("share", "sensitivity", "specificity", "true"),
+    [(0.7, 0.95, 0.9, 0.6 / 0.85), (0.05, 1, 0.9, 0), (0.95, 0.9, 1, 1), (0.4, 1, 1, 0.4), (0.5, 0.5, 0.5, None)],
+)
+def test_rogan_gladen(share: float, sensitivity: float, specificity: float, true: float | None) -> None:
+    """Worked values, cut at both ends; a coin for a judge tells nothing."""
+    found = rogan_gladen(share, sensitivity, specificity)
+    assert found == (None if true is None else pytest.approx(true))
+
+
+def test_the_judges_range_counts_the_undecided_both_ways() -> None:
+    """0.7 passed and 0.1 undecided: from 0.7 by the strictest reading to 0.8 by the kindest."""
+    scores = pl.DataFrame({"suite": ["core"], "submission": ["one"], "accuracy": [0.7], "accuracy_upper": [0.8]})
+    (row,) = judge_range(scores, ERROR).to_dicts()
+    assert (row["judge_low"], row["judge_high"]) == (pytest.approx(0.5 / 0.8), pytest.approx(0.8 / 0.9))
+    (row,) = judge_range(scores, None).to_dicts()
+    assert (row["judge_low"], row["judge_high"]) == (None, None)
+
+
+@given(st.integers(1, 400).flatmap(lambda asked: st.tuples(st.integers(0, asked), st.just(asked))))
+@settings(max_examples=60, deadline=None)
+def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
+    """The formula over columns is what SciPy computes for one proportion at a time."""
+    passed, asked = counts
+    low, high = wilson_interval(pl.col("passed"), pl.col("asked"))
+    frame = pl.DataFrame({"passed": [passed], "asked": [asked]})
+    bounds = frame.select(low.alias("low"), high.alias("high")).row(0)
+    assert bounds == pytest.approx(tuple(binomtest(passed, asked).proportion_ci(0.95, "wilson")), abs=1e-12)
+
+
+def test_what_was_not_measured_is_none_and_never_zero() -> None:
+    """A suite whose commands nobody executed or compared, and that has no utilities: every such figure is None."""
+    (row,) = summary(frame_of([result("t0")])).to_dicts()
+    found = Figures.model_validate(row["figures"])
+    absent = ("verbatim", "bleu", "valid", "runnable", "utility_weighted", "latency_s", "judge_low")
+    assert [getattr(found, name) for name in absent] == [None] * len(absent)
+    assert (found.full_command_at, found.measured, found.utilities) == ({}, 0, {})
+
+
+@given(submissions())
+@settings(max_examples=25, deadline=None)
+def test_figures_are_bounded_and_ordered(results: list[Result]) -> None:
+    """Shares are in [0, 1]; what implies another is never the more frequent; accuracy at k never falls."""
+    found = figures(results)
+    (scores,) = summary(frame_of(results)).to_dicts()
+    assert all(0 <= value <= 1 for name in SHARES if (value := getattr(found, name)) is not None)
+    for at in (found.full_command_at, found.template_at):
+        assert list(at.values()) == sorted(at.values())
+    assert all(found.full_command_at[k] <= found.template_at[k] for k in (1, 3, 5))
+    assert found.verbatim is not None
+    assert found.verbatim <= found.full_command_at[1]
+    assert scores["accuracy"] <= (found.mrr or 0) + 1e-12
+    assert max(found.map or 0, found.mrr or 0) <= scores["accuracy_at"][-1]["accuracy"] + 1e-12
+    if found.runnable is not None and found.valid is not None:
+        assert found.runnable <= found.valid
+    assert found.judge_low is not None
+    assert found.judge_high is not None
+    assert found.judge_low <= found.judge_high
+
+
+@given(st.tuples(submissions("one"), submissions("two")), st.randoms(use_true_random=False))
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_records_leaves_no_trace(both: tuple[list[Result], list[Result]], order: random.Random) -> None:
+    """Shuffled results, and facts of tasks in another order, give the same figures to the last bit."""
+    results = [*both[0], *both[1]]
+    once = summary(frame_of(results), CALLS, ERROR)
+    again = summary(
+        frame_of(order.sample(results, len(results))), CALLS.sample(fraction=1, shuffle=True, seed=1), ERROR
+    )
+    assert once.equals(again)
+
+
+@given(submissions(), st.data())
+@settings(max_examples=15, deadline=None)
+def test_another_submission_changes_nobodys_figures(results: list[Result], data: st.DataObject) -> None:
+    """A submission's figures are its own."""
+    other = data.draw(submissions("two"))
+    alone = summary(frame_of(results), CALLS, ERROR)
+    beside = summary(frame_of([*results, *other]), CALLS, ERROR).filter(pl.col("submission") == "one")
+    assert alone.equals(beside)
+
+
+@given(submissions(), st.data())
+@settings(max_examples=15, deadline=None)
+def test_a_pass_more_never_lowers_ranking_or_weighted_accuracy(results: list[Result], data: st.DataObject) -> None:
+    """Where one first candidate passes that did not, no figure that counts passes falls."""
+    firsts = [number for number, each in enumerate(results) if each.rank == 1]
+    chosen = data.draw(st.sampled_from(firsts))
+    better = list(results)
+    better[chosen] = result(results[chosen].task, PASS, text=results[chosen].text)
+    before, after = figures(results), figures(better)
+    for name in ("mrr", "utility_weighted", "judge_low", "judge_high"):
+        assert getattr(after, name) >= getattr(before, name) - 1e-12

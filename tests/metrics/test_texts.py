@@ -1,0 +1,123 @@
+"""Texts against references: what makes two commands one text, one template, and how alike they are."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate.bleu_score import corpus_bleu as nltk_corpus_bleu
+
+from evaluator.metrics.bleu import bleu_counts, corpus_bleu
+from evaluator.metrics.texts import calls_of_references, compare_texts, normalised, template
+from evaluator.records import TextFigures
+from tests.metrics.graded import frame_of, result
+
+WORDS = st.lists(st.sampled_from(["ls", "-l", "-a", "|", "sort", "x"]), max_size=7)
+CORPORA = st.lists(st.tuples(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3)), min_size=1, max_size=6)
+COMMANDS = st.text(alphabet="ls -'\"|;&<>()$\\`\n\t#{}*a1", max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('find . -name "*.txt"', "find .   -name '*.txt' "),
+        ("grep 'foo' a", "grep foo a"),
+        ("ls|wc -l", "ls | wc -l"),
+        ("echo a>b", "echo a > b"),
+        ("ls \\\n -l", "ls -l"),
+        ("ls 2>/dev/null", "ls 2> /dev/null"),
+    ],
+)
+def test_texts_that_differ_in_blanks_and_quotes_alone_are_equal(one: str, other: str) -> None:
+    """What the shell reads the same way is one text."""
+    assert normalised(one) == normalised(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('echo "$HOME"', "echo '$HOME'"),
+        ("echo '*'", "echo *"),
+        ("echo 'a  b'", "echo 'a b'"),
+        ("echo 2 >x", "echo 2>x"),
+        ("echo '2'>x", "echo 2>x"),
+        ("echo a\\ b", "echo a b"),
+        ("a; b", "a & b"),
+        ("cat <<E\na  b\nE", "cat <<E\na b\nE"),
+    ],
+)
+def test_texts_that_the_shell_reads_differently_stay_so(one: str, other: str) -> None:
+    """Quotes that keep something from the shell, blanks in them, and what a number before a redirection means."""
+    assert normalised(one) != normalised(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("find . -name '*.txt'", "find /var/log -name '?a*'", True),
+        ("head -n 5 a", "head -n 10 b", True),
+        ("head -n 5 a", "tail -n 5 a", False),
+        ("ls -l -a", "ls -al", True),
+        ("find . -type f -empty", "find . -empty -type f", False),
+        ("ls > a", "ls >> a", False),
+        ("ls | sort", "ls && sort", False),
+        ("find /a -exec rm {} +", "find /b -exec rm {} +", True),
+        ("find /a -exec rm {} +", "find /a -exec ls {} +", False),
+    ],
+)
+def test_a_template_keeps_all_but_what_arguments_say(one: str, other: str, same: bool) -> None:
+    """Utilities, flags, operators and nesting stand; an argument is its kind."""
+    assert (template(one) == template(other)) is same
+
+
+def test_a_command_that_nobody_can_read_matches_itself_alone() -> None:
+    """Without structure there is no template, and the text is all there is to compare."""
+    broken = b"ls )("
+    assert template(broken.decode()) is None
+    assert compare_texts(broken, [broken]).template
+    assert not compare_texts(broken, [b"ls ()("]).template
+
+
+def test_verbatim_means_the_same_bytes() -> None:
+    """Bytes that are no text differ where they differ; white space round a command does not count."""
+    assert compare_texts(b"ls \xff\n", [b"ls", b"ls \xff"]).verbatim
+    assert not compare_texts(b"ls \xff", [b"ls \xfe"]).full_command
+    assert compare_texts(b" ", [b"ls"]) == TextFigures(bleu=bleu_counts([], [["ls"]]))
+
+
+def test_an_unreadable_reference_calls_nothing() -> None:
+    """Its share of calls is nothing, not somebody else's."""
+    assert calls_of_references([b"ls -l", b"ls )("]) == {"ls": 0.5}
+
+
+@given(COMMANDS, st.lists(COMMANDS.filter(str.strip), min_size=1, max_size=3))
+@settings(max_examples=150, deadline=None)
+def test_every_likeness_implies_the_weaker_ones(command: str, references: list[str]) -> None:
+    """Verbatim implies the full command, that the template; whatever the text is, nothing is raised."""
+    found = compare_texts(command.encode(), [each.encode() for each in references])
+    assert found.verbatim <= found.full_command <= found.template
+
+
+@given(COMMANDS)
+@settings(max_examples=150, deadline=None)
+def test_normalising_twice_changes_nothing(command: str) -> None:
+    """A normal text is its own."""
+    assert normalised(normalised(command)) == normalised(command)
+
+
+@pytest.mark.filterwarnings("ignore:\\s*The hypothesis contains 0 counts:UserWarning")
+@given(CORPORA, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_corpus_bleu_is_nltks_whatever_the_order(
+    corpus: list[tuple[list[str], list[list[str]]]], order: random.Random
+) -> None:
+    """Counts kept for each command and added up make the score that the library computes at once."""
+    results = [
+        result(f"t{number}", text=TextFigures(bleu=bleu_counts(words, references)))
+        for number, (words, references) in enumerate(corpus)
+    ]
+    found = corpus_bleu(frame_of(order.sample(results, len(results))))["bleu"].item()
+    expected = nltk_corpus_bleu([references for _, references in corpus], [words for words, _ in corpus])
+    assert found == pytest.approx(expected if expected > 1e-9 else 0, abs=1e-9)

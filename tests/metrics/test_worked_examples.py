@@ -1,0 +1,20 @@
+"""The worked examples in the metrics' docstrings come out."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import evaluator.metrics
+import evaluator.shell.nlc2cmd
+
+MODULES = sorted(f"evaluator.metrics.{each.name}" for each in pkgutil.iter_modules(evaluator.metrics.__path__))
+
+
+@pytest.mark.parametrize("name", [*MODULES, "evaluator.shell.nlc2cmd"])
+def test_examples_come_out(name: str) -> None:
+    """Whatever a docstring shows is what the function gives."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -1,4 +1,4 @@
-"""The board's three charts, as functions that return the Altair chart; the builder writes them.
+"""The board's charts, as functions that return the Altair chart; the builder writes them.
 
 Colours are the style sheet's custom properties, not values: a chart is drawn as SVG inside the page, so one
 drawing follows light and dark, on screen and on paper, with and without JavaScript. System names come from
@@ -8,7 +8,7 @@ submissions and are written out (`plain_text`) before they reach a chart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -91,6 +91,45 @@ def topic_chart(standings: Sequence[Standing]) -> Chart:
         ),
     )
     return _styled(chart.properties(width=_WIDTH, height=26 * len(order)))
+
+
+def has_horizon(standings: Sequence[Standing]) -> bool:
+    """Whether any system says how long it takes, without which there is no curve to draw."""
+    return any(_whole_horizon(row) for row in standings)
+
+
+def horizon_chart(standings: Sequence[Standing]) -> Chart:
+    """Accuracy within once, twice and four times a person's time, a row a system that reports latencies, in board
+    order; a bar marks accuracy in any time."""
+    told = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
+    order = _names([row for row, _ in told])
+    values = [
+        {
+            "system": name,
+            "time": f"{factor}×",
+            "share": round(share, 6),
+            "accuracy": round(row.accuracy, 6),
+        }
+        for (row, points), name in zip(told, order, strict=True)
+        for factor, share in sorted(points.items())
+    ]
+    factors = [f"{factor}×" for factor in sorted({factor for _, points in told for factor in points})]
+    y = _system_axis(order)
+    title = alt.X("share:Q", title="passed within a person's time, share of the tasks asked", scale=_UNIT)
+    base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
+    tooltip = ["system:N", "time:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "accuracy"))]
+    bar = base.mark_tick(color=_QUIET, thickness=2, size=18).encode(x=alt.X("accuracy:Q", scale=_UNIT))
+    rule = base.mark_line(strokeWidth=2, color=_ACCENT, opacity=0.4).encode(x=title, detail="system:N")
+    shape = alt.Shape("time:N", title="person's time", scale=alt.Scale(domain=factors, range=list(_SHAPES)))
+    dot = base.mark_point(size=64, color=_ACCENT, filled=True, opacity=1)
+    chart = alt.layer(bar, rule, dot.encode(x=title.axis(_percent_axis()), shape=shape, tooltip=tooltip))
+    return _styled(chart.properties(width=_WIDTH, height=24 * len(order)))
+
+
+def _whole_horizon(standing: Standing) -> Mapping[int, float]:
+    """Shares by multiple of a person's time over all tasks; empty where the system reports no latency."""
+    whole = (each for each in standing.figures.horizon if each.slice == "all")
+    return next((each.within or {} for each in whole), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:

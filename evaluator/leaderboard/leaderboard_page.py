@@ -37,6 +37,12 @@ CHARTS: Mapping[str, tuple[str, str]] = {
         "Who is good at what?",
         "Execution accuracy by topic. Topics have few tasks: read single cells with care.",
     ),
+    "horizon": (
+        "Who is quicker than a person?",
+        "Tasks passed within once, twice and four times the time that a person takes, estimated where not measured; a "
+        "bar stands at accuracy in any time. A system's time is the latency that it reports itself, unchecked, and "
+        "its command's measured time; systems that report none are absent.",
+    ),
 }
 """The charts by name, each with its question and what to read from it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluator.leaderboard.board import Gathered
 from evaluator.leaderboard.escaping import command, inline, web_link
+from evaluator.leaderboard.horizon_part import horizon_part
 from evaluator.leaderboard.markup import (
     MEANING,
     Column,
@@ -40,6 +41,7 @@ def submission_part(gathered: Gathered, standing: Standing) -> str:
         _summary(standing),
         f'<p class="description"><bdi>{inline(manifest.description, 8000)}</bdi></p>\n' if manifest.description else "",
         _metadata(manifest, standing),
+        horizon_part(standing),
         '<h2 id="verdicts">Verdicts, task by task</h2>\n',
         table("tasks", _CAPTION, _COLUMNS, rows, "board-table--verdicts"),
         downloads([(f"../{standing.submission}.jsonl", "All candidates with verdicts, uncut, JSON lines")]),

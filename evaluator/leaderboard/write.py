@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import vl_convert
 
 from evaluator.leaderboard.board import Gathered, SuiteBoard, gather
-from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, topic_chart
+from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
 from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json
 from evaluator.leaderboard.environment_part import environment_part
 from evaluator.leaderboard.judges_page import judges_part
@@ -141,6 +141,8 @@ def _charts(gathered: Gathered) -> dict[str, dict[str, Any]]:
     if not rows:
         return {}
     charts = {"accuracy": accuracy_chart(rows), "agreement": agreement_chart(rows), "topics": topic_chart(rows)}
+    if has_horizon(rows):
+        charts["horizon"] = horizon_chart(rows)
     return {name: chart.to_dict() for name, chart in charts.items()}
 
 

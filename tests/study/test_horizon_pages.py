@@ -1,0 +1,49 @@
+"""What the board shows of systems' times against a person's."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.leaderboard.charts import has_horizon, horizon_chart
+from evaluator.leaderboard.horizon_part import horizon_part
+from evaluator.records import Figures, HorizonSlice, Standing
+from evaluator.testing.boards import drawn_board
+
+ROWS = drawn_board(3, 8).standings
+
+
+def timed(row: Standing, within: dict[int, float] | None, excess: float | None = -1.25) -> Standing:
+    part = HorizonSlice(slice="all", asked=8, timed=0 if within is None else 6, within=within, excess_s=excess)
+    return row.model_copy(update={"figures": Figures(horizon=(part,))})
+
+
+def test_only_systems_that_report_latencies_are_drawn() -> None:
+    """One of three does: three points of it, at its own shares."""
+    rows = [timed(ROWS[0], None), timed(ROWS[1], {1: 0.25, 2: 0.5, 4: 0.5}), ROWS[2]]
+    (values,) = horizon_chart(rows).to_dict()["datasets"].values()
+    assert [(each["system"], each["time"], each["share"]) for each in values] == [
+        (ROWS[1].system, "1×", 0.25),
+        (ROWS[1].system, "2×", 0.5),
+        (ROWS[1].system, "4×", 0.5),
+    ]
+
+
+def test_without_latencies_there_is_no_chart() -> None:
+    """A chart of nothing would read as zeros."""
+    assert not has_horizon([timed(row, None, None) for row in ROWS])
+    assert has_horizon([timed(ROWS[0], {1: 0.0})])
+
+
+@pytest.mark.parametrize(
+    ("within", "said"),
+    [(None, ["reports no latency"]), ({1: 0.25, 2: 0.5}, ["25.0", "50.0", "−1.2", "6</td>", "Within 2×"])],
+)
+def test_a_submissions_page_says_how_it_stands(within: dict[int, float] | None, said: list[str]) -> None:
+    """A table, or that there is nothing to tell."""
+    shown = horizon_part(timed(ROWS[0], within))
+    assert [each for each in said if each not in shown] == []
+
+
+def test_a_page_of_old_figures_says_nothing() -> None:
+    """Figures without a horizon have no part."""
+    assert horizon_part(ROWS[0]) == ""

@@ -67,7 +67,7 @@ class Keys:
     def _make_requests(self, task: Task, command: bytes) -> dict[str, tuple[str, Request]]:
         if task.id not in self._worlds:
             worlds = worlds_of_suite(self._suite, task.world, task.setup)
-            self._worlds[task.id] = {name: named(world) for name, world in worlds.items()}
+            self._worlds[task.id] = {name: named(worlds[name]) for name in self._suite.variants(task)}
         # exit status and stderr are always in evidence: asking for them must not make it another one
         observe = frozenset(each.value for each in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)

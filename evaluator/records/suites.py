@@ -102,12 +102,12 @@ class SuiteManifest(Record):
     `foreign` and `source`: a suite of somebody else's, made on this machine by `bashboard suite add`. It has what
     its publisher gave it, so what must hold of a suite of ours is only reported of it, and its texts are not ours
     to publish. Format 3 brought `since` of a task, and how
-    many measurements a timing rests on.
+    many measurements a timing rests on, format 4 `variants` of a task.
     """
 
-    newest_format: ClassVar[int] = 3
+    newest_format: ClassVar[int] = 4
 
-    format: Literal[1, 2, 3]
+    format: Literal[1, 2, 3, 4]
     name: Slug
     version: VersionText
     earlier_versions: tuple[VersionText, ...] = ()
@@ -173,7 +173,8 @@ class Task(Record):
     `volatile` is the reason why this task's output may differ between runs of one reference; without it
     `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says.
     `since` is the suite's version that brought the task or reworded it, where that is not its first: a submission
-    that answers an earlier one is not asked it.
+    that answers an earlier one is not asked it. `variants` are those of its world that it runs in, where it does not
+    run in all of them.
     """
 
     id: Identifier
@@ -191,6 +192,7 @@ class Task(Record):
     timing: Timing | None = None
     volatile: str | None = None
     since: VersionText | None = None
+    variants: tuple[Slug, ...] = ()
 
     def is_asked_of(self, version: str) -> bool:
         """Whether a submission that answers this version of the suite is asked the task."""
@@ -199,5 +201,5 @@ class Task(Record):
     @property
     def digest(self) -> str:
         """Names this task's text and comparison for an adjudication: a reworded task is another one."""
-        apart = {"timing", "difficulty", "topic", "since"}
+        apart = {"timing", "difficulty", "topic", "since", "variants"}
         return digest_of(canonical_json(self.model_dump(mode="json", exclude=apart, exclude_defaults=True)))

@@ -19,6 +19,9 @@ from evaluator.records.base import read_format
 SINCE_FORMAT: Final = 3
 """The format of suite.toml from which on tasks may have `since` and `timing.measurements`."""
 
+VARIANTS_FORMAT: Final = 4
+"""That from which on tasks may have `variants`."""
+
 RecordType = TypeVar("RecordType", bound=Record)
 
 
@@ -53,8 +56,9 @@ class Suite:
         return found
 
     def variants(self, task: Task) -> tuple[str, ...]:
-        """Names of the variants a task runs in."""
-        return tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
+        """Names of the variants a task runs in, in its world's order."""
+        names = tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
+        return tuple(name for name in names if name in task.variants) if task.variants else names
 
 
 def find_suites(fixtures: Path) -> dict[str, Path]:
@@ -75,6 +79,7 @@ def load_suite(folder: Path) -> Suite:
     tasks = [entry for file in files for entry in _read_tasks(file, problems)]
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
+    problems += _variantless(manifest, tasks, worlds)
     problems += _contradictions(tasks, worlds.keys(), foreign=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
     if manifest is None or problems:
@@ -151,6 +156,21 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
             yield Problem(path, line, message)
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
             message = f"task {task.id}: since: expected one of {', '.join(versions)}, found {task.since}"
+            yield Problem(path, line, message)
+
+
+def _variantless(
+    manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
+) -> Iterator[Problem]:
+    """Tasks that name variants before the format had them, or variants that their world has not."""
+    for path, line, task in (each for each in tasks if each[2].variants):
+        if manifest is not None and manifest.format < VARIANTS_FORMAT:
+            message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"
+            yield Problem(path, line, message)
+        world = worlds.get(task.world)
+        names = [variant.name for variant in world.manifest.variants] if world else []
+        for name in (each for each in task.variants if world and each not in names):
+            message = f"task {task.id}: variants: expected some of {', '.join(names)}, found {name}"
             yield Problem(path, line, message)
 
 

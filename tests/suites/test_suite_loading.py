@@ -57,8 +57,8 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     "no TOML": (replace("suite.toml", "format = 1", "format = "), ["suite.toml: does not read as TOML: "]),
     "not UTF-8": (append("suite.toml", b"\xff"), ["suite.toml: does not read as TOML: "]),
     "a newer format": (
-        replace("suite.toml", "format = 1", "format = 4"),
-        ["suite.toml: suite.toml has format 4; this bashboard reads format 3: upgrade bashboard"],
+        replace("suite.toml", "format = 1", "format = 5"),
+        ["suite.toml: suite.toml has format 5; this bashboard reads format 4: upgrade bashboard"],
     ),
     "a world of a newer format": (
         replace("worlds/other/world.toml", "format = 1", "format = 2"),
@@ -130,6 +130,17 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
             append("tasks/files.jsonl", line(since="0.9.0"))(folder),
         ),
         ["tasks/files.jsonl:3: task files-9: since: expected one of 1.0.0, found 0.9.0"],
+    ),
+    "variants in a format without them": (
+        append("tasks/files.jsonl", line(variants=["one"])),
+        ["tasks/files.jsonl:3: task files-9: variants: expected format = 4 in suite.toml, which brought it"],
+    ),
+    "a variant that its world has not": (
+        lambda folder: (
+            replace("suite.toml", "format = 1", "format = 4")(folder),
+            append("tasks/files.jsonl", line(variants=["moon"]))(folder),
+        ),
+        ["tasks/files.jsonl:3: task files-9: variants: expected some of "],
     ),
     "two references for a set": (
         append("tasks/files.jsonl", line(output="set")),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
@@ -21,17 +22,31 @@ MAX_CHARACTERS: Final = 4096
 
 def read_calls(command: str) -> tuple[Call, ...]:
     """All calls of a command in the order they are written. Raises UnreadableError."""
+    return tuple(_Trees(command).calls(parsed(command), 0))
+
+
+def parsed(command: str) -> Sequence[Any]:
+    """bashlex's trees of a command, which are not to be written to. Raises UnreadableError."""
+    trees = _parsed(command)
+    if isinstance(trees, str):
+        raise UnreadableError(trees)
+    return trees
+
+
+@lru_cache(maxsize=64)
+def _parsed(command: str) -> Sequence[Any] | str:
+    """Trees, or why there are none. A command is often read twice in a row, with the organisers' eyes and with ours."""
     if len(command) > MAX_CHARACTERS:
-        raise UnreadableError(f"longer than {MAX_CHARACTERS} characters")
+        return f"longer than {MAX_CHARACTERS} characters"
     import bashlex  # which makes its tables when imported: 0.1 s, for nothing where no command is read
 
     try:
-        trees = bashlex.parse(command)
+        trees: Sequence[Any] = bashlex.parse(command)
     # bashlex meets unforeseen input with assertion, attribute, index and type errors and RecursionError beside
     # its own exceptions; whatever it raises, it has not read the command.
     except Exception as error:
-        raise UnreadableError(f"bashlex: {error}") from error
-    return tuple(_Trees(command).calls(trees, 0))
+        return f"bashlex: {error}"
+    return trees
 
 
 class _Trees:

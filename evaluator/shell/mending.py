@@ -9,7 +9,13 @@ import re
 from typing import Final
 
 _MENDED: Final = (
-    *(("/usr/bin/find", "find"), ("/bin/find", "find"), ("/usr/bin/grep", "grep"), ("/bin/rm", "rm"), ("/bin/mv", "mv")),
+    *(
+        ("/usr/bin/find", "find"),
+        ("/bin/find", "find"),
+        ("/usr/bin/grep", "grep"),
+        ("/bin/rm", "rm"),
+        ("/bin/mv", "mv"),
+    ),
     *(("'{}'", "{}"), ('"{}"', "{}"), ("-i{}", "-I {}"), ("-i%", "-I %"), ("-I{}", "-I {}"), (" [] ", " {} ")),
     *(("-L.", "-L"), ("-mitime", "-mtime"), ("-dev", "-xdev"), ("-regex-type", "-regextype")),
     *((" ( ", " \\( "), (" ) ", " \\) "), ("-\\(", "\\("), ("-\\)", "\\)"), ('"\\)', " \\)"), ("\\(-", "\\( -")),
@@ -17,7 +23,12 @@ _MENDED: Final = (
     *(("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"), ("\u2019", "'")),
 )
 _MENDED_LATER: Final = (
-    *(("/bin/echo", "echo"), (" exec sed ", " -exec sed "), (" xargs -iname ", " xargs "), (" -chour +1 ", " -cmin 60 ")),
+    *(
+        ("/bin/echo", "echo"),
+        (" exec sed ", " -exec sed "),
+        (" xargs -iname ", " xargs "),
+        (" -chour +1 ", " -cmin 60 "),
+    ),
     *((" -target-directory ", " --target-directory="), ("- perm", "-perm"), (" perm", " -perm"), ("'-rd\\n' ", "")),
 )
 _PRINT: Final = re.compile(r"-prin($| )")

@@ -26,9 +26,8 @@ refused, which scores what it scored then: -1 where one side is refused, 0 where
 
 Against 6,908 commands that their program had read or refused, what is left of differences:
 
-* Two that it refuses are read: options of `lsof` and `pr`, whose part of its grammar was not published.
+* One that it refuses is read: options of `pr`, which its published grammar has not, are taken for operands.
 * Two commands that call nothing agree, where the mean over no position was 0 to it.
-* The first of two newlines or a line's end in quotes: bashlex 0.18 and its own copy of bashlex part ways there.
 
 It stands beside the parsers because a metric and a judge are both made of it.
 """
@@ -82,8 +81,9 @@ def reading_of(command: str | bytes) -> Reading:
         refused = None
     except RefusedError as error:
         called, refused = _read_refused(text), str(error)
-    signatures = called and tuple(Signature(name, frozenset(flags)) for name, flags in called)
-    return Reading(called, signatures, refused)
+    if called is None:
+        return Reading(None, None, refused)
+    return Reading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
 
 
 def signatures_of(command: str | bytes, *, strict_2020: bool = False) -> tuple[Signature, ...] | None:

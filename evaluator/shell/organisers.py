@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from evaluator.shell.bashlex_reader import parsed
 from evaluator.shell.grammar_2020 import Grammar, grammar_2020
 from evaluator.shell.mending import mended
-from evaluator.shell.plain import plain_stages
+from evaluator.shell.plain import has_parameter, plain_stages
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
 from evaluator.shell.utilities import EXECUTORS
 from evaluator.shell.words import unquoted
@@ -27,7 +28,6 @@ from evaluator.shell.words import unquoted
 _FIND_OPERATORS: Final = frozenset({"(", ")", "\\(", "\\)", "!", "-o", "-a", ","})
 _OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
 _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
-_MAX_CHARACTERS: Final = 4096
 
 
 class RefusedError(Exception):
@@ -50,6 +50,16 @@ class _Node(NamedTuple):
 
 _Child: TypeAlias = "str | _Node"
 _ARGUMENT: Final = ""
+
+
+class _Expanded(NamedTuple):
+    """What bashlex's node says of a word with a parameter and no other expansion."""
+
+    kind: str
+    parts: tuple[_Expanded, ...] = ()
+
+
+_EXPANDED: Final = _Expanded("word", (_Expanded("parameter"),))
 
 
 class _Piece(NamedTuple):
@@ -95,19 +105,15 @@ def _read(text: str) -> list[_Child]:
 
 
 def _plain(words: Iterable[str]) -> list[_Piece]:
-    return [_Piece(word, unquoted(word) if not word.isalnum() else word) for word in words]
+    """The words of a plain stage. Of one with a parameter nothing but that has to be known."""
+    return [
+        _Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED if has_parameter(word) else None)
+        for word in words
+    ]
 
 
 def _parsed(text: str) -> Any:
-    if len(text) > _MAX_CHARACTERS:
-        _refuse(f"longer than {_MAX_CHARACTERS} characters")
-    import bashlex
-
-    try:
-        trees = bashlex.parse(text)
-    # whatever bashlex raises, and it raises nearly everything, it has not read the command
-    except Exception as error:
-        raise RefusedError(f"bashlex: {error}") from error
+    trees = parsed(text)
     if len(trees) != 1:
         _refuse("several commands")
     return trees[0]
@@ -331,7 +337,7 @@ class _Call:
         trees = _Trees(text)
         stages = plain_stages(text)
         if stages is not None:
-            if len(stages) > 1:
+            if len(stages) > 1 or any(map(has_parameter, stages[0])):
                 _refuse("a command in quotes that is not simple")
             return _Call(_plain(stages[0]), trees, self.depth + 1).children()
         tree = _parsed(text)

@@ -10,6 +10,7 @@ from evaluator.cli.adjudication import adjudicate
 from evaluator.cli.app import app
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
+from evaluator.cli.compare import compare
 from evaluator.cli.explain import explain
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
@@ -19,7 +20,10 @@ from evaluator.cli.submission import baseline, check
 from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
 
-for command in (score, rescore, standings, explain, adjudicate, run, check, baseline, build, serve, doctor, schema):
+for command in (
+    *(score, rescore, standings, compare, explain, adjudicate, run, check),
+    *(baseline, build, serve, doctor, schema),
+):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")
 app.add_typer(study, name="study")

@@ -40,7 +40,8 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     for taken in range(fewer):
         term = term * (total - taken) // (taken + 1)
         tail += term
-    return min(1.0, 2 * tail / 2**total)
+    p_value: float = 2 * tail / 2**total
+    return min(1.0, p_value)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -237,4 +238,35 @@ def _binomial(count: int, chance: float) -> NDArray[np.float64]:
     successes = np.arange(count + 1)
     factorials = np.cumsum(np.log(np.maximum(successes, 1)))
     logs = factorials[count] - factorials - factorials[::-1]
-    return np.exp(logs + successes * math.log(chance) + (count - successes) * math.log1p(-chance))
+    found: NDArray[np.float64] = np.exp(logs + successes * math.log(chance) + (count - successes) * math.log1p(-chance))
+    return found
+
+
+PAIR_SCHEMA: Final = {"task": pl.String, "first": pl.Boolean, "second": pl.Boolean}
+
+
+def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """One row a task that both submissions have a row for, sorted: columns task, first, second (Boolean).
+
+    `passes` has the columns submission, task, passed; leave out what neither passed nor failed by its own doing.
+    """
+    one, other = (
+        passes.filter(pl.col("submission") == slug).select("task", pl.col("passed").alias(name))
+        for slug, name in ((first, "first"), (second, "second"))
+    )
+    return one.join(other, on="task", validate="1:1").select(*PAIR_SCHEMA).sort("task")
+
+
+def paired_counts(pairs: pl.DataFrame) -> Counts:
+    """The four counts of a frame of `paired_passes`."""
+    first, second = pairs["first"], pairs["second"]
+    both = int((first & second).sum())
+    only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
+    return Counts(both, only_first, only_second, pairs.height - both - only_first - only_second)
+
+
+def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
+    """The four counts of every group that has a task, by the group's name in order; `groups` has the columns task,
+    group, and a row for each group that a task is in."""
+    parts = pairs.join(groups, on="task").partition_by("group", as_dict=True)
+    return {str(name): paired_counts(rows) for (name,), rows in sorted(parts.items())}

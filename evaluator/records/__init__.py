@@ -27,6 +27,7 @@ from evaluator.records.base import (
     json_lines,
     read_format,
 )
+from evaluator.records.comparison import Comparison, PairTally, TaskPair
 from evaluator.records.evidence import (
     Change,
     Ending,
@@ -107,6 +108,7 @@ __all__ = [
     "Bytes",
     "Candidate",
     "Change",
+    "Comparison",
     "Digest",
     "Ending",
     "Equivalence",
@@ -135,6 +137,7 @@ __all__ = [
     "Output",
     "OutputMode",
     "PairKind",
+    "PairTally",
     "Part",
     "Participant",
     "Prediction",
@@ -157,6 +160,7 @@ __all__ = [
     "SuiteManifest",
     "Tally",
     "Task",
+    "TaskPair",
     "TextFigures",
     "Timing",
     "Topic",
@@ -185,6 +189,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "prediction": Prediction,
     "evidence": Evidence,
     "standing": Standing,
+    "comparison": Comparison,
     "verdict": Verdict,
     "adjudication": Adjudication,
     "label": LabelledCommand,

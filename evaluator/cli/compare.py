@@ -1,0 +1,39 @@
+"""`bashboard compare`: two submissions task by task."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Judge, console, example, here, print_records
+from evaluator.cli.board import SuiteNames
+
+First = Annotated[str, typer.Argument(metavar="A", help="One submission, by slug.", show_default=False)]
+Second = Annotated[str, typer.Argument(metavar="B", help="The other one.", show_default=False)]
+
+
+@example(
+    "bashboard compare tfidf-retrieval rules",
+    "bashboard compare tfidf-retrieval rules --suite core --json | jq '.[].tasks[].task'",
+)
+def compare(
+    first: First, second: Second, suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False
+) -> None:
+    """Compare two submissions task by task, from what is judged already: who passes what, and does it tell them apart.
+
+    Shown are the tasks that both, one or neither passes, in all, by topic and by utility of the references; the
+    difference in accuracy with a 95 % interval; McNemar's exact p-value; and every task that only one of them passes,
+    with what decided for the other.
+    """
+    from evaluator.cli.tables import comparison_text
+    from evaluator.pipeline.compare import compare as compare_submissions
+    from evaluator.progress import Silence
+
+    found = compare_submissions(here(), Silence(), first, second, suites=suite or (), judge=judge)
+    if as_json:
+        print_records(found)
+        return
+    out = console()
+    for comparison in found:
+        out.print(comparison_text(comparison))

@@ -1,0 +1,112 @@
+"""Two submissions task by task, from what is judged already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from evaluator.errors import UsageError
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.metrics.paired import Counts, difference_interval, paired_counts, paired_counts_by, paired_passes
+from evaluator.pipeline.board import make_boards
+from evaluator.pipeline.panel import open_panel
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions import load_submissions
+from evaluator.progress import Progress
+from evaluator.records import Comparison, Outcome, PairTally, Result, TaskPair
+
+
+def compare(
+    project: Project,
+    progress: Progress,
+    first: str,
+    second: str,
+    *,
+    suites: Sequence[str] = (),
+    judge: str | None = None,
+) -> list[Comparison]:
+    """The two on every suite that both answer, or on those named; nothing is executed.
+
+    Raises UsageError where the two are one, where one is not there or does not answer a suite named, and where they
+    answer no suite both; MissingError says what is not judged.
+    """
+    names = _common_suites(project, first, second, suites)
+    with open_panel(project, progress, judge=judge) as panel:
+        boards = make_boards(
+            project, progress, suites=names, submissions=[first, second], judge=judge, execute=False, panel=panel
+        )
+    return [compare_on(board, first, second) for board in boards]
+
+
+def _common_suites(project: Project, first: str, second: str, wanted: Sequence[str]) -> list[str]:
+    if first == second:
+        raise UsageError(f"{first!r} is given twice: expected two different submissions")
+    one, other = load_submissions(project, [first, second])
+    for name in wanted:
+        project.suite(name)  # raises where there is none
+        for submission in (one, other):
+            if name not in submission.manifest.suites:
+                answered = ", ".join(submission.manifest.suites)
+                raise UsageError(f"{submission.slug} does not answer suite {name}; it answers: {answered}")
+    both = [name for name in one.manifest.suites if name in other.manifest.suites and name in (wanted or [name])]
+    if not both:
+        answered = "; ".join(f"{each.slug} answers {', '.join(each.manifest.suites)}" for each in (one, other))
+        raise UsageError(f"the two answer no suite both: {answered}")
+    return both
+
+
+def compare_on(board: SuiteBoard, first: str, second: str) -> Comparison:
+    """The two submissions on a board that has results of both."""
+    firsts = {(row.submission, row.task): row for row in board.results if row.rank == 1}
+    pairs = paired_passes(_decided_passes(list(firsts.values())), first, second)
+    counts = paired_counts(pairs)
+    low, high = difference_interval(counts)
+    topics = pl.DataFrame([(task.id, task.topic.value) for task in board.tasks], schema=_GROUPS, orient="row")
+    calls = [(task, name) for task, names in board.utilities.items() for name in names]
+    utilities = pl.DataFrame(calls, schema=_GROUPS, orient="row")
+    discordant = set(pairs.filter(pl.col("first") != pl.col("second"))["task"])
+    return Comparison(
+        suite=board.name,
+        suite_version=board.manifest.version,
+        first=first,
+        second=second,
+        compared=counts.tasks,
+        left_out=len(board.tasks) - counts.tasks,
+        counts=_tally(counts),
+        difference=counts.difference,
+        difference_low=low,
+        difference_high=high,
+        p_value=counts.p_value,
+        topics={name: _tally(each) for name, each in paired_counts_by(pairs, topics).items()},
+        utilities={name: _tally(each) for name, each in paired_counts_by(pairs, utilities).items()},
+        tasks=tuple(
+            TaskPair(
+                task=task.id,
+                topic=task.topic.value,
+                first=firsts[first, task.id].finding,
+                second=firsts[second, task.id].finding,
+            )
+            for task in board.tasks
+            if task.id in discordant
+        ),
+    )
+
+
+_GROUPS: Final = {"task": pl.String, "group": pl.String}
+
+
+def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
+    """Who passes what; an infra-error is ours and says nothing of either."""
+    rows = [
+        (row.submission, row.task, row.finding.outcome is Outcome.PASS)
+        for row in results
+        if row.finding.outcome is not Outcome.INFRA_ERROR
+    ]
+    schema = {"submission": pl.String, "task": pl.String, "passed": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _tally(counts: Counts) -> PairTally:
+    return PairTally(**counts._asdict())

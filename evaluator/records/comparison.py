@@ -1,0 +1,58 @@
+"""Two submissions on the same tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt
+
+from evaluator.records.base import Identifier, Record, Slug, VersionText
+from evaluator.records.figures import Share
+from evaluator.records.verdicts import Finding
+
+Difference = Annotated[float, Field(ge=-1, le=1)]
+
+
+class PairTally(Record):
+    """Tasks by which of two submissions passes them."""
+
+    both: NonNegativeInt = 0
+    only_first: NonNegativeInt = 0
+    only_second: NonNegativeInt = 0
+    neither: NonNegativeInt = 0
+
+
+class TaskPair(Record):
+    """A task that one of two submissions passes and the other does not, with what was found of either's first
+    candidate."""
+
+    task: Identifier
+    topic: str
+    first: Finding
+    second: Finding
+
+
+class Comparison(Record):
+    """Two submissions on the tasks of one suite that both were asked and that have a verdict for both.
+
+    `left_out` counts the suite's other tasks. `difference` is the first's accuracy on the tasks compared less the
+    second's, with a 95 % interval for pairs (Newcombe's method 10); `p_value` is the exact one of McNemar's test.
+    A task counts for every utility that its references call. `tasks` are those that only one of the two passes, in
+    the suite's order.
+    """
+
+    suite: Slug
+    suite_version: VersionText
+    first: Slug
+    second: Slug
+    compared: NonNegativeInt
+    left_out: NonNegativeInt
+    counts: PairTally
+    difference: Difference
+    difference_low: Difference
+    difference_high: Difference
+    p_value: Share
+    topics: Mapping[str, PairTally]
+    utilities: Mapping[str, PairTally]
+    tasks: tuple[TaskPair, ...]

@@ -10,32 +10,61 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from evaluator.leaderboard.escaping import plain_text
 from evaluator.leaderboard.leaderboard_page import topics_of
-from evaluator.records import Result, Standing, json_lines
+from evaluator.records import Figures, Result, Standing, json_lines
 
-_FIELDS = tuple(name for name in Standing.model_fields if name not in {"topics", "accuracy_at"})
+_TALLY = ("passed", "asked")
+_NESTED = frozenset({"topics", "accuracy_at", "figures"})
+_FIELDS = tuple(name for name in Standing.model_fields if name not in _NESTED)
+_DEPTHS = ("full_command_at", "template_at")
+_FIGURES = tuple(
+    name for name in Figures.model_fields if name not in {*_DEPTHS, "horizon", "difficulties", "utilities"}
+)
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """A row a submission in board order; `accuracy_at_K` and `passed_TOPIC`, `asked_TOPIC` follow the fields."""
-    topics = list(topics_of(standings))
-    depths = sorted({depth for standing in standings for depth in standing.accuracy_at})
+    """A row a submission in board order; shares at k (`accuracy_at_K`), tallies (`passed_TOPIC`, `asked_TOPIC`,
+    `passed_difficulty_D`) and figures follow the fields. Empty: not measured. Horizons' slices and utilities are in
+    the JSON alone."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    tallies = [f"{name}_{topic}" for topic in topics for name in ("passed", "asked")]
-    writer.writerow([*_FIELDS, *(f"accuracy_at_{depth}" for depth in depths), *tallies])
-    for standing in standings:
-        writer.writerow(_csv_row(standing, depths, topics))
+    columns = _Columns.of(standings)
+    writer.writerow(columns.names())
+    writer.writerows(map(columns.cells, standings))
     return stream.getvalue()
 
 
-def _csv_row(standing: Standing, depths: Sequence[int], topics: Sequence[str]) -> list[object]:
-    record = standing.model_dump(mode="json")
-    cells = [_inert(record[name]) for name in _FIELDS]
-    tallies = [record["topics"].get(topic, {}).get(name, 0) for topic in topics for name in ("passed", "asked")]
-    return [*cells, *(standing.accuracy_at.get(depth, "") for depth in depths), *tallies]
+class _Columns(NamedTuple):
+    """What varies from board to board: which depths, topics and difficulties there are."""
+
+    depths: Sequence[int]
+    topics: Sequence[str]
+    difficulties: Sequence[str]
+
+    @classmethod
+    def of(cls, standings: Sequence[Standing]) -> _Columns:
+        depths = {depth for standing in standings for depth in standing.accuracy_at}
+        levels = {level for standing in standings for level in standing.figures.difficulties}
+        return cls(sorted(depths), list(topics_of(standings)), sorted(levels))
+
+    def names(self) -> list[str]:
+        levels = [f"difficulty_{level}" for level in self.difficulties]
+        tallies = [f"{name}_{group}" for group in (*self.topics, *levels) for name in _TALLY]
+        at = [f"{name}_{depth}" for name in ("accuracy_at", *_DEPTHS) for depth in self.depths]
+        return [*_FIELDS, *at, *tallies, *_FIGURES]
+
+    def cells(self, standing: Standing) -> list[object]:
+        record, figures = standing.model_dump(mode="json"), standing.figures
+        shares = (standing.accuracy_at, *(getattr(figures, name) for name in _DEPTHS))
+        at = [by_depth.get(depth, "") for by_depth in shares for depth in self.depths]
+        groups = [record["topics"].get(topic, {}) for topic in self.topics]
+        groups += [record["figures"]["difficulties"].get(level, {}) for level in self.difficulties]
+        tallies = [group.get(name, 0) for group in groups for name in _TALLY]
+        measured = [record["figures"][name] for name in _FIGURES]
+        return [*(_inert(record[name]) for name in _FIELDS), *at, *tallies, *measured]
 
 
 def _inert(value: object) -> object:

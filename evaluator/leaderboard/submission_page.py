@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluator.leaderboard.board import Gathered
 from evaluator.leaderboard.escaping import command, inline, web_link
+from evaluator.leaderboard.figures_part import figures_part
 from evaluator.leaderboard.horizon_part import horizon_part
 from evaluator.leaderboard.markup import (
     MEANING,
@@ -41,6 +42,7 @@ def submission_part(gathered: Gathered, standing: Standing) -> str:
         _summary(standing),
         f'<p class="description"><bdi>{inline(manifest.description, 8000)}</bdi></p>\n' if manifest.description else "",
         _metadata(manifest, standing),
+        figures_part(standing),
         horizon_part(standing),
         '<h2 id="verdicts">Verdicts, task by task</h2>\n',
         table("tasks", _CAPTION, _COLUMNS, rows, "board-table--verdicts"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -68,8 +68,14 @@ class Standing(Record):
     for the best of a later group the best of the group above, from which it is told apart; `only_this` and
     `only_other` are the tasks that one of the two passes and the other does not, `p_value` is McNemar's exact one of
     them, `p_adjusted` the same by Holm for all comparisons made with that best.
+
+    Format 2 brought `format` itself, tie groups, why a standing is unranked, and `figures`; all of it has a default,
+    so a row of the first format still reads.
     """
 
+    newest_format: ClassVar[int] = 2
+
+    format: Literal[2] = 2
     submission: Slug
     suite: Slug
     suite_version: VersionText

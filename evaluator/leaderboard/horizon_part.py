@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluator.leaderboard.markup import Column, cell, head_cell, number_cell, percent, row, table
+from evaluator.leaderboard.markup import Column, head_cell, number_cell, percent, row, table
 from evaluator.records import HorizonSlice, Standing
 
 _MEANING = {"all": "all tasks", "empirical": "of measured time", "estimated": "of estimated time"}
@@ -39,6 +39,6 @@ def _row(part: HorizonSlice, factors: list[int]) -> str:
         head_cell(_MEANING.get(part.slice, part.slice), part.slice),
         number_cell(str(part.asked), part.asked),
         number_cell(str(part.timed), part.timed),
-        *(cell("not known") if share is None else number_cell(percent(share), share) for share in shares),
-        number_cell(excess, part.excess_s) if part.excess_s is not None else cell("not known"),
+        *(number_cell("not known") if share is None else number_cell(percent(share), share) for share in shares),
+        number_cell(excess, part.excess_s) if part.excess_s is not None else number_cell("not known"),
     )

@@ -26,8 +26,8 @@ class Executed:
 class Case:
     """One candidate of one task beside the task's references; `candidate` is None where none was given.
 
-    `home` is the directory that `~` means in `scratch`, the suite's scratch paths. Whoever is judged is never
-    among the references: leaving them out is the caller's part.
+    `home` is the directory that `~` means in `scratch`, the suite's scratch paths, and `cwd` the one that commands
+    start in. Whoever is judged is never among the references: leaving them out is the caller's part.
     """
 
     task: Task
@@ -35,6 +35,7 @@ class Case:
     candidate: Executed | None
     home: str
     scratch: tuple[str, ...]
+    cwd: str = "/"
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -27,6 +27,14 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
     )
 
 
+def changes_beyond_scratch(case: Case, command: Executed) -> bool:
+    """True where a command changes something outside of the suite's scratch directories, in any variant."""
+    home = case.home.rstrip("/")
+    scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
+    changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
+    return any(not any(_is_within(path, directory) for directory in scratch) for path in changed)
+
+
 def _free_scratch(case: Case) -> list[bytes]:
     home = case.home.rstrip("/")
     spellings = [

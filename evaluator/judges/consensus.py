@@ -2,7 +2,8 @@
 
 Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
 output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is looked at only to see whether it is a reference, byte for byte.
+a command is looked at only to see whether it is a reference, byte for byte or, where nothing is shown that could
+decide, word for word.
 
 Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
 changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
@@ -12,17 +13,21 @@ answer. Where the references were repeated and stand still, the candidate fails;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
+from evaluator.judges.alone import with_doubt
 from evaluator.judges.case import Basis, Case, Executed
 from evaluator.judges.collateral import has_collateral
 from evaluator.judges.effects import differences
 from evaluator.judges.outputs import SAME, Agreement, Comparison, compare_diagnostics, compare_lines
+from evaluator.judges.presentation import Asked, is_presentation
 from evaluator.judges.reasons import reason, shown
 from evaluator.judges.screening import settle_early
 from evaluator.judges.sets import alignment_of, compare_sets, is_same_set
 from evaluator.judges.sights import Sight, same_bytes, sights_of
+from evaluator.judges.unseen import settle_unseen
 from evaluator.judges.views import DIMENSIONS, View, file_mode, view
 from evaluator.judges.volatile import Text
 from evaluator.judges.witness import show_nothing, usable_references
@@ -34,6 +39,8 @@ _NO_WITNESS: Final = "every reference ran into a limit, or fails and shows nothi
 
 _NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
 
+_Same = Callable[[Task, Text, Text | None], bool]
+
 _NO_TEXT: Final = Comparison(Agreement.DIFFERENT, "is a text, which no reference leaves there")
 
 
@@ -41,7 +48,7 @@ class Consensus:
     """Required and allowed effects, and the output rules, learned from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 2
+    version: Final = 3
     basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
@@ -81,9 +88,9 @@ def _settle_by_comparison(case: Case) -> Finding:
         if reference.command == candidate.command:
             return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, byte for byte")
     if not references:
-        return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
+        return settle_unseen(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
     if show_nothing(case.task, [candidate, *references]):
-        return Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
+        return settle_unseen(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
             return _equal(case, reference)
@@ -108,11 +115,13 @@ def _is_steady(sights: Sequence[Sight], step: Step | None) -> bool:
 
 
 def _decide(case: Case, sights: Sequence[Sight]) -> Finding:
-    for number in range(len(sights[0].references)):
-        if all(_is_equal(case.task, sight, sight.references[number]) for sight in sights):
-            return _equal(case, usable_references(case)[number])
+    asked = Asked(case.task.nl, case.cwd.encode())
+    for is_same in (_is_same, partial(_is_same_answer, asked)):
+        for number in range(len(sights[0].references)):
+            if all(_is_equal(case.task, sight, sight.references[number], is_same) for sight in sights):
+                return _equal(case, usable_references(case)[number])
     undecided = None
-    for finding in _objections(case.task, sights):
+    for finding in (with_doubt(case, each) for each in _objections(case.task, sights)):
         if finding.outcome is Outcome.FAIL:
             return finding
         undecided = undecided or finding
@@ -126,7 +135,7 @@ def _equal(case: Case, reference: Executed) -> Finding:
     return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=sentence)
 
 
-def _is_equal(task: Task, sight: Sight, reference: View) -> bool:
+def _is_equal(task: Task, sight: Sight, reference: View, is_same: _Same) -> bool:
     candidate = sight.candidate
     if candidate.evidence.changes_truncated or reference.evidence.changes_truncated:
         return False
@@ -136,7 +145,7 @@ def _is_equal(task: Task, sight: Sight, reference: View) -> bool:
             return False
     files = (_is_same(task, text, reference.files.get(path)) for path, text in candidate.files.items())
     stderr = compare_diagnostics(candidate.stderr, reference.stderr) if _observes_stderr(task) else SAME
-    printed = task.output is OutputMode.NONE or _is_same(task, candidate.stdout, reference.stdout)
+    printed = task.output is OutputMode.NONE or is_same(task, candidate.stdout, reference.stdout)
     return printed and stderr.agreement is Agreement.SAME and all(files)
 
 
@@ -146,6 +155,10 @@ def _is_same(task: Task, candidate: Text, reference: Text | None) -> bool:
     if task.output is OutputMode.SET:
         return is_same_set(candidate, reference)
     return compare_lines(candidate, reference, file_mode(task)).agreement is Agreement.SAME
+
+
+def _is_same_answer(asked: Asked, task: Task, candidate: Text, reference: Text | None) -> bool:
+    return reference is not None and task.output is OutputMode.SET and is_presentation(candidate, reference, asked)
 
 
 def _objections(task: Task, sights: Sequence[Sight]) -> Iterator[Finding]:

@@ -19,7 +19,6 @@ from evaluator.judges.outputs import SAME, Agreement, Comparison
 from evaluator.judges.reasons import shown
 from evaluator.judges.rows import Row, Table, all_fields, is_other_layout, same_rows, table_of
 from evaluator.judges.volatile import Text
-from evaluator.judges.words import may_say_the_same
 
 _MAX_EDGES: Final = 50_000
 """Pairs of item and row that are looked at; beyond it, rows are too much alike to be told apart."""
@@ -28,19 +27,7 @@ _TOO_ALIKE: Final = Comparison(Agreement.UNKNOWN, "too many rows are alike to te
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> Comparison:
-    """Compare the candidate's rows with those of all references of one variant.
-
-    One reference alone cannot teach which of its fields matter. What differs from it but shares its words is
-    therefore not failed.
-    """
-    found = _compare(candidate, references)
-    alone = len(references) == 1 and found.agreement is Agreement.DIFFERENT
-    if alone and may_say_the_same(candidate.data, references[0].data):
-        return found._replace(agreement=Agreement.UNKNOWN, sentence=f"may be another layout: {found.sentence}")
-    return found
-
-
-def _compare(candidate: Text, references: Sequence[Text]) -> Comparison:
+    """Compare the candidate's rows with those of all references of one variant."""
     if candidate.truncated or any(text.truncated for text in references):
         return _compare_truncated(candidate, references)
     table, taught = table_of(candidate), [table_of(text) for text in references]

@@ -120,8 +120,9 @@ class Grader:
             trials = self.trials(subject.task, subject.command) if is_executable(subject.command) else {}
             candidate = Executed(subject.command, trials)
         references = tuple(Executed(each, self.trials(subject.task, each)) for each in self.keys.references(subject))
-        manifest = self.suite.manifest
-        return Case(self._tasks[subject.task], references, candidate, home_of(manifest), manifest.scratch)
+        manifest, task = self.suite.manifest, self._tasks[subject.task]
+        cwd = self.suite.worlds[task.world].manifest.cwd or manifest.cwd
+        return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd)
 
     def gather(self, subjects: Iterable[Subject]) -> None:
         """See to it that the evidence of these subjects is at hand, executing what is missing."""

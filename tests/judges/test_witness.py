@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.judges.words import may_say_the_same
+from evaluator.judges.words import Printed, may_say_the_same
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import added, case, evidence, task
 
 PASS, FAIL, UNDECIDED = Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED
-NOT_FOUND = evidence("", status=1, stderr="chmod: cannot access 'x': No such file\n")
+NOT_FOUND = evidence("", status=1, stderr="chmod: cannot access '/home/x': No such file\n")
 NOTHING = evidence("")
 
 
@@ -29,6 +29,7 @@ SHOWS_NOTHING = {
     "the same complaint": ([NOT_FOUND], NOT_FOUND, UNDECIDED),
     "another complaint": ([NOT_FOUND], evidence("", status=1, stderr="no crontab for root\n"), UNDECIDED),
     "what only complains is no reference": ([NOT_FOUND, "a\n"], NOT_FOUND, FAIL),
+    "a missing file without a name": ([NOT_FOUND], evidence("", status=1, stderr="No such file\n"), UNDECIDED),
     "the other reference counts": ([NOT_FOUND, "a\n"], "a\n", PASS),
     "a complaint beside output": ([evidence("a\n", status=1, stderr="one was not readable\n")], "b\n", FAIL),
     "nothing found, without complaint": ([evidence("", status=1), evidence("", status=1)], "a\n", FAIL),
@@ -93,5 +94,54 @@ def test_where_the_bytes_are_asked_for_no_layout_is_another(mode: str) -> None:
     ],
 )
 def test_words_are_letters_or_digits(left: bytes, right: bytes, same: bool) -> None:
-    assert may_say_the_same(left, right) is same
-    assert may_say_the_same(right, left) is same
+    ours, theirs = Printed(left, b""), Printed(right, b"")
+    assert may_say_the_same(ours, theirs) is may_say_the_same(theirs, ours) is same
+
+
+def test_a_commands_own_words_say_nothing() -> None:
+    """A list of processes shows the command that lists them, and another command in another list."""
+    left, right = Printed(b"init\n `-pstree -a\n", b"pstree -a"), Printed(b"PID CMD\n1 init\n2 ps f\n", b"ps f")
+    assert may_say_the_same(left, right)
+    assert not may_say_the_same(Printed(b"/srv/a\n", b"find /srv"), Printed(b"/srv/b\n", b"ls -d /srv/*"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"), [([added("/srv/x")], UNDECIDED), ([added("/tmp/x")], FAIL), ([], FAIL)]
+)
+def test_what_a_lone_reference_prints_beside_its_changes_may_be_chatter(changes: list[Any], outcome: Outcome) -> None:
+    reference, candidate = evidence("x: done\n", changes=changes), evidence("", changes=changes)
+    assert judge([reference], candidate).outcome is outcome
+    assert judge([reference, reference], candidate).outcome is FAIL
+
+
+def complains(path: str, status: int = 1) -> Any:
+    return evidence("", status=status, stderr=f"cat: {path}: No such file or directory\n")
+
+
+ELSEWHERE = {
+    "a file that nobody speaks of": ("other.txt", "cat other.txt", FAIL),
+    "below the folder that the commands start in": ("./sub/other.txt", "cat ./sub/other.txt", FAIL),
+    "the task's own file": ("/srv/notes.txt", "cat /srv/notes.txt", UNDECIDED),
+    "the reference's own file": ("/home/x", "cat /home/x", UNDECIDED),
+    "a folder of the system": ("/sys/devices/cpu", "cat /sys/devices/cpu", UNDECIDED),
+    "a file that the command does not name": ("other.txt", "cat $(ls)", UNDECIDED),
+}
+
+
+@pytest.mark.parametrize(("path", "command", "outcome"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_asking_for_a_file_that_nobody_speaks_of_fails(path: str, command: str, outcome: Outcome) -> None:
+    seen = case(
+        [NOT_FOUND], complains(path), task("set", nl="Show notes.txt"), command=command.encode(), cwd="/home/me"
+    )
+    assert find_judge("consensus").judge(seen).outcome is outcome
+
+
+def test_a_complaint_beside_success_is_none() -> None:
+    seen = case([NOT_FOUND], complains("other.txt", 0), task("set"), command=b"cat other.txt || true", cwd="/home/me")
+    assert find_judge("consensus").judge(seen).outcome is UNDECIDED
+
+
+def test_a_reference_in_another_spelling_passes_whatever_it_shows() -> None:
+    finding = judge([NOT_FOUND], NOT_FOUND, command=b"'reference' \"1\"")
+    assert (finding.outcome, finding.reason) == (PASS, "is reference 1, word for word")
+    assert judge([NOT_FOUND], NOT_FOUND, command=b"reference 10").outcome is UNDECIDED

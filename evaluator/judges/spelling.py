@@ -1,0 +1,62 @@
+"""Whether the shell reads two commands as the same words, so that they are one command in two spellings.
+
+For the cases that no evidence can settle, because nothing is shown. Only what is certain is read: plain words,
+quotes around what the shell would not touch, and pipes between them; anything else is no word to compare.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    rb"(?P<blank>[ \t]+)|(?P<pipe>\|(?![|&]))|(?P<plain>[\w./:+,@%^=-]+)"
+    rb"|'(?P<single>[^'\0]*)'|\"(?P<double>[^\"$`\\!\0]*)\""
+)
+_ACTS: Final = re.compile(rb"-(?:print.*|fprint.*|fls|ls|delete|prune|quit|exec|execdir|ok|okdir|o|or)|,")
+_COMPLETE: Final = re.compile(rb"(?!-).*|-(?:empty|depth|xdev|mount|readable|writable|executable|nouser|nogroup|true)")
+_KEYWORDS: Final = frozenset(
+    b"if then elif else fi for while until do done case esac in function select time coproc".split()
+)
+
+
+def same_words(left: bytes, right: bytes) -> bool:
+    """True where bash gives the same words to the same utilities, and `find` its own default or that default named.
+
+    Nothing is known of any utility but that a `find` without an action prints, as POSIX has it: the two commands
+    are the same calls, so one cannot be right and the other wrong.
+    """
+    ours, theirs = _stages(left), _stages(right)
+    return ours is not None and ours == theirs
+
+
+def _stages(command: bytes) -> list[list[bytes]] | None:
+    """The words of each stage of a pipeline; None where the shell may read more than words and pipes."""
+    stages: list[list[bytes]] = [[]]
+    at, is_open = 0, False
+    text = command.strip(b" \t\n")
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            return None
+        at = found.end()
+        if found["blank"] is not None:
+            is_open = False
+        elif found["pipe"] is not None:
+            stages.append([])
+            is_open = False
+        else:
+            part = next(part for part in (found["plain"], found["single"], found["double"]) if part is not None)
+            if is_open:
+                stages[-1][-1] += part
+            else:
+                stages[-1].append(part)
+            is_open = True
+    is_plain = all(stage and b"=" not in stage[0] and stage[0] not in _KEYWORDS for stage in stages)
+    return [_without_default(stage) for stage in stages] if is_plain else None
+
+
+def _without_default(words: list[bytes]) -> list[bytes]:
+    acts = [word for word in words if _ACTS.fullmatch(word)]
+    is_default = words[0] == b"find" and words[-1] == b"-print" and acts == [b"-print"]
+    return words[:-1] if is_default and _COMPLETE.fullmatch(words[-2]) else words

@@ -1,0 +1,62 @@
+"""What can be told of a command where nothing is shown that could be compared: its words, and what it complains of.
+
+Many a wrong command fails as the right one does, and many do nothing as quietly, so being alike proves nothing. Two
+things do: words that the shell reads as those of a reference, and a complaint that a file is not there which neither
+the task nor any reference speaks of. Who does what is asked has no way to know of it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Final
+
+from evaluator.judges.case import Case
+from evaluator.judges.reasons import reason, shown
+from evaluator.judges.spelling import same_words
+from evaluator.judges.witness import show_nothing
+from evaluator.records import Finding, Outcome, Step
+
+_MISSING: Final = re.compile(
+    rb"(?:(?:'|\xe2\x80\x98)([^\n]+?)(?:'|\xe2\x80\x99)|: ([^\n:'\xe2]+)): No such file or directory$", re.MULTILINE
+)
+_SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv|sys|tmp|usr|var)(?:/|$)|/*$")
+
+
+def settle_unseen(case: Case) -> Finding | None:
+    """A pass for a reference's own words, a failure for asking after something else, or None."""
+    for number, reference in enumerate(case.references, start=1):
+        if case.candidate is not None and same_words(case.candidate.command, reference.command):
+            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, word for word")
+    return asks_elsewhere(case)
+
+
+def asks_elsewhere(case: Case) -> Finding | None:
+    """A failure where the command shows nothing and in every variant ends with an error, for want of a file it names.
+
+    Folders of the system are left out, since another way to the same answer may look there; so is every path whose
+    last name stands in the task or in a reference, wherever it is looked for.
+    """
+    if case.candidate is None or not show_nothing(case.task, [case.candidate]):
+        return None
+    told = b"\n".join([case.task.nl.encode(), case.task.setup or b"", *(each.command for each in case.references)])
+    asked, found = case.candidate.command, None
+    for variant in case.variants:
+        evidence = case.candidate.trials[variant].first
+        missing = (path for path in _missing(evidence.stderr.data) if path in asked)
+        found = next((path for path in missing if _is_unknown(path, case.cwd.encode(), told)), None)
+        if evidence.status == 0 or found is None:
+            return None
+    if found is None:
+        return None
+    sentence = reason(f"only complains that {shown(found)} is not there, of which neither task nor reference speaks")
+    return Finding(outcome=Outcome.FAIL, step=Step.STDERR, reason=sentence, variant=case.variants[-1])
+
+
+def _missing(stderr: bytes) -> list[bytes]:
+    return [quoted or plain for quoted, plain in _MISSING.findall(stderr)]
+
+
+def _is_unknown(path: bytes, cwd: bytes, told: bytes) -> bool:
+    whole = posixpath.normpath(posixpath.join(cwd, path))
+    return not _SYSTEM.match(whole) and posixpath.basename(whole) not in told

@@ -14,6 +14,7 @@ from evaluator.cli.compare import compare
 from evaluator.cli.explain import explain
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
+from evaluator.cli.metrics import metrics
 from evaluator.cli.run import run
 from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
@@ -29,6 +30,7 @@ app.add_typer(submit, name="submit")
 app.add_typer(study, name="study")
 app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")
+app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -72,5 +73,29 @@ def score(
         typer.echo(f"  {count:5} {name}")
 
 
-for title, command in (("sandbox", sandbox), ("score", score)):
+@example("bashboard bench metrics", "bashboard bench metrics --file pairs.jsonl --runs 5 --json")
+def metrics(
+    suite: SuiteName = "core",
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Pairs as `bashboard metrics nlc2cmd` takes them, instead.")
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How often each is timed.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Time the NLC2CMD score of pairs in one thread: nothing read before, every command once, all read before.
+
+    The pairs are near misses and submissions' first candidates, each against every reference of its task. What was
+    read and scored is forgotten before each run. CPU seconds tell a busy machine from a slow program.
+    """
+    from evaluator.pipeline.metric_benchmark import bench_metrics
+
+    with shown_progress() as progress:
+        rows = bench_metrics(here, progress, suite=suite, file=file, runs=runs)
+    if as_json:
+        print_json(rows)
+        return
+    _print_table(rows)
+
+
+for title, command in (("sandbox", sandbox), ("score", score), ("metrics", metrics)):
     benches.command(title, epilog=command.__dict__.get("epilog"))(command)

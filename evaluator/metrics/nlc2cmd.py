@@ -34,19 +34,23 @@ class TaskScore(NamedTuple):
 
 
 def score_task(
-    predictions: Sequence[str | bytes], confidences: Sequence[float], references: Sequence[str | bytes]
+    predictions: Sequence[str | bytes],
+    confidences: Sequence[float],
+    references: Sequence[str | bytes],
+    *,
+    strict_2020: bool = False,
 ) -> TaskScore:
     """NLC2CMD score of one task: predictions with confidences in [0, 1] against its references, in [-1, 1].
 
     A pair scores its `score_pair` times the prediction's confidence. The organisers' program pools the pairs of
     all predictions but empty ones: the largest score if any is above 0, else the mean; with no pair at all -1.
     The paper takes each prediction's best reference, an empty prediction too: the largest of these if any is
-    above 0, else their mean.
+    above 0, else their mean. With `strict_2020` commands that the organisers' program refused are refused.
     """
     if not predictions or not references:
         return TaskScore(-1.0, -1.0)
     scores = [
-        [confidence * score_pair(prediction, reference) for reference in references]
+        [confidence * score_pair(prediction, reference, strict_2020=strict_2020) for reference in references]
         for prediction, confidence in zip(predictions, confidences, strict=True)
     ]
     pooled = [score for prediction, row in zip(predictions, scores, strict=True) if prediction.strip() for score in row]

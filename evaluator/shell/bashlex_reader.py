@@ -27,14 +27,14 @@ def read_calls(command: str) -> tuple[Call, ...]:
 
 def parsed(command: str) -> Sequence[Any]:
     """bashlex's trees of a command, which are not to be written to. Raises UnreadableError."""
-    trees = _parsed(command)
+    trees = remembered(command)
     if isinstance(trees, str):
         raise UnreadableError(trees)
     return trees
 
 
 @lru_cache(maxsize=64)
-def _parsed(command: str) -> Sequence[Any] | str:
+def remembered(command: str) -> Sequence[Any] | str:
     """Trees, or why there are none. A command is often read twice in a row, with the organisers' eyes and with ours."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"

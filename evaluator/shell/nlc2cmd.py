@@ -39,7 +39,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from evaluator.shell import Flag, Utility, read_utilities
+from evaluator.shell import Flag, Utility, bashlex_reader, read_utilities
 from evaluator.shell.grammar_2020 import option_table_2020
 from evaluator.shell.mending import mended_words
 from evaluator.shell.organisers import Called, RefusedError, read_as_organisers
@@ -90,6 +90,12 @@ def signatures_of(command: str | bytes, *, strict_2020: bool = False) -> tuple[S
     """A command's utilities as the metric compares them; None where it is unreadable, or refused in 2020."""
     reading = reading_of(command)
     return None if strict_2020 and reading.refused is not None else reading.signatures
+
+
+def forget_commands() -> None:
+    """Forget what was read and scored, so that a measurement begins with nothing."""
+    for remembered in (reading_of, _score, bashlex_reader.remembered):
+        remembered.cache_clear()
 
 
 def _read_refused(text: str) -> tuple[Called, ...] | None:

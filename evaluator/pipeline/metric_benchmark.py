@@ -1,0 +1,117 @@
+"""How many pairs of commands the NLC2CMD metric scores in a second, on one core.
+
+The pairs are those of a suite and of the submissions that answer it: every near miss and every first candidate against
+every reference of its task. A file of pairs may take their place. Three things are timed, each several times, in one
+thread:
+
+* *as they come*: all pairs in order, nothing read before. A reference is read once, however many pairs it is in.
+* *every command once*: pairs in which no text occurs twice, nothing read before, so that each pair takes two readings.
+* *all read before*: all pairs, with every command read but none scored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TypeAlias
+
+from evaluator.errors import FormatError, UsageError
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions import load_submissions
+from evaluator.pipeline.text_metrics import Problems, read_pairs
+from evaluator.progress import Progress
+from evaluator.shell.nlc2cmd import forget_commands, reading_of, score_pair
+from evaluator.suites.load import Suite
+
+Text: TypeAlias = str | bytes
+Pair: TypeAlias = tuple[Text, Text]
+
+
+def bench_metrics(
+    project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
+) -> list[dict[str, object]]:
+    """A row for each of the three: pairs, different commands, and pairs a second at least, in the median and at most.
+
+    `project` is called where no file is given. Raises UsageError where there is no pair.
+    """
+    pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
+    if not pairs:
+        raise UsageError(f"no pairs to score in {file or f'suite {suite}'}")
+    ways = {
+        "as they come": (pairs, forget_commands),
+        "every command once": (_apart(pairs), forget_commands),
+        "all read before": (pairs, lambda: _read_all(pairs)),
+    }
+    score_pair("echo $(date) > now", "date")  # so that bashlex and the tables are there
+    progress.stage("timing", runs * len(ways))
+    return [_row(what, chosen, prepare, progress, runs) for what, (chosen, prepare) in ways.items()]
+
+
+def _pairs_of_file(file: Path) -> Iterator[Pair]:
+    if not file.is_file():
+        raise UsageError(f"{file}: expected a file of pairs as `bashboard metrics nlc2cmd` takes, found none")
+    problems = Problems(file)
+    with file.open("rb") as lines:
+        yield from read_pairs(lines, problems)
+    if problems.count:
+        raise FormatError(problems.all())
+
+
+def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
+    suite = project.suite(name)
+    for task, predictions in _predictions(project, suite):
+        for prediction in predictions:
+            for reference in task:
+                yield prediction, reference
+
+
+def _predictions(project: Project, suite: Suite) -> Iterator[tuple[Sequence[bytes], list[bytes]]]:
+    submissions = load_submissions(project)
+    for task in suite.tasks:
+        candidates = [each.candidates(suite.manifest.name, task.id)[:1] for each in submissions]
+        predicted = dict.fromkeys((*task.near_misses, *(one.command for found in candidates for one in found)))
+        yield task.references, list(predicted)
+
+
+def _apart(pairs: Iterable[Pair]) -> list[Pair]:
+    """Those of the pairs, in order, whose commands are in none before them, and are two."""
+    seen: set[Text] = set()
+    kept: list[Pair] = []
+    for prediction, reference in pairs:
+        if prediction != reference and not {prediction, reference} & seen:
+            seen |= {prediction, reference}
+            kept.append((prediction, reference))
+    return kept
+
+
+def _read_all(pairs: Iterable[Pair]) -> None:
+    forget_commands()
+    for pair in pairs:
+        for command in pair:
+            reading_of(command)
+
+
+def _row(
+    what: str, pairs: Sequence[Pair], prepare: Callable[[], None], progress: Progress, runs: int
+) -> dict[str, object]:
+    rates: list[float] = []
+    cpu_rates: list[float] = []
+    for _ in range(runs):
+        prepare()
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for prediction, reference in pairs:
+            score_pair(prediction, reference)
+        cpu_rates.append(len(pairs) / (time.process_time() - cpu_began))
+        rates.append(len(pairs) / (time.perf_counter() - began))
+        progress.advance()
+    return {
+        "commands": what,
+        "pairs": len(pairs),
+        "different_commands": len({command for pair in pairs for command in pair}),
+        "pairs/s_min": round(min(rates)),
+        "pairs/s_median": round(median(rates)),
+        "pairs/s_max": round(max(rates)),
+        "pairs/CPU_s": round(median(cpu_rates)),
+    }

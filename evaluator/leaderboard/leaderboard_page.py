@@ -20,7 +20,7 @@ from evaluator.leaderboard.markup import (
     spread,
     table,
 )
-from evaluator.records import Standing, SuiteManifest, Tally
+from evaluator.records import Resolution, Standing, SuiteManifest, Tally, Unranked
 
 CHARTS: Mapping[str, tuple[str, str]] = {
     "accuracy": (
@@ -45,6 +45,16 @@ CHARTS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """The charts by name, each with its question and what to read from it."""
+
+APART = 0.05
+"""The adjusted p-value at or under which a system begins a tie group."""
+
+WHY_UNRANKED: Mapping[Unranked, str] = {
+    Unranked.CONTROL: "A control: it tests the board itself.",
+    Unranked.NOT_ASKED: "It answers an earlier version, which did not have every task.",
+    Unranked.INFRA_ERRORS: "Our machinery failed on some tasks; they are tried again.",
+}
+"""Why a submission is listed without a rank."""
 
 
 def leaderboard_part(
@@ -116,20 +126,43 @@ def _standings(gathered: Gathered, place: str | None) -> str:
     columns = [
         Column("rank", "Rank", "number"),
         Column("system", "System"),
+        Column("group", "Tie group", "number", "and why"),
         Column("accuracy", "Accuracy", "number", "%, 95 % interval"),
         Column("undecided", "Undecided", "number", "if all passed"),
+        Column("by-utility", "By utility", "number", "%, weighted"),
         Column("nlc2cmd", "NLC2CMD", "number", "at most 1"),
         *(Column(f"topic-{topic}", topic.capitalize(), "number", f"% of {asked}") for topic, asked in topics.items()),
         Column("asked", "Asked", "number"),
         Column("method", "Method", facet=True),
     ]
-    rows = (_row(standing, place, topics) for standing in gathered.ranked)
+    names = {standing.submission: standing.system for standing in gathered.ranked}
+    rows = (_row(standing, place, topics, names) for standing in gathered.ranked)
     title = gathered.board.manifest.title
+    groups = max((standing.tie_group or 0 for standing in gathered.ranked), default=0)
     caption = (
-        f"<b>{inline(title)}</b>: ranked by execution accuracy. Systems that chance could have put in another "
-        "order share a range of ranks."
+        f"<b>{inline(title)}</b>: ranked by execution accuracy, in <b>{groups}</b> tie group{'s' * (groups != 1)}. "
+        "Systems of one group are tied: no paired test tells them from the best of it. A heavy line begins a group."
     )
-    return table("standings", caption, columns, rows, "board-table--standings") + _READING
+    reading = _resolution(gathered.board.resolution) + _READING
+    return table("standings", caption, columns, rows, "board-table--standings") + reading
+
+
+def _resolution(found: Resolution | None) -> str:
+    """What the board cannot tell apart, and on what that rests."""
+    if found is None:
+        return ""
+    most = f"{100 * found.discordance:.1f} %"
+    if found.difference is None:
+        told = (
+            f"<b>{found.tasks} tasks tell no two systems apart</b> that differ on {most} of them, as these usually do."
+        )
+    else:
+        told = (
+            f"<b>Differences under {100 * found.difference:.1f} points can hardly be told at {found.tasks} tasks</b>: "
+            f"of two systems that differ on {most} of the tasks, as these usually do, the test finds a smaller "
+            "difference less than four times in five."
+        )
+    return f'<p class="note resolution">{told}</p>\n'
 
 
 _READING = (
@@ -139,17 +172,57 @@ _READING = (
 )
 
 
-def _row(standing: Standing, place: str | None, topics: Mapping[str, int]) -> str:
+def _row(standing: Standing, place: str | None, topics: Mapping[str, int], names: Mapping[str, str]) -> str:
     return row(
         number_cell(_rank(standing), standing.rank_low),
         system_cell(standing, place),
+        cell(tie_words(standing, names, place), standing.tie_group, "tie"),
         _accuracy_cell(standing),
         _undecided_cell(standing),
+        _weighted_cell(standing.figures.utility_weighted),
         number_cell(signed(standing.nlc2cmd), standing.nlc2cmd),
         *(_topic_cell(standing.topics.get(topic)) for topic in topics),
         number_cell(str(standing.asked), standing.asked),
         method_cell(standing),
+        kind="group-start" if begins_group(standing) else "",
     )
+
+
+def begins_group(standing: Standing) -> bool:
+    """Whether the system is the best of its tie group: it is told apart from the best of the group above."""
+    return standing.p_adjusted is None or standing.p_adjusted <= APART
+
+
+def tie_words(standing: Standing, names: Mapping[str, str], place: str | None) -> str:
+    """The tie group, and folded under it why the system is in it. `names` are systems by slug."""
+    group, other = standing.tie_group, standing.compared_with
+    if other is None:
+        return f'<b>{group}</b> <small class="note">the best</small>'
+    begins = begins_group(standing)
+    name = f"<bdi>{inline(names.get(other, other), 200)}</bdi>"
+    said = f"Told apart from {name}, the best of group {(group or 1) - 1}" if begins else f"Not told apart from {name}"
+    counts = f"{_tasks(standing.only_this)} passed by this one alone, {standing.only_other} by the other alone"
+    tests = f"{p_words(standing.p_value)}; for all comparisons made, {p_words(standing.p_adjusted)}"
+    side = f" {link(f'{place}/compare/?a={standing.submission}&b={other}', 'Task by task')}." if place else ""
+    return (
+        f"<details><summary><b>{group}</b> {'apart' if begins else 'tied'}, {p_words(standing.p_adjusted)}</summary>"
+        f"<p>{said}: {counts} ({tests}).{side}</p></details>"
+    )
+
+
+def _tasks(count: int | None) -> str:
+    return "1 task" if count == 1 else f"{count or 0} tasks"
+
+
+def p_words(value: float | None) -> str:
+    """A p-value of three decimals; what is smaller than they show is said to be."""
+    if value is None:
+        return ""
+    return "p &lt; 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _weighted_cell(share: float | None) -> str:
+    return number_cell('<span class="note">–</span>', -1) if share is None else number_cell(percent(share), share)
 
 
 def _rank(standing: Standing) -> str:
@@ -199,23 +272,27 @@ def _unranked(standings: Sequence[Standing], place: str | None) -> str:
     columns = [
         Column("system", "System"),
         Column("method", "Method"),
+        Column("why", "Why not ranked"),
         Column("passed", "Passed", "number"),
         Column("asked", "Asked", "number"),
+        Column("not-asked", "Not asked", "number"),
         Column("infra", "Infra-errors", "number"),
     ]
     rows = (
         row(
             system_cell(standing, place),
             method_cell(standing),
+            cell(WHY_UNRANKED[standing.unranked] if standing.unranked else "", kind="why"),
             number_cell(str(standing.passed)),
             number_cell(str(standing.asked)),
+            number_cell(str(standing.not_asked)),
             number_cell(str(standing.infra_errors)),
         )
         for standing in standings
     )
     caption = (
-        "<b>Listed, not ranked</b>: not every task of this version has been asked and decided, "
-        "so these figures cannot be compared with those above."
+        "<b>Listed, not ranked</b>: these figures are not those of a system on every task of this version, "
+        "so they cannot be compared with those above."
     )
     return table("unranked", caption, columns, rows)
 

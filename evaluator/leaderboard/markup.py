@@ -54,9 +54,10 @@ def _column_head(column: Column) -> str:
     )
 
 
-def row(*cells: str) -> str:
+def row(*cells: str, kind: str = "") -> str:
     """A table row, on a line of its own."""
-    return f"<tr>{''.join(cells)}</tr>\n"
+    css = f' class="{kind}"' if kind else ""
+    return f"<tr{css}>{''.join(cells)}</tr>\n"
 
 
 def head_cell(content: str, value: str | float | None = None) -> str:

@@ -6,13 +6,14 @@ the outcomes.
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
+from evaluator.pipeline.ranking import rank_submissions
 from evaluator.records import (
     Author,
     Base,
@@ -21,11 +22,9 @@ from evaluator.records import (
     Outcome,
     OutputMode,
     Result,
-    Standing,
     Step,
     SubmissionManifest,
     SuiteManifest,
-    Tally,
     Task,
     Topic,
     Variant,
@@ -91,20 +90,24 @@ def board_of(
 ) -> SuiteBoard:
     """A board in order of passes whose standings follow from the results' outcomes."""
     held = tuple(results)
-    of: dict[str, list[Result]] = {slug: [] for slug in manifests}
-    for result in held:
-        of[result.submission].append(result)
-    rows = [_standing(slug, manifests[slug], tasks, of[slug]) for slug in manifests]
-    rows.sort(key=lambda row: (not row.ranked, -row.accuracy, row.submission))
+    facts = {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
+    frame = results_frame(held, facts)
+    ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
     return SuiteBoard(
         manifest=_SUITE,
         worlds={"webserver": _world("A small web server"), "archive": _world("A folder of old files")},
         tasks=tasks,
-        standings=tuple(_placed(row, rows) for row in rows),
+        standings=ranking.standings,
         results=held,
         submissions=manifests,
         environment={"Base image": "debian:trixie-slim", "Judge": "consensus 1"},
+        resolution=ranking.resolution,
+        utilities={name: tuple(each.calls) for name, each in facts.items()},
     )
+
+
+def _utility(task: Task) -> str:
+    return task.references[0].split()[0].decode()
 
 
 _SUITE: Final = SuiteManifest(
@@ -188,64 +191,3 @@ def result_of(
         finding=finding,
         nlc2cmd=nlc2cmd,
     )
-
-
-def _standing(slug: str, manifest: SubmissionManifest, tasks: Sequence[Task], results: Sequence[Result]) -> Standing:
-    first = {result.task: result for result in results if result.rank == 1}
-    counts = {outcome: sum(row.finding.outcome is outcome for row in first.values()) for outcome in Outcome}
-    asked = len(first)
-    passed = counts[Outcome.PASS]
-    low, high = _wilson(passed, asked)
-    return Standing(
-        submission=slug,
-        suite=_SUITE.name,
-        suite_version=_SUITE.version,
-        system=manifest.system,
-        method=manifest.method,
-        open_weights=manifest.open_weights,
-        ranked=asked == len(tasks) and not counts[Outcome.INFRA_ERROR],
-        asked=asked,
-        passed=passed,
-        failed=counts[Outcome.FAIL],
-        timeout=counts[Outcome.TIMEOUT],
-        invalid=counts[Outcome.INVALID],
-        unanswered=counts[Outcome.UNANSWERED],
-        undecided=counts[Outcome.UNDECIDED],
-        infra_errors=counts[Outcome.INFRA_ERROR],
-        accuracy=passed / asked,
-        accuracy_low=low,
-        accuracy_high=high,
-        accuracy_upper=(passed + counts[Outcome.UNDECIDED]) / asked,
-        accuracy_at={depth: _within(results, depth) / asked for depth in (1, 3, 5)},
-        nlc2cmd=sum(row.nlc2cmd for row in first.values()) / asked,
-        collateral=sum(row.finding.collateral for row in first.values()) / asked,
-        rank_low=None,
-        rank_high=None,
-        topics={topic: _tally(tasks, first, topic) for topic in sorted({task.topic.value for task in tasks})},
-    )
-
-
-def _within(results: Sequence[Result], depth: int) -> int:
-    return len({row.task for row in results if row.rank <= depth and row.finding.outcome is Outcome.PASS})
-
-
-def _tally(tasks: Sequence[Task], first: dict[str, Result], topic: str) -> Tally:
-    rows = [first[task.id] for task in tasks if task.topic.value == topic and task.id in first]
-    return Tally(asked=len(rows), passed=sum(row.finding.outcome is Outcome.PASS for row in rows))
-
-
-def _wilson(passed: int, asked: int) -> tuple[float, float]:
-    """Wilson 95 % interval of a share."""
-    z = 1.959964
-    centre = (passed + z * z / 2) / (asked + z * z)
-    half = z / (asked + z * z) * math.sqrt(passed * (asked - passed) / asked + z * z / 4)
-    return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def _placed(row: Standing, rows: Sequence[Standing]) -> Standing:
-    if not row.ranked:
-        return row
-    rivals = [other for other in rows if other.ranked]
-    better = sum(other.accuracy_low > row.accuracy_high for other in rivals)
-    worse = sum(other.accuracy_high < row.accuracy_low for other in rivals)
-    return row.model_copy(update={"rank_low": 1 + better, "rank_high": len(rivals) - worse})

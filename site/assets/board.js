@@ -95,6 +95,7 @@ class BoardTable {
       if (this.sort?.column === column) head.setAttribute("aria-sort", this.sort.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
+    this.table.toggleAttribute("data-sorted", this.sort !== null); // lines between groups mean the board's own order
     if (this.status) this.status.textContent = `${drawn.length} of ${this.rows.length} rows`;
     if (!this.all) return;
     this.all.hidden = chosen.length === drawn.length;

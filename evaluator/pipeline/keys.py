@@ -121,7 +121,7 @@ class Keys:
         if task_id not in self._comparisons:
             task = self._tasks[task_id]
             compared = {
-                **task.model_dump(mode="json", include={"output", "verify"}),
+                **task.model_dump(mode="json", include={"nl", "output", "verify"}),
                 "observe": sorted(task.observe),
                 "text_files": sorted(task.text_files),
                 "scratch": self._suite.manifest.scratch,

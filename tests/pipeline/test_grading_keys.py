@@ -29,6 +29,7 @@ EXECUTION: list[dict[str, Any]] = [
     {"fingerprint": "e" * 64},
 ]
 COMPARISON: list[dict[str, Any]] = [
+    {"task": {"nl": "Other words"}},
     {"task": {"output": "lines"}},
     {"task": {"observe": ("exit",)}},
     {"task": {"observe": ("stderr",)}},
@@ -38,7 +39,6 @@ COMPARISON: list[dict[str, Any]] = [
     {"without": 0},
 ]
 WITHOUT_EFFECT: list[dict[str, Any]] = [
-    {"task": {"nl": "Other words"}},
     {"task": {"near_misses": (b"wrong",)}},
     {"task": {"difficulty": 5}},
     {"task": {"timing": Timing(human_s=10, provenance="estimated")}},

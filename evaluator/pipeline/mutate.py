@@ -1,22 +1,20 @@
-"""Test a suite by mutation: make every reference's mutants, execute them in all variants, judge them, report.
+"""Test a suite by mutation: make every reference's mutants, execute them, judge them, report.
 
-A world at a time, so that what is in memory does not grow with the suite. Everything executed is in the store at
-once: a run that was interrupted goes on where it was, and one where nothing changed executes nothing.
+Everything executed and judged is in the store at once: a run that was interrupted goes on where it was, and one where
+nothing changed executes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import groupby
+from collections.abc import Collection, Mapping, Sequence
 
 from evaluator.errors import UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.bench import Bench, open_bench
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.elimination import Elimination
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Equivalence, Finding, MutationReport, Task
+from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
 from evaluator.suites.mutants import (
@@ -41,14 +39,12 @@ def mutate_suite(
     """What became of the mutants of the tasks named, of those of the topics, or of all."""
     chosen = choose(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    findings: dict[AskedMutant, Finding] = {}
+    asked = [mutant for task in chosen for mutant in mutants_of_task(task, mutants_of)]
     with open_bench(project, suite, progress, workers=workers) as bench:
-        for world, group in groupby(sorted(chosen, key=lambda task: task.world), key=lambda task: task.world):
-            asked = [mutant for task in group for mutant in mutants_of_task(task, mutants_of)]
-            findings |= _judge(suite, asked, bench, _OfWorld(progress, world))
-    place = {task.id: number for number, task in enumerate(suite.tasks)}
-    ordered = dict(sorted(findings.items(), key=lambda item: place[item[0].task.id]))
-    retired, whole = {mark.task for mark in marks} - place.keys(), not (topics or tasks)
+        findings = _judge(suite, asked, bench, progress)
+    ordered = {mutant: findings[mutant] for mutant in asked}
+    ids = {task.id for task in suite.tasks}
+    retired, whole = {mark.task for mark in marks} - ids, not (topics or tasks)
     return report(suite.manifest.name, ordered, marks, tasks=chosen, retired=retired if whole else (), whole=whole)
 
 
@@ -76,29 +72,23 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, be
     return mark_equivalent(path, task, command, because)
 
 
-class _OfWorld:
-    """Progress whose stages say which world they are of."""
-
-    def __init__(self, progress: Progress, world: str) -> None:
-        self._progress, self._world = progress, world
-
-    def say(self, text: str) -> None:
-        self._progress.say(text)
-
-    def stage(self, name: str, total: int) -> None:
-        self._progress.stage(f"{self._world}: {name}", total)
-
-    def advance(self) -> None:
-        self._progress.advance()
-
-    def note(self, text: str) -> None:
-        self._progress.note(text)
-
-
-def _judge(suite: Suite, asked: Sequence[AskedMutant], bench: Bench, progress: Progress) -> dict[AskedMutant, Finding]:
+def _judge(
+    suite: Suite, asked: Sequence[AskedMutant], bench: Bench, progress: Progress
+) -> Mapping[AskedMutant, Finding]:
     """Findings by `consensus`, which is what ranks, whatever judge a board is graded by."""
-    judge = find_judge("consensus")
-    grader = Grader(suite, judge, bench.store, bench.fingerprint(), bench.execute, progress)
-    subjects = {each: Subject(each.task.id, each.command) for each in asked}
-    findings = grader.grade(subjects.values())
-    return {each: findings[subject] for each, subject in subjects.items()}
+    elimination = Elimination(suite, find_judge("consensus"), bench.store, bench.fingerprint(), bench.execute)
+    known = elimination.known(asked)
+    pending = [mutant for mutant in asked if mutant not in known]
+    if not pending:
+        return known
+    left = 0
+
+    def count(found: Finding) -> None:
+        nonlocal left
+        progress.advance()
+        if found.outcome in (Outcome.PASS, Outcome.UNDECIDED):
+            left += 1
+            progress.note(f"{left} do not fail")
+
+    progress.stage("mutants", len(pending))
+    return {**known, **elimination.judge(pending, count)}

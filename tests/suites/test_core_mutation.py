@@ -48,7 +48,7 @@ def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -
     first = mutate_suite(core, core.suite("core"), stages, tasks=[TASK])
     assert (first.tasks, first.score, first.survivors) == (1, 1.0, ())
     assert first.failed == first.mutants > 15
-    assert any(name.startswith("webserver: executing") for name in stages.names)
+    assert stages.names[-1] == "mutants"
     again = Stages()
     assert mutate_suite(core, core.suite("core"), again, tasks=[TASK]) == first
     assert again.names == []

@@ -1,0 +1,59 @@
+"""What a study shows participants, and where it may be held."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import UsageError
+from evaluator.pipeline.study import MOST_SHOWN, StudyPlan, printed, served_study
+from evaluator.progress import Silence
+from evaluator.records import Evidence
+from evaluator.testing.checkouts import small_checkout, small_task
+
+
+def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evidence:
+    streams = {name: {"data": data, "size": len(data)} for name, data in (("stdout", stdout), ("stderr", stderr))}
+    return Evidence.model_validate({"ending": "exited", "status": status, **streams})
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (evidence(), ""),
+        (evidence(b"a\nb"), "a\nb"),
+        (evidence(b"a", b"no such file\n", 2), "a\nno such file\n(exit status 2)"),
+        (evidence(b"a\tb\n"), "a        b"),
+        (evidence(b"\x1b[31m\x07\r"), "\\x1b[31m\\x07\\r"),
+        (evidence("\u202eabc".encode() + b"\xff"), "\\u202eabc\ufffd"),
+        (evidence(b"x" * (MOST_SHOWN + 1)), "x" * MOST_SHOWN + "\n… (more was printed)"),
+    ],
+)
+def test_what_a_command_printed_is_plainly_visible(shown: Evidence, text: str) -> None:
+    """Controls are written out, and what is long is cut and said to be."""
+    assert printed(shown) == text
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - it is refused
+def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) -> None:
+    """Only such are answered, so another would be of no use; nothing is executed or written before."""
+    project = small_checkout(tmp_path, [small_task("files-1")], {})
+    plan = StudyPlan(tmp_path / "m.jsonl", host=host)
+    with (
+        pytest.raises(UsageError, match="expected one IPv4 address of this machine"),
+        served_study(project, project.suite("tiny"), plan, Silence()),
+    ):
+        raise AssertionError("it was served")
+    assert not (tmp_path / "m.jsonl").exists()
+
+
+def test_a_task_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """Before anything is executed."""
+    project = small_checkout(tmp_path, [small_task("files-1")], {})
+    plan = StudyPlan(tmp_path / "m.jsonl", tasks=("files-2",))
+    with (
+        pytest.raises(UsageError, match="has no task 'files-2'; did you mean files-1"),
+        served_study(project, project.suite("tiny"), plan, Silence()),
+    ):
+        raise AssertionError("it was served")

@@ -13,7 +13,18 @@ import pytest
 
 import evaluator
 from evaluator.metrics.nlc2cmd import score_candidate
-from evaluator.pipeline.scores import nlc2cmd_scores, program_digest, program_files, score_key
+from evaluator.metrics.texts import compare_texts
+from evaluator.pipeline.scores import (
+    nlc2cmd_scores,
+    program_digest,
+    program_files,
+    reference_calls,
+    score_key,
+    text_digest,
+    text_figures,
+    text_files,
+)
+from evaluator.records import TextFigures
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.execution import played_boards
@@ -65,6 +76,17 @@ def test_any_change_of_a_file_that_computes_scores_is_another_program(tmp_path: 
     assert program_digest(changed) != program_digest()
 
 
+@pytest.mark.parametrize("file", ["metrics/texts.py", "metrics/bleu.py", "shell/words.py"])
+def test_any_change_of_a_file_that_compares_texts_is_another_program(tmp_path: Path, file: str) -> None:
+    for path in text_files():
+        copy = tmp_path / path.relative_to(PACKAGE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    with (tmp_path / file).open("ab") as stream:
+        stream.write(b"#")
+    assert text_digest(tmp_path) != text_digest()
+
+
 def loaded_modules(statements: str) -> dict[str, str]:
     """Modules and their files after a fresh interpreter ran these statements."""
     shown = "import json, sys\nprint(json.dumps({n: getattr(m, '__file__', '') for n, m in sys.modules.items()}))"
@@ -80,6 +102,34 @@ def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> 
     ours = {file for name, file in loaded_modules(score).items() if name.split(".")[0] == "evaluator"}
     packages = {str(PACKAGE / "__init__.py"), str(PACKAGE / "metrics" / "__init__.py")}
     assert ours - packages <= {str(path) for path in program_files()}
+
+
+def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> None:
+    """But for what holds and adds up its counts."""
+    compare = "from evaluator.metrics.texts import compare_texts\ncompare_texts(b'ls -l', [b'find . -exec sh -c x +'])"
+    ours = {
+        file
+        for name, file in loaded_modules(compare).items()
+        if name.startswith(("evaluator.shell", "evaluator.metrics"))
+    }
+    rest = {str(PACKAGE / "metrics" / name) for name in ("__init__.py", "frames.py")}
+    assert ours - rest <= {str(path) for path in text_files()}
+
+
+def test_texts_are_compared_once(store: Store) -> None:
+    """What is kept is what the comparison said, and it is asked no second time."""
+    asked = [(TASK, b"ls -l  a"), (TASK, b"")]
+    found = text_figures(store, asked)
+    assert found == {("files-1", command): compare_texts(command, TASK.references) for _, command in asked}
+    kept = TextFigures(verbatim=True, full_command=True, template=True)
+    store.add_figures({score_key(text_digest(), b"ls -l  a", TASK.references): kept.to_json()})
+    assert text_figures(store, asked)["files-1", b"ls -l  a"] == kept
+
+
+def test_calls_of_references_are_counted_once(store: Store) -> None:
+    """Both references of the task call ls, and nothing else."""
+    assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
+    assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
 
 
 def test_a_score_is_what_the_metric_says_and_stays_so_when_it_is_looked_up(store: Store) -> None:

@@ -1,0 +1,96 @@
+"""How commands ran: told from evidence once, kept without it, and nothing said of what did not run."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.runs import NOTHING_RUN, figures_of
+from evaluator.records import Ending, Evidence, Result
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.evidence import evidence
+from evaluator.testing.execution import Shows, played_boards
+
+TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("ls a", "echo a"))]
+SHOWN: dict[str, Shows] = {
+    **dict.fromkeys(("ls a", "echo a"), evidence("a\n", wall_ms=4)),
+    "lss a": evidence(status=127, stderr="bash: line 1: lss: command not found\n", wall_ms=9),
+}
+SYNTAX = "bash: -c: line 1: unexpected EOF while looking for matching `''\n"
+MISSING = "bash: line 1: lss: command not found\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return small_checkout(tmp_path, TASKS, {"one": {"files-1": ["ls a", "lss a"], "files-2": ["", " "]}})
+
+
+def results(boards: Sequence[SuiteBoard]) -> list[Result]:
+    return [each for board in boards for each in board.results]
+
+
+@pytest.mark.parametrize(
+    ("runs", "flags"),
+    [
+        ([evidence("a\n"), evidence("b\n")], (True, True, True, True)),
+        ([evidence("a\n"), evidence(status=1)], (True, True, False, True)),
+        ([evidence("a\n"), evidence(stderr="ls: cannot access 'x'\n")], (True, True, True, False)),
+        ([evidence("a\n"), evidence(status=2, stderr=SYNTAX)], (False, False, False, False)),
+        ([evidence(status=127, stderr=MISSING)], (True, False, False, False)),
+        ([evidence(status=126)], (True, False, False, True)),
+        ([evidence("0\n", stderr=MISSING)], (True, False, True, False)),
+        ([evidence(stderr="grep: bash: command not found in the log\n")], (True, True, True, False)),
+        ([evidence(status=None, ending=Ending.TIMEOUT)], (True, True, False, True)),
+    ],
+    ids=[
+        "fine",
+        "exits with 1",
+        "complains",
+        "syntax",
+        "not found",
+        "not executable",
+        "in a pipe",
+        "says so",
+        "timeout",
+    ],
+)
+def test_a_command_is_what_it_is_in_every_variant(runs: list[Evidence], flags: tuple[bool, ...]) -> None:
+    """Valid, runnable, ended with 0, wrote nothing to standard error."""
+    found = figures_of(runs)
+    assert (found.valid, found.runnable, found.exit_zero, found.clean_stderr) == flags
+
+
+def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
+    """It differs from run to run, so no record that is published holds it."""
+    found = figures_of([evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
+    assert found.wall_ms == 5
+    assert "wall" not in found.to_json()
+    assert "wall" not in found.model_dump()
+
+
+def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
+    """An empty command needs no evidence to be none of the four; what ran says how."""
+    found = [each.run for each in results(played_boards(project, SHOWN))]
+    assert found[:2] == [figures_of([evidence("a\n", wall_ms=4)]), figures_of([SHOWN["lss a"]])]  # type: ignore[list-item]
+    assert found[2:] == [NOTHING_RUN] * 2
+
+
+def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
+    """No command was executed: not measured, which is not the same as never runnable."""
+    (board,) = played_boards(project, {}, judge="bleu")
+    assert {each.run for each in board.results} == {None}
+    figures = board.standings[0].figures
+    assert (figures.valid, figures.runnable, figures.measured) == (None, None, 0)
+
+
+def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) -> None:
+    """The figures are kept under the evidence's keys: without the evidence they are still there."""
+    before = results(played_boards(project, SHOWN))
+    with sqlite3.connect(project.store_path) as database:
+        database.execute("DELETE FROM evidence")
+    assert results(played_boards(project, {})) == before

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 from evaluator.shell.bashlex_reader import parsed
 from evaluator.shell.grammar_2020 import Grammar, grammar_2020
 from evaluator.shell.mending import mended
-from evaluator.shell.plain import has_parameter, plain_stages
+from evaluator.shell.plain import expansion, plain_stages
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
 from evaluator.shell.utilities import EXECUTORS
 from evaluator.shell.words import unquoted
@@ -53,13 +53,13 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """What bashlex's node says of a word with a parameter and no other expansion."""
+    """What bashlex's node says of a word with a parameter or a home directory, and no other expansion."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
 
 
-_EXPANDED: Final = _Expanded("word", (_Expanded("parameter"),))
+_EXPANDED: Final = {kind: _Expanded("word", (_Expanded(kind),)) for kind in ("parameter", "tilde")}
 
 
 class _Piece(NamedTuple):
@@ -86,11 +86,11 @@ def read_as_organisers(command: str) -> tuple[Called, ...]:
     try:
         refuse_hostile(text)
         children = _read(text)
+        if not children:
+            _refuse("calls nothing")
+        return tuple(_flattened(children))
     except (UnreadableError, RecursionError) as error:
         raise RefusedError(str(error)) from error
-    if not children:
-        _refuse("calls nothing")
-    return tuple(_flattened(children))
 
 
 def _read(text: str) -> list[_Child]:
@@ -105,11 +105,8 @@ def _read(text: str) -> list[_Child]:
 
 
 def _plain(words: Iterable[str]) -> list[_Piece]:
-    """The words of a plain stage. Of one with a parameter nothing but that has to be known."""
-    return [
-        _Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED if has_parameter(word) else None)
-        for word in words
-    ]
+    """The words of a plain stage. Of one that is expanded nothing has to be known but by what."""
+    return [_Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED.get(expansion(word))) for word in words]
 
 
 def _parsed(text: str) -> Any:
@@ -337,7 +334,7 @@ class _Call:
         trees = _Trees(text)
         stages = plain_stages(text)
         if stages is not None:
-            if len(stages) > 1 or any(map(has_parameter, stages[0])):
+            if len(stages) > 1 or any(map(expansion, stages[0])):
                 _refuse("a command in quotes that is not simple")
             return _Call(_plain(stages[0]), trees, self.depth + 1).children()
         tree = _parsed(text)

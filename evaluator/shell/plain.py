@@ -15,21 +15,21 @@ from evaluator.shell.words import unquoted
 
 _TOKEN: Final = re.compile(
     r"""[ \t]*+(?:
-      (?P<word>(?:
+      (?P<word>(?:~(?=[ \t|]|\Z)|~?+(?:
           [^\s'"\\$`<>&;|()~\x00-\x20]++
         | \\[^\n$`]
-        | '(?:[^'`$\n]|\$(?!\())*+'
+        | '[^'\n]*+'
         | "(?:[^"\\$`\n]|\\[^$`\n]|\$(?:[A-Za-z_0-9]|\{\w++\}|(?=")))*+"
         | \$(?:[A-Za-z_0-9]|\{\w++\}|(?=[ \t]|\Z))
-      )++)
+      )++)(?=[ \t|]|\Z))
     | (?P<pipe>\|)(?![|&])
     )""",
     re.VERBOSE,
 )
-_RESERVED: Final = "! { } [[ if then else elif fi for while until do done case esac select function time coproc in"
+_RESERVED: Final = "! { } [[ ]] if then else elif fi for while until do done case esac select function time coproc in"
 _NEVER_FIRST: Final = frozenset(_RESERVED.split())
 _NEVER: Final = frozenset({"{", "}", "$"})
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
+_ASSIGNMENT: Final = re.compile(r"[^\W\d]\w*(?:\[[^]]*\])?\+?=")
 _QUOTING: Final = re.compile(r"['\"\\]")
 
 
@@ -49,7 +49,7 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
             stages.append(tuple(words))
             words = []
         elif word[0] == "#" or word in _NEVER or _is_half_quoted(word):
-            return None  # bashlex expands what is in single quotes, unless the word is nothing else
+            return None
         else:
             words.append(word)
     stages.append(tuple(words))
@@ -60,14 +60,23 @@ def _is_call(words: tuple[str, ...]) -> bool:
     return bool(words) and words[0] not in _NEVER_FIRST and not _ASSIGNMENT.match(words[0])
 
 
-def has_parameter(source: str) -> bool:
-    """Whether a word of a plain command has a parameter to expand; to bashlex a dollar alone is one."""
-    return "$" in source and source[0] != "'"
+def expansion(source: str) -> str:
+    """What bashlex expands first in a word of a plain command: "parameter", "tilde" or nothing.
+
+    To it a dollar alone is a parameter.
+    """
+    if source[0] == "~":
+        return "tilde"
+    return "parameter" if "$" in source and source[0] != "'" else ""
 
 
 def _is_half_quoted(word: str) -> bool:
-    """Whether a dollar stands in single quotes that are not the whole word."""
-    return "'" in word and "$" in word and (word[0] != "'" or word.find("'", 1) != len(word) - 1)
+    """Whether bashlex's way with a word depends on its quotes: it expands what is in single quotes, unless they are the
+    whole word, and no home directory where there are any.
+    """
+    if word[0] == "~":
+        return _QUOTING.search(word) is not None
+    return "'" in word and ("$" in word or "`" in word) and (word[0] != "'" or word.find("'", 1) != len(word) - 1)
 
 
 def read_calls(command: str) -> tuple[Call, ...] | None:

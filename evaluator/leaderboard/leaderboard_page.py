@@ -144,6 +144,8 @@ def _standings(gathered: Gathered, place: str | None) -> str:
         "Systems of one group are tied: no paired test tells them from the best of it. A heavy line begins a group."
     )
     reading = _resolution(gathered.board.resolution) + _READING
+    if place is not None:
+        reading += f"<p>{link(f'{place}/compare/', 'Compare two systems, task by task')}</p>\n"
     return table("standings", caption, columns, rows, "board-table--standings") + reading
 
 

@@ -24,6 +24,7 @@ import vl_convert
 
 from evaluator.leaderboard.board import Gathered, SuiteBoard, gather
 from evaluator.leaderboard.charts import accuracy_chart, agreement_chart, has_horizon, horizon_chart, topic_chart
+from evaluator.leaderboard.compare_page import compare_part, tasks_json
 from evaluator.leaderboard.downloads import results_lines, standings_csv, standings_json
 from evaluator.leaderboard.environment_part import environment_part
 from evaluator.leaderboard.judges_page import judges_part
@@ -95,6 +96,8 @@ def _suite(gathered: Gathered, drawings: Mapping[str, str], names: Sequence[str]
     yield Document(f"{board.name}/standings.json", standings_json(board.standings))
     if board.manifest.foreign:  # tasks, commands and reasons quote texts that are not ours: numbers only
         return
+    yield from _page(f"{board.name}/compare", "Compare", compare_part(gathered, "../../../assets/compare.js"))
+    yield Document(f"{board.name}/tasks.json", tasks_json(board))
     yield Document(f"{board.name}/results.jsonl", "")
     for standing in board.standings:
         path = f"{board.name}/submissions/{standing.submission}"

@@ -15,7 +15,7 @@ const element = (name, properties = {}, ...children) => {
   return made;
 };
 
-class BoardTable {
+export class BoardTable {
   constructor(table) {
     this.table = table;
     this.body = table.tBodies[0];

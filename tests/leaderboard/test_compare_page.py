@@ -1,0 +1,132 @@
+"""Two systems compared in the browser: the figures of `bashboard compare`, and nothing hostile obeyed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evaluator.leaderboard.build import site_server
+from evaluator.metrics.paired import mcnemar_p
+from evaluator.pipeline.compare import compare_on
+from evaluator.records import Comparison
+from evaluator.testing.boards import drawn_board
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+A, B = "system-0001", "system-0004"
+PAGE = "board/core/compare/"
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Any:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    return compare_on(drawn_board(6, 16, candidates=3, seed=7), A, B)
+
+
+def figures(page: Page) -> list[str]:
+    page.locator(".compared dl.figures").wait_for()
+    return [each.split()[0] for each in page.locator(".compared dl.figures dd").all_inner_texts()]
+
+
+def counts_of(page: Page, table: str) -> dict[str, list[int]]:
+    rows = page.locator(f"#{table} tbody tr").all()
+    return {
+        row.locator("th").inner_text(): [int(cell) for cell in row.locator("td").all_inner_texts()[:4]] for row in rows
+    }
+
+
+def test_the_browser_counts_what_the_command_counts(page: Page, small_address: str, found: Comparison) -> None:
+    """Both right, one, the other and neither: in all, by topic and by utility."""
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    assert [int(each) for each in figures(page)[:4]] == list(found.counts.model_dump().values())
+    for name in ("topics", "utilities"):
+        expected = {key: list(each.model_dump().values()) for key, each in getattr(found, name).items()}
+        assert counts_of(page, name) == expected
+
+
+def test_the_browsers_test_and_interval_are_the_commands(page: Page, small_address: str, found: Comparison) -> None:
+    """To nine decimals, though one counts in whole numbers and the other in logarithms."""
+    page.goto(small_address + PAGE)
+    counts = found.counts
+    script = f"""async () => {{
+      const made = await import(new URL("../../../assets/compare.js", location.href).href);
+      const [both, a, b, neither] = {list(counts.model_dump().values())};
+      const counts = {{ both, a, b, neither }};
+      return [made.mcnemar(counts.a, counts.b), made.mcnemar(40, 75), ...made.interval(counts)];
+    }}"""
+    p_value, other, low, high = page.evaluate(script)
+    assert (p_value, low, high) == pytest.approx((found.p_value, found.difference_low, found.difference_high), abs=1e-9)
+    assert other == pytest.approx(mcnemar_p(40, 75), abs=1e-12)
+
+
+def test_the_tasks_that_tell_the_two_apart_come_first(page: Page, small_address: str, found: Comparison) -> None:
+    """And they are those that the command names."""
+    page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
+    figures(page)
+    names = page.locator("#tasks tbody th").all_inner_texts()
+    assert names[: len(found.tasks)] == [pair.task for pair in found.tasks]
+    assert len(names) == 16
+
+
+def test_what_is_chosen_stands_in_the_address(page: Page, small_address: str) -> None:
+    """So that a comparison can be sent to others; what is not on the board is said."""
+    page.goto(small_address + PAGE)
+    figures(page)
+    page.locator("select[name=a]").select_option(B)
+    page.locator("select[name=b]").select_option(A)
+    assert re.search(rf"\?a={B}&b={A}$", page.url)
+    page.locator("select[name=b]").select_option(B)
+    assert page.locator("form.compare [role=status]").inner_text() == "Choose two different systems."
+    page.goto(f"{small_address}{PAGE}?a=moon&b={A}")
+    assert "no system moon" in page.locator("form.compare [role=status]").inner_text()
+
+
+def test_hostile_answers_are_shown_and_not_obeyed(page: Page, hostile_site: Path) -> None:
+    """No element, no dialog, and no character that hides or turns others reaches the page."""
+    complaints: list[str] = []
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    with site_server(hostile_site) as address:
+        for number in range(0, 18, 4):
+            page.goto(f"{address}{PAGE}?a=attack-{number:02}&b=attack-{number + 1:02}")
+            figures(page)
+            names = page.locator(".compared").evaluate(
+                "place => [...new Set([...place.querySelectorAll('*')].map(node => node.localName))]"
+            )
+            assert set(names) <= OURS
+            text = page.locator("#tasks").evaluate("table => table.textContent")
+            assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069]", text)
+    assert complaints == []
+
+
+OURS = set(
+    re.findall(
+        r"\w+",
+        "a abbr b br button caption code dd div dl dt form h2 input label option output p select small span "
+        "table tbody td th thead tr",
+    )
+)
+
+
+def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
+    chromium: Browser, small_address: str
+) -> None:
+    """What cannot be chosen is not offered."""
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(small_address + PAGE)
+    assert page.locator("#pairs tbody tr").count() == 5
+    assert not page.locator("form.compare").is_visible()
+    context.close()

@@ -1,4 +1,4 @@
-"""A study held on a suite: participants' commands executed and judged as candidates' are, and what it came to.
+"""A study held on a suite: participants' commands are executed and judged as candidates' are.
 
 Nothing that participants type goes into the project's store: a study has one of its own, which is gone with it.
 All judging happens in one thread, because a grader and its store belong to the thread that made them.
@@ -8,34 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import json
 import os
-import re
+import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
-from evaluator.metrics.human_time import READING_S, TOKEN_S, reference_tokens
 from evaluator.pipeline.bench import Bench
 from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.printable import printable
 from evaluator.progress import Progress, Silence
-from evaluator.records import Evidence, Finding, Measurement, Outcome, Task, Timing
+from evaluator.records import Evidence, Finding, Outcome, Task
 from evaluator.store import Store
-from evaluator.study.fit import Fit, fitted, line, task_times
-from evaluator.study.ledger import Ledger, read_measurements
+from evaluator.study.ledger import Ledger
 from evaluator.study.server import study_server
 from evaluator.study.sitting import Shown, Study
-from evaluator.suites.load import SINCE_FORMAT, Suite
-from evaluator.writing import write_whole
+from evaluator.suites.load import Suite
 
 MOST_SHOWN: Final = 20_000
 """Characters of what a command printed that a participant is shown."""
@@ -106,23 +101,68 @@ def _place(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges by a grader, in one thread; whoever asks meanwhile waits."""
+    """Judges by a grader, in one thread. Who asks while it is at work is judged next, together with all others."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
+        self._waiting: list[tuple[Subject, Future[Shown]]] = []
+        self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> Shown:
         """What a command comes to, and what it printed in the first variant. Raises InfraError."""
-        return self._thread.submit(self._examine, Subject(task, command)).result()
+        answer: Future[Shown] = Future()
+        with self._lock:
+            self._waiting.append((Subject(task, command), answer))
+        self._thread.submit(self._examine_waiting)
+        return answer.result()
 
-    def _examine(self, subject: Subject) -> Shown:
-        finding = self._grader.grade([subject])[subject]
+    def _examine_waiting(self) -> None:
+        """Judge all that wait at once, for most of a failing command's time is spent between its two runs."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        subjects = [subject for subject, _ in waiting]
+        try:
+            findings = self._grader.grade(subjects)
+            self._grader.gather(subjects)
+            shown = [self._shown(subject, findings[subject]) for subject in subjects]
+        except Exception as error:  # raised again where somebody waits for it
+            for _, answer in waiting:
+                answer.set_exception(error)
+            return
+        for (_, answer), each in zip(waiting, shown, strict=True):
+            if isinstance(each, InfraError):
+                answer.set_exception(each)
+            else:
+                answer.set_result(each)
+
+    def _shown(self, subject: Subject, finding: Finding) -> Shown | InfraError:
         if finding.outcome is Outcome.INFRA_ERROR:
-            raise InfraError(finding.reason)
-        self._grader.gather([subject])
+            return InfraError(finding.reason)
         trials = self._grader.trials(subject.task, subject.command or b"")
         first = next(iter(trials.values()), None)
         return Shown(finding.outcome is Outcome.PASS, _verdict(finding), printed(first.first) if first else "")
+
+
+class _Beginning:
+    """Tells how far the study's beginning is, and nothing of what participants have executed then."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._listener = progress
+
+    def say(self, text: str) -> None:
+        self._listener.say(text)
+
+    def stage(self, name: str, total: int) -> None:
+        self._listener.stage(name, total)
+
+    def advance(self) -> None:
+        self._listener.advance()
+
+    def note(self, text: str) -> None:
+        self._listener.note(text)
+
+    def end(self) -> None:
+        self._listener = Silence()
 
 
 def _verdict(finding: Finding) -> str:
@@ -153,13 +193,14 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
 
         def opened() -> Grader:
             store = stack.enter_context(contextlib.closing(Store(path)))
-            bench = Bench(suite, store, progress)
+            beginning = _Beginning(progress)
+            bench = Bench(suite, store, beginning)
             bench.clear_up()
             stack.callback(bench.close)
             judge = find_judge(project.settings.judge)
-            grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, progress)
+            grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, beginning)
             grader.gather([Subject(task.id, None) for task in tasks])
-            grader.progress = Silence()
+            beginning.end()
             return grader
 
         try:
@@ -180,68 +221,3 @@ def _sweep(folder: Path) -> None:
 def _forget(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """What the measurements in these files say of a suite's tasks as they are now. Raises FormatError."""
-    tasks = {task.id: task for task in suite.tasks}
-    counted, left_out = [], Counter[str]()
-    measured = read_measurements(files)
-    for each in measured:
-        why = _unfit(each, suite, tasks.get(each.task))
-        left_out.update([why] if why else [])
-        counted += [] if why else [each]
-    times = task_times(counted, {name: reference_tokens(task) for name, task in tasks.items()})
-    square, robust = fitted(times)
-    return Fit(
-        participants=len({each.participant for each in counted}),
-        n=len(times),
-        least_squares=square,
-        theil_sen=robust,
-        present=line(READING_S, TOKEN_S, times) if times else None,
-        left_out=dict(sorted(left_out.items())),
-        tasks=times,
-    )
-
-
-def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
-    """Why a measurement tells nothing of a suite's tasks."""
-    if measurement.suite != suite.manifest.name:
-        return f"of suite {measurement.suite}"
-    if task is None:
-        return "of a task that the suite has no more"
-    if not task.is_asked_of(measurement.version):
-        return "of a task's earlier wording"
-    return None
-
-
-def write_timings(suite: Suite, fit: Fit) -> list[Path]:
-    """Write the measured medians into the suite's tasks as empirical timings; the files that changed.
-
-    Other lines keep their bytes. A suite of an older format is raised to the one that has `measurements`.
-    """
-    times = {
-        each.task: Timing(human_s=each.median_s, provenance="empirical", measurements=each.measurements)
-        for each in fit.tasks
-    }
-    changed = []
-    for path in sorted((suite.folder / "tasks").glob("*.jsonl")):
-        before = path.read_bytes()
-        after = b"".join(_timed(row, times) for row in before.splitlines(keepends=True))
-        if after != before:
-            write_whole(path, after)
-            changed.append(path)
-    if changed and suite.manifest.format < SINCE_FORMAT:
-        manifest = suite.folder / "suite.toml"
-        raised = re.sub(rb"(?m)^format *= *\d+", b"format = %d" % SINCE_FORMAT, manifest.read_bytes(), count=1)
-        write_whole(manifest, raised)
-        changed.append(manifest)
-    return changed
-
-
-def _timed(row: bytes, times: dict[str, Timing]) -> bytes:
-    value = json.loads(row)
-    if value["id"] not in times:
-        return row
-    value["timing"] = times[value["id"]].model_dump(mode="json")
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

@@ -13,7 +13,9 @@ import hmac
 import ipaddress
 import json
 import secrets
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -82,7 +84,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a browser that goes away is no error, and an address belongs in no log."""
+        """Say nothing of a browser that goes away. A defect of ours is told, but not to whose address it showed."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            traceback.print_exc()
 
 
 class _Handler(BaseHTTPRequestHandler):

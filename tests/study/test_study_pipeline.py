@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from evaluator.errors import UsageError
-from evaluator.pipeline.study import MOST_SHOWN, StudyPlan, printed, served_study
+from evaluator.errors import InfraError, UsageError
+from evaluator.judges import find_judge
+from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.study import MOST_SHOWN, GraderExaminer, StudyPlan, printed, served_study
 from evaluator.progress import Silence
 from evaluator.records import Evidence
-from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.store import Store
+from evaluator.testing.checkouts import small_checkout, small_suite, small_task
+from evaluator.testing.execution import FINGERPRINT, PlayedExecution
 
 
 def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evidence:
@@ -33,6 +39,43 @@ def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evide
 def test_what_a_command_printed_is_plainly_visible(shown: Evidence, text: str) -> None:
     """Controls are written out, and what is long is cut and said to be."""
     assert printed(shown) == text
+
+
+@pytest.fixture
+def examiner(tmp_path: Path) -> Iterator[GraderExaminer]:
+    """Of a suite with one task, in a thread and with a store of its own; nothing is really executed."""
+    suite = small_suite(tmp_path, [small_task("files-1")])
+    gone = InfraError("the engine went away")
+    played = {"right": "right", "right too": "right", "wrong": "wrong", "broken": gone}
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(Store, tmp_path / "store.sqlite").result()
+        execution = PlayedExecution(played)
+        grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0.01)
+        yield GraderExaminer(grader, thread)
+        thread.submit(store.close).result()
+
+
+def test_everybody_gets_the_answer_to_their_own_command(examiner: GraderExaminer) -> None:
+    """Who asks meanwhile is judged together with others, and a failure of ours is told to whom it befell."""
+
+    def ask(command: str) -> bool | str:
+        try:
+            return examiner.examine("files-1", command.encode()).passed
+        except InfraError as error:
+            return str(error)
+
+    asked = ["right", "wrong", "broken", "right too", "wrong", "right"] * 4
+    with ThreadPoolExecutor(8) as crowd:
+        answers = list(crowd.map(ask, asked))
+    expected = {"right": True, "right too": True, "wrong": False, "broken": "the engine went away"}
+    assert answers == [expected[command] for command in asked]
+
+
+def test_a_defect_reaches_everybody_who_waits(examiner: GraderExaminer) -> None:
+    """Nobody's page waits for an answer that will never come."""
+    with pytest.raises(KeyError, match="files-9"):
+        examiner.examine("files-9", b"right")
+    assert examiner.examine("files-1", b"right").output == "right"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - it is refused

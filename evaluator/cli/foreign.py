@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
     """Print what an audit of a foreign suite finds."""
-    from evaluator.pipeline.audit import audit_suite
+    from evaluator.pipeline.audit import audit_suite, variant_counts
 
     with shown_progress() as progress:
         notes = audit_suite(project, suite, progress, tasks=tasks, workers=workers)
@@ -30,7 +30,14 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
         return
     for line in _audit_lines(notes):
         typer.echo(line)
+    typer.echo(_asked_line(variant_counts(suite, tasks)))
     typer.echo(f"{len(notes)} notes on {len(tasks or suite.tasks)} tasks of a foreign suite: an audit, not a gate")
+
+
+def _asked_line(counts: Mapping[int, int]) -> str:
+    """How many tasks are asked in how many variants, as keys of a record or of JSON."""
+    many = (f"{tasks} in {count} variant{'s' if count > 1 else ''}" for count, tasks in counts.items())
+    return f"tasks asked: {', '.join(many)}"
 
 
 def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
@@ -62,6 +69,9 @@ def add(
 
     What was added under that name before is made anew. Git ignores it, and no page shows it: the texts are not ours
     to publish. Its references are executed, and those that fail, show nothing or need the network are named.
+
+    Tasks of nl2sh-alfa and intercode get further variants of their worlds, with objects near what their references
+    look for. Each is asked in those in which its references hold; unexecuted, in the publisher's alone.
     """
     from evaluator.pipeline.foreign import add_and_look
 
@@ -71,9 +81,14 @@ def add(
         print_json(report)
         return
     sizes = f"{report['tasks']} tasks, {report['references']} references, {report['worlds']} worlds"
-    typer.echo(f"{report['folder']}: {sizes}")
+    typer.echo(f"{report['folder']}{', made anew' if report['replaces'] else ''}: {sizes}")
     for reason, count in report["left_out"].items():
         typer.echo(f"left out, {reason}: {count}")
     for kind, names in report["found"].items():
         typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
+    typer.echo(_asked_line(report["variants"]))
+    if report["not_executed"] and not no_execute:
+        typer.echo(f"no reference was executed: {report['not_executed']}", err=True)
+        typer.echo(f"then type it again: bashboard suite add {name}", err=True)
+        raise typer.Exit(3)
     typer.echo(f"what else does not hold of it: bashboard suite verify {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from evaluator.judges import volatile_fields
@@ -56,7 +57,19 @@ def _subjects(task: Task) -> Iterator[tuple[Subject, int | None]]:
 
 
 def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
-    return list({task.world: task for task in reversed(tasks) if task.setup is None}.values())[::-1]
+    """A task of each world, with nothing but its world before it where there is one.
+
+    Where a task names its variants, its set-up is ours and does nothing in the first.
+    """
+    own = [task for task in tasks if task.setup is None or task.variants]
+    ordered = sorted(own, key=lambda task: task.setup is None)
+    return sorted({task.world: task for task in ordered}.values(), key=lambda task: task.world)
+
+
+def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
+    """How many of the tasks named, or of all, are asked in how many variants, most variants first."""
+    chosen = [suite.task(name) for name in tasks] or suite.tasks
+    return dict(sorted(Counter(len(suite.variants(task)) for task in chosen).items(), reverse=True))
 
 
 def _build_again(suite: Suite, task: Task) -> bytes:

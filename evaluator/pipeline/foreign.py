@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluator.errors import UsageError
-from evaluator.pipeline.audit import audit_suite
+from evaluator.errors import MissingError, UsageError
+from evaluator.pipeline.audit import audit_suite, variant_counts
 from evaluator.pipeline.bench import open_grader
 from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.holding import hold_suite, rewrite_tasks
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import OutputMode, Task, json_lines
+from evaluator.records import OutputMode, Task
 from evaluator.shell import utilities_of
 from evaluator.suites.audit import FAILS, NEEDS_NETWORK, NOT_FOUND, SHOWS_NOTHING, AuditNote, has_order
 from evaluator.suites.importing import IMPORTERS, write_draft
 from evaluator.suites.load import Suite, load_suite
-from evaluator.writing import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,8 @@ def order_suite(project: Project, added: Suite, progress: Progress, *, workers: 
     with open_grader(project, added, progress, workers=workers) as grader:
         grader.gather(Subject(task.id, command) for task in added.tasks for command in task.references)
         ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
-    for topic in {task.topic for task in added.tasks if task.id in ordered}:
-        tasks = (task for task in added.tasks if task.topic is topic)
-        lines = json_lines(
-            task.model_copy(update={"output": OutputMode.LINES}) if task.id in ordered else task for task in tasks
-        )
-        write_whole(added.folder / "tasks" / f"{topic.value}.jsonl", lines.encode())
-    return load_suite(added.folder)
+    changed = (task for task in added.tasks if task.id in ordered)
+    return rewrite_tasks(added, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
@@ -94,13 +89,24 @@ def add_and_look(
     execute: bool = True,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Add a suite: its size and what was left out; with `execute`, which references do not hold."""
+    """Add a suite: its size and what was left out; with `execute`, which references do not hold.
+
+    Where this machine cannot execute, the suite is there all the same, and `not_executed` says why.
+    """
+    replaces = (project.root / "fixtures" / name).exists()
     added = add_suite(project, name, path, progress)
-    suite, found = added.suite, dict[str, list[str]]()
+    suite, found, why = added.suite, dict[str, list[str]](), None if execute else "--no-execute"
     if execute:
-        suite = order_suite(project, suite, progress, workers=workers)
-        found = reference_summary(audit_suite(project, suite, progress, workers=workers))
+        try:
+            suite = hold_suite(project, suite, progress, workers=workers)
+            suite = order_suite(project, suite, progress, workers=workers)
+            found = reference_summary(audit_suite(project, suite, progress, workers=workers))
+        except MissingError as error:
+            why = str(error)
     return {
+        "replaces": replaces,
+        "not_executed": why,
+        "variants": variant_counts(suite),
         "folder": str(suite.folder.relative_to(project.root)),
         "tasks": len(suite.tasks),
         "references": sum(len(task.references) for task in suite.tasks),

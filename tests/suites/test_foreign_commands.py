@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import foreign_trees as trees
@@ -15,8 +17,11 @@ from evaluator.testing.checkouts import small_checkout, small_task
 COMMAND = Path(sys.executable).with_name("bashboard")
 
 
-def bashboard(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300)
+def bashboard(
+    folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [COMMAND, *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
 
 
 @pytest.fixture
@@ -38,9 +43,31 @@ def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, 
             "left out, no passing answer: 1",
             "left out, runs the answer more than once, or with arguments: 1",
             "left out, needs options of the container's engine: 1",
+            "tasks asked: 3 in 1 variant",
             "what else does not hold of it: bashboard suite verify nl2bash-eabench",
         ],
     )
+
+
+def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) -> None:
+    shown = [bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute").stdout for _ in range(2)]
+    assert [text.partition(": ")[0] for text in shown] == [
+        "fixtures/nl2bash-eabench",
+        "fixtures/nl2bash-eabench, made anew",
+    ]
+
+
+def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(checkout: Path, tmp_path: Path) -> None:
+    """Its tasks are asked in the publisher's variant alone, because nothing shows that others hold."""
+    tree = trees.intercode_tree(tmp_path / "intercode")
+    nowhere = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
+    ended = bashboard(checkout, "suite", "add", "intercode", tree, environment=nowhere)
+    assert (ended.returncode, ended.stdout.splitlines()) == (
+        3,
+        ["fixtures/intercode: 4 tasks, 4 references, 1 worlds", "tasks asked: 4 in 1 variant"],
+    )
+    assert "no reference was executed: " in ended.stderr
+    assert ended.stderr.endswith("then type it again: bashboard suite add intercode\n")
 
 
 def test_the_same_as_json(checkout: Path, tree: Path) -> None:
@@ -75,7 +102,7 @@ def test_an_audit_prints_what_does_not_hold_by_class_and_ends_well(checkout: Pat
     """With an image of its own, built here."""
     tree = trees.nl2bash_tree(tmp_path / "pairs")
     added = bashboard(checkout, "suite", "add", "nl2bash", tree)
-    assert (added.returncode, added.stdout.splitlines()[-5:-1]) == (
+    assert (added.returncode, added.stdout.splitlines()[-6:-2]) == (
         0,
         [f"references, {kind}: 0" for kind in ("fails", "is not found", "shows nothing", "needs the network")],
     )

@@ -105,7 +105,7 @@ def manifest_of(name: str, title: str, description: str, source: Source, **field
         **fields,
     }
     return SuiteManifest(
-        format=2,
+        format=4,
         name=name,
         version="1.0.0",
         title=title,

@@ -21,6 +21,7 @@ from typing import Any, Final
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import Source, Task
 from evaluator.suites.importing.drafts import CLOCK, ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
+from evaluator.suites.importing.strengthening import VARIANTS, setup_of
 from evaluator.suites.importing.wheels import PinnedWheel, read_wheel
 from evaluator.suites.importing.wording import output_of, topic_of
 
@@ -81,6 +82,7 @@ def _tasks(number: str, file: str, data: bytes, read: Read) -> Iterator[Task]:
         if not references or not str(entry.get("query", "")).strip():
             problem = f"entry {index}: expected query and gold, found {sorted(entry)}"
             raise FormatError([Problem(Path(file), 0, problem)])
+        setup = setup_of(references, read)
         yield Task(
             id=f"fs{number}-{index:03d}",
             nl=str(entry["query"]).strip(),
@@ -89,6 +91,8 @@ def _tasks(number: str, file: str, data: bytes, read: Read) -> Iterator[Task]:
             output=output_of(references, read),
             topic=topic_of(references[0], read),
             difficulty=min(5, int(entry.get("difficulty", 0)) + 1),
+            setup=setup,
+            variants=(VARIANTS[0].name,),  # until its references are seen to hold in others
         )
 
 
@@ -114,9 +118,8 @@ def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
 
 
 def _world(number: str, script: bytes) -> DraftWorld:
-    return DraftWorld(
-        title=f"File system {number} of the publisher's, made by its own script", build=_build(number, script)
-    )
+    title = f"File system {number} of the publisher's, made by its own script, and with more in it"
+    return DraftWorld(title=title, build=_build(number, script), variants=VARIANTS)
 
 
 def _build(number: str, script: bytes) -> str:
@@ -146,6 +149,6 @@ cat > {path} <<'{mark}'
 cd /
 # some of its commands fail on any system: the audit tells which
 bash {path} >/dev/null || true
-find / -xdev -depth -newermt @{int(CLOCK.timestamp()) - 60} ! -path '/dev*' ! -path '/proc*' ! -path '/sys*' \\
+find / -xdev -depth -newermt @{int(CLOCK.timestamp()) - 60} ! -regex '/\\(dev\\|proc\\|sys\\)\\(/.*\\)?' \\
   -exec touch -h -d @{old} {{}} +
 """

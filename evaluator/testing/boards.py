@@ -17,16 +17,21 @@ from evaluator.pipeline.ranking import rank_submissions
 from evaluator.records import (
     Author,
     Base,
+    BleuCounts,
     Finding,
     Method,
     Outcome,
     OutputMode,
+    Record,
     Result,
+    RunFigures,
     Step,
     SubmissionManifest,
     SuiteManifest,
     Task,
+    TextFigures,
     Topic,
+    Usage,
     Variant,
     WorldManifest,
 )
@@ -174,7 +179,26 @@ def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random)
             variant="crowded" if place else None,
             collateral=step is Step.FILES,
         )
-    return result_of(slug, task.id, command, finding, rank, round(2 * draw.random() - 1, 4))
+    result = result_of(slug, task.id, command, finding, rank, round(2 * draw.random() - 1, 4))
+    return result.model_copy(update=_measured(task, command, finding.outcome))
+
+
+def _measured(task: Task, command: bytes | None, outcome: Outcome) -> dict[str, Record]:
+    """What is measured beside the verdict: a text that is a reference or none, a run that follows from the outcome."""
+    same, words = command in task.references, len((command or b"").split())
+    one, two, three, four = (max(0, words - shorter) if same else 0 for shorter in range(4))
+    given = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
+    well = outcome is Outcome.PASS
+    return {
+        "text": TextFigures(
+            verbatim=same,
+            full_command=same,
+            template=same,
+            bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
+        ),
+        "run": RunFigures(valid=given, runnable=given, exit_zero=well, clean_stderr=well),
+        "usage": Usage(latency_s=1.5),
+    }
 
 
 def result_of(

@@ -105,6 +105,9 @@ def _explain_plan(name: str, plan: Plan) -> None:
     typer.echo(f"{name}: stale verdicts: {len(plan.stale)}; executions without evidence: {plan.executions}")
     for why, count in sorted(reasons.items()):
         typer.echo(f"  {count:5} {why}")
+    if plan.panel:
+        cost = "at a price unknown" if plan.panel.usd is None else f"about US$ {plan.panel.usd:.4f}"
+        typer.echo(f"  the panel: {plan.panel.undecided} undecided; at most {plan.panel.calls} calls, {cost}")
 
 
 @example(
@@ -118,7 +121,7 @@ def rescore(
     suite: SuiteNames = None,
     judge: Judge = None,
     workers: Workers = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what is stale and why.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what is stale, why, and what the panel would be asked.")] = False,
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
@@ -131,7 +134,10 @@ def rescore(
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     names = suite or [each.manifest.name for each in project.suites()]
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
-        plans = {name: plan_rescore(project, project.suite(name), progress, submissions or (), judge) for name in names}
+        plans = {
+            name: plan_rescore(project, project.suite(name), progress, submissions or (), judge, panel)
+            for name in names
+        }
         if as_json and plan:
             print_json({name: _plan_json(each) for name, each in plans.items()})
         elif not as_json:
@@ -150,7 +156,8 @@ def _plan_json(plan: Plan) -> dict[str, object]:
         {"task": each.subject.task, "command": (each.subject.command or b"").decode(errors="replace"), "why": each.why}
         for each in plan.stale
     ]
-    return {"executions": plan.executions, "stale": stale}
+    panel = plan.panel._asdict() if plan.panel else None
+    return {"executions": plan.executions, "stale": stale, "panel": panel}
 
 
 @example("bashboard standings", "bashboard standings --suite core --json")

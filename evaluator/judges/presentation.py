@@ -208,6 +208,5 @@ def _is_same_amount(one: bytes, other: bytes) -> bool:
     found = _AMOUNT.fullmatch(spelled)
     if not blocks.isdigit() or found is None or not found[3] or len(one + other) > _LONGEST:
         return False
-    decimals: bytes = found[2] or b""
-    unit: int = 1024 ** b"KMGTPE".index(found[3])
-    return int(found[1] + decimals) * unit == int(blocks) * 10 ** len(decimals)
+    whole, decimals, unit = found[1], found[2] or b"", b"KMGTPE".index(found[3])
+    return int(whole + decimals) << (10 * unit) == int(blocks) * int(b"1" + b"0" * len(decimals))

@@ -16,7 +16,7 @@ from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.pipeline.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading import Grader, Plan
 from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.panel import describe_panel, results_with_panel
+from evaluator.pipeline.panel import Place, describe_panel, plan_panel, results_with_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.published import PUBLISHED, read_validation
 from evaluator.pipeline.ranking import rank_submissions
@@ -217,12 +217,21 @@ def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list
 
 
 def plan_rescore(
-    project: Project, suite: Suite, progress: Progress, submissions: Sequence[str] = (), judge: str | None = None
+    project: Project,
+    suite: Suite,
+    progress: Progress,
+    submissions: Sequence[str] = (),
+    judge: str | None = None,
+    panel: Panel | None = None,
 ) -> Plan:
-    """What grading a suite would do now, and why."""
+    """What grading a suite would do now, and why; with a panel also what that would be asked."""
     entries = load_submissions(project, submissions)
+    own = {entry.slug: entry.manifest.models for entry in entries}
     with open_grader(project, suite, progress, judge=judge) as grader:
-        return grader.plan(answer.subject for answer in answers(suite, entries))
+        given = list(answers(suite, entries))
+        places = (Place(answer.submission, answer.subject) for answer in given)
+        plan = grader.plan(answer.subject for answer in given)
+        return plan._replace(panel=plan_panel(panel, grader, places, own))
 
 
 def incomplete(boards: Sequence[SuiteBoard]) -> Counter[str]:

@@ -36,10 +36,25 @@ class Stale(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What grading would do: subjects to judge, and how many executions that takes at least."""
+    """What grading would do: subjects to judge, and how many executions that takes at least.
+
+    `panel` says what a panel would be asked about what is undecided already, None where there is none.
+    """
 
     stale: tuple[Stale, ...]
     executions: int
+    panel: PanelPlan | None = None
+
+
+class PanelPlan(NamedTuple):
+    """How many answers are undecided, and at most how many calls at about what cost that takes.
+
+    `usd` is None where a price is not known. What is stale may turn out undecided too, and is not in these.
+    """
+
+    undecided: int
+    calls: int
+    usd: float | None
 
 
 @dataclass
@@ -90,14 +105,19 @@ class Grader:
         words = {"command": "world, limits, clock or base changed", "references": "references or their worlds changed"}
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
+    def known(self, subjects: Iterable[Subject]) -> dict[Subject, Finding]:
+        """The findings on those of the subjects that have a verdict."""
+        keys = {subject: self.keys.key(subject) for subject in dict.fromkeys(subjects)}
+        known = self.store.verdicts(keys.values())
+        return {subject: known[key].finding for subject, key in keys.items() if key in known}
+
     # -- grading
 
     def grade(self, subjects: Iterable[Subject]) -> dict[Subject, Finding]:
         """A finding for every subject. Verdicts are kept as soon as they are known; infra-errors never are."""
-        keys = {subject: self.keys.key(subject) for subject in dict.fromkeys(subjects)}
-        known = self.store.verdicts(keys.values())
-        findings = {subject: known[key].finding for subject, key in keys.items() if key in known}
-        pending = [subject for subject in keys if subject not in findings]
+        asked = list(dict.fromkeys(subjects))
+        findings = self.known(asked)
+        pending = [subject for subject in asked if subject not in findings]
         if pending:
             fresh = self._judge(pending)
             self._keep(fresh)
@@ -128,6 +148,15 @@ class Grader:
         """See to it that the evidence of these subjects is at hand, executing what is missing."""
         self._want(list(subjects))
         self._gathering.finish()
+
+    def recall(self, subjects: Iterable[Subject]) -> list[Subject]:
+        """Bring the evidence of these to hand as far as the store has it; those that lack none. Executes nothing."""
+        asked = list(subjects)
+        if self.judge.basis is Basis.TEXT:
+            return asked
+        self._gathering.recall({key for subject in asked for key in self._keys(subject)})
+        known = self._gathering.evidence
+        return [subject for subject in asked if all((key, 0) in known for key in self._keys(subject))]
 
     def failure(self, task: str, command: bytes) -> InfraError | None:
         """The failure of ours that keeps a command from having evidence, if there is one."""

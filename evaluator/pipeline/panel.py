@@ -15,7 +15,7 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.judges import Basis
 from evaluator.judges.panel.judges import BY_MODEL
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
-from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.grading import Grader, PanelPlan
 from evaluator.pipeline.keys import Subject, key_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -169,6 +169,26 @@ def ask_panel(
     decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
     grader.store.add_verdicts([_judged(grader, asked[key], parts[asked[key]], fresh[key]) for key in decided])
     return {each: (known | fresh)[key] for each, key in keys.items()}
+
+
+def plan_panel(
+    panel: Panel | None, grader: Grader, places: Iterable[Place], own: Mapping[str, Sequence[str]]
+) -> PanelPlan | None:
+    """What the panel would be asked about answers that are judged and undecided; nobody is asked, nothing executed."""
+    if panel is None:
+        return None
+    from evaluator.judges.panel.estimate import estimate
+
+    asked = list(dict.fromkeys(places))
+    findings = grader.known(each.subject for each in asked)
+    left = [each for each in asked if each.subject in findings and findings[each.subject].outcome is Outcome.UNDECIDED]
+    keys = {each: key_of(_parts(panel, grader, each.subject, own[each.submission])) for each in left}
+    decided = grader.store.verdicts(keys.values())
+    at_hand = set(grader.recall({each.subject for each in left}))
+    chosen = [each for each in left if keys[each] not in decided and each.subject in at_hand]
+    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
+    found = estimate(panel.settings, panel.ledger, items)
+    return PanelPlan(len(items), found.calls, found.usd)
 
 
 def results_with_panel(

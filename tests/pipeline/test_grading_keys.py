@@ -146,4 +146,4 @@ def test_a_plan_counts_the_executions_it_would_take(bench: Bench) -> None:
 def test_a_plan_of_what_is_known_is_empty(bench: Bench) -> None:
     subjects = [Subject("files-1", b"also right"), Subject("files-1", None)]
     bench.grader().grade(subjects)
-    assert bench.grader().plan(subjects) == ((), 0)
+    assert bench.grader().plan(subjects) == ((), 0, None)

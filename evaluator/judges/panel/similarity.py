@@ -58,6 +58,15 @@ async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) ->
     return max(found, key=lambda each: each.cosine) if found else None
 
 
+def texts_of(judge: str, case: Case, candidate: Executed) -> Iterator[str]:
+    """The texts that are embedded for a case, equal ones once for each time they are compared with another."""
+    for reference in that_ended(case):
+        for pair in _texts(judge, case, candidate, reference):
+            left, right = map(_head, pair)
+            if pair[0].digest != pair[1].digest and left != right and left.strip() and right.strip():
+                yield from (left, right)
+
+
 async def _similarity(one: Output, other: Output, embed: Embed) -> float:
     left, right = _head(one), _head(other)
     if one.digest == other.digest or left == right:

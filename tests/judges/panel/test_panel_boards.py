@@ -70,7 +70,7 @@ def project(tmp_path: Path) -> Project:
 
 def set_up(project: Project, server: JudgeServer, **settings: Any) -> None:
     values = {"base_url": server.url, "models": ["one"], "votes": 1, "pause_s": 0.01, **settings}
-    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())
+    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()).replace('": ', '" = ')
     (project.root / "pyproject.toml").write_text(f"[tool.bashboard.panel]\n{lines}")
 
 
@@ -115,6 +115,44 @@ def test_nothing_is_asked_twice_and_standings_need_no_server(project: Project) -
         store.unlink()
     played_boards(project, SHOWN)  # the verdicts are gone, the ledger is not
     assert run(project, "standings", "--json", key=None).stdout == first.stdout
+
+
+def test_a_plan_tells_calls_and_cost_and_asks_nobody(project: Project) -> None:
+    """Each command is counted once for everybody who gave it, and a reply that is there not at all."""
+    with JudgeServer(says("yes")) as server:
+        set_up(project, server, models=[{"name": "one", "input_usd": 1.0, "output_usd": 2.0}], votes=3, concurrency=1)
+        plan = planned(project)
+        assert (plan["undecided"], plan["calls"]) == (4, 9)
+        assert 0.001 < plan["usd"] < 0.02
+        assert "the panel: 4 undecided; at most 9 calls, about US$ 0.0" in run(project, "rescore", "--plan").stdout
+        assert not server.asked
+        run(project, "score", "--max-calls", "2")
+        assert planned(project)["calls"] == 6  # two votes of three agree
+        run(project, "score")
+        assert (planned(project)["undecided"], planned(project)["calls"]) == (0, 0)
+
+
+def test_a_plan_without_prices_or_panel_says_so(project: Project) -> None:
+    assert planned(project) is None
+    with JudgeServer(says("yes")) as server:
+        set_up(project, server)
+        assert (planned(project)["calls"], planned(project)["usd"]) == (3, None)
+        assert "at most 3 calls, at a price unknown" in run(project, "rescore", "--plan").stdout
+
+
+def test_a_plan_counts_embeddings_and_pairs_of_texts(project: Project) -> None:
+    """`llm` asks about 8 commands beside each of 3 references; `embed` wants each of 9 texts once."""
+    with JudgeServer(says("yes")) as server:
+        set_up(project, server, embeddings="vectors")
+        for judge in ("llm", "embed"):
+            run(project, "score", "--judge", judge, "--no-panel")
+        assert planned(project, "llm")["calls"] == 24
+        assert planned(project, "embed")["calls"] == 9
+
+
+def planned(project: Project, *judge: str) -> Any:
+    arguments = [word for name in judge for word in ("--judge", name)]
+    return json.loads(run(project, "rescore", "--plan", "--json", *arguments).stdout)["tiny"]["panel"]
 
 
 def test_a_board_says_what_its_panel_decided_and_what_is_left(project: Project) -> None:

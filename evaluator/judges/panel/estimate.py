@@ -1,0 +1,81 @@
+"""What a panel would be asked about findings that are undecided, before anybody is asked.
+
+A reply that the ledger holds costs nothing, so only the others count. Their number is the most that may be asked:
+where the first votes agree, the panel asks no more of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from evaluator.judges.panel.ledger import Key, Ledger
+from evaluator.judges.panel.panel import Undecided
+from evaluator.judges.panel.prompt import Question, questions
+from evaluator.judges.panel.reply import read_reply
+from evaluator.judges.panel.seats import Seat, is_own, seats
+from evaluator.judges.panel.settings import PanelModel, PanelSettings
+from evaluator.judges.panel.similarity import EMBEDDING, texts_of
+from evaluator.judges.panel.tally import Cast, is_settled
+from evaluator.records import digest_of
+
+BYTES_PER_TOKEN: Final = 4
+"""Of English and of commands, roughly; what is billed depends on the model."""
+
+REPLY_TOKENS: Final = 60
+"""The reply that is asked for: a reason of at most 30 words and a verdict, in JSON."""
+
+
+class Estimate(NamedTuple):
+    """Calls at most, and about what they cost in US dollars; None where a model's price is not known."""
+
+    calls: int
+    usd: float | None
+
+
+class _Call(NamedTuple):
+    model: PanelModel
+    size: int
+    reply_tokens: int
+
+    @property
+    def usd(self) -> float:
+        return self.model.usd(-(-self.size // BYTES_PER_TOKEN), self.reply_tokens)
+
+
+def estimate(settings: PanelSettings, ledger: Ledger, undecided: Sequence[Undecided]) -> Estimate:
+    """What asking about all of these would take, with equal questions asked once."""
+    calls: dict[Key, _Call] = {}
+    for item in undecided:
+        calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, ledger, item))
+    missing = [call for key, call in calls.items() if ledger.find(key) is None]
+    # what is not charged has no price either, so only the price of what is asked counts
+    is_priced = all(call.model.is_priced for call in missing)
+    return Estimate(len(missing), sum(call.usd for call in missing) if is_priced else None)
+
+
+def _votes(settings: PanelSettings, ledger: Ledger, item: Undecided) -> Iterator[tuple[Key, _Call]]:
+    voters = seats(settings, item.own)
+    for question in questions(item.judge, item.case, item.finding, item.evidence):
+        keys = {_key(question, seat): seat for seat in voters}
+        known = [reply for key in keys if (reply := ledger.find(key)) is not None]
+        if is_settled([Cast(read_reply(reply.text).vote, "") for reply in known], len(voters)):
+            continue
+        size = sum(len(each["content"].encode()) for each in question.messages)
+        yield from ((key, _Call(seat.model, size, REPLY_TOKENS)) for key, seat in keys.items())
+
+
+def _key(question: Question, seat: Seat) -> Key:
+    return Key(question.evidence, question.judge, seat.model.name, question.prompt, seat.seed)
+
+
+def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[Key, _Call]]:
+    embeddings, candidate = settings.embeddings, item.case.candidate
+    if embeddings is None or candidate is None or is_own(embeddings.name, item.own):
+        return
+    for text in texts_of(item.judge, item.case, candidate):
+        digest = digest_of(text.encode())
+        yield (
+            Key(digest, "embed", embeddings.name, digest, settings.seed),
+            _Call(embeddings.model, len(text.encode()), 0),
+        )

@@ -27,6 +27,7 @@ function say(text, kind) {
   line.textContent = text;
   at("log").append(line);
   at("log").scrollTop = at("log").scrollHeight;
+  return line;
 }
 
 function fit() {
@@ -83,7 +84,8 @@ async function enter() {
   if (!command.trim()) return at("command");
   earlier.push(command);
   place = earlier.length;
-  const found = await ask("enter", { number, command });
+  const running = say("running; your clock stands …", "typed");
+  const found = await ask("enter", { number, command }).finally(() => running.remove());
   say(`$ ${command}`, "typed");
   if (found.output) say(found.output, "printed");
   say(found.verdict, found.passed ? "good" : "bad");

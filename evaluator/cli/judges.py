@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evaluator.pipeline.validation import Results
-    from evaluator.records import Agreement, JudgeFigures
+    from evaluator.records import Agreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
@@ -71,7 +71,7 @@ def validate(
 
     A suite's pairs are those of the paper's Table 4 (references against each other, and against the command of the
     task ten further on), its near misses, mutants labelled by hand and, with --mutants, all of them. Undecided
-    counts as fail in accuracy.
+    counts as fail in accuracy. Below the figures stand the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.panel import PanelUse
@@ -97,39 +97,54 @@ def validate(
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
         validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
         path = keep(project, validation, publish=publish)
+    ranking = project.settings.judge if not judge or project.settings.judge in judge else judge[0]
     if as_json:
-        print_json(_as_json(results, agreements, mistakes))
+        print_json(_as_json(results, agreements, mistakes, ranking))
     else:
-        _print(results, agreements, mistakes)
+        _print(results, agreements, mistakes, ranking)
         typer.echo(f"kept in {shown(path)}", err=True)
     if any(each.infra_errors for each in results.figures):
         typer.echo("bashboard: some pairs met infra-errors, which are ours; run the same again", err=True)
         raise typer.Exit(3)
 
 
-def _as_json(results: Results, agreements: list[Agreement], mistakes: bool) -> dict[str, object]:
+def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> dict[str, object]:
+    from evaluator.judges.validation import hardest
     from evaluator.records import RATES
 
     figures = [
         {**each.model_dump(mode="json"), **{name: getattr(each, name) for name in RATES}} for each in results.figures
     ]
     found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
+    found["hardest"] = [
+        {**each.mistake.model_dump(mode="json"), "others_wrong": each.others}
+        for each in hardest(results.mistakes, ranking)
+    ]
     if mistakes:
         found["mistakes"] = [each.model_dump(mode="json") for each in results.mistakes]
     return found
 
 
-def _print(results: Results, agreements: list[Agreement], mistakes: bool) -> None:
+def _print(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> None:
+    from evaluator.judges.validation import hardest
+
     out = console()
     if results.figures:
         out.print(_figures_table(results.figures))
     if agreements:
         out.print(_agreements_table(agreements))
+    if left := hardest(results.mistakes, ranking):
+        typer.echo(f"hardest for {ranking}, and how many other judges are wrong there:")
+        for hard in left:
+            typer.echo(f"  {hard.others}  {_mistake(hard.mistake)}")
     for each in results.mistakes if mistakes else ():
-        label = "equivalent" if each.equivalent else "wrong"
-        outcome = each.finding.outcome.value
-        typer.echo(f"{each.judge}: {each.suite} {each.task}: {label}, but {outcome}: {each.finding.reason}")
+        typer.echo(f"{each.judge}: {_mistake(each)}")
         typer.echo(f"    {each.command!r}")
+
+
+def _mistake(each: Mistake) -> str:
+    label = "equivalent" if each.equivalent else "wrong"
+    return f"{each.suite} {each.task}: {label}, but {each.finding.outcome.value}: {each.finding.reason}"
 
 
 def _table(columns: dict[str, Any]) -> Table:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.records import JudgeFigures, Outcome, PairKind, Part, Task
+from evaluator.records import JudgeFigures, Mistake, Outcome, PairKind, Part, Task
 
 ROTATION: Final = 10
 """How many tasks further on the paper takes a wrong command from."""
@@ -115,3 +115,36 @@ def _figures(origin: Origin, part: Part, judged: Sequence[Judged], usd: float) -
 def _kept(outcome: Outcome) -> Outcome:
     kept = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR)
     return outcome if outcome in kept else Outcome.FAIL
+
+
+class Hard(NamedTuple):
+    """A pair that a judge got wrong or left open, and how many other judges got it wrong too."""
+
+    mistake: Mistake
+    others: int
+
+
+def hardest(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[Hard]:
+    """The pairs that are hardest for `judge`: false passes, false failures, then what it left open.
+
+    Among equals those come first that most other judges get wrong. Mutants are left out, for they count as wrong
+    until somebody has read them, and so are pairs held back where a suite has others: who reads them one by one
+    would write rules from them.
+    """
+    others = Counter((each.suite, each.kind, each.task, each.command, each.equivalent) for each in mistakes)
+    halved = {each.suite for each in mistakes if each.part is Part.WRITTEN_FROM}
+    own = [
+        Hard(each, others[each.suite, each.kind, each.task, each.command, each.equivalent] - 1)
+        for each in mistakes
+        if each.judge == judge
+        and each.kind is not PairKind.MUTANTS
+        and not (each.part is Part.HELD_BACK and each.suite in halved)
+    ]
+    return sorted(own, key=_hardness)[:most]
+
+
+def _hardness(hard: Hard) -> tuple[int, int, str, str, bytes]:
+    mistake = hard.mistake
+    is_open = mistake.finding.outcome is Outcome.UNDECIDED
+    rank = 2 + (not mistake.equivalent) if is_open else int(mistake.equivalent)
+    return rank, -hard.others, mistake.suite, mistake.task, mistake.command

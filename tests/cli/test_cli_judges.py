@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,16 @@ def test_the_table_names_every_set(bashboard: Bashboard) -> None:
     found = bashboard("judges", "validate", "--judge", "bleu", "--mistakes")
     assert found.stdout.count(" bleu ") == 2
     assert "bleu: tiny files-1: " in found.stdout
+
+
+def test_the_hardest_pairs_are_told_with_the_reason(bashboard: Bashboard) -> None:
+    """Of the judge that ranks, where it is measured, and else of the first that is."""
+    found = bashboard("judges", "validate", "--judge", "tfidf", "--judge", "bleu")
+    lines = found.stdout.partition("hardest for tfidf, and how many other judges are wrong there:\n")[2].splitlines()
+    assert re.match(r"  [01]  tiny files-1: wrong, but pass: ", lines[0])
+    assert len(lines) <= 10
+    given = json.loads(bashboard("judges", "validate", "--judge", "tfidf", "--judge", "bleu", "--json").stdout)
+    assert [each["task"] for each in given["hardest"]][:1] == ["files-1"]
 
 
 def test_labels_are_judged_instead_of_the_suites(bashboard: Bashboard, tmp_path: Path) -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from evaluator.judges.validation import Judged, Origin, Pair, figures, near_miss_pairs, parts_of, table_4_pairs
-from evaluator.records import JudgeFigures, Outcome, PairKind, Part, Task
+from evaluator.judges.validation import (
+    Judged,
+    Origin,
+    Pair,
+    figures,
+    hardest,
+    near_miss_pairs,
+    parts_of,
+    table_4_pairs,
+)
+from evaluator.records import Finding, JudgeFigures, Mistake, Outcome, PairKind, Part, Task
 from evaluator.testing.evidence import task
 
 PASS, FAIL, UNDECIDED, INFRA = Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED, Outcome.INFRA_ERROR
@@ -101,3 +111,31 @@ def test_each_part_of_the_tasks_has_its_own_row() -> None:
         (Part.WRITTEN_FROM, 1, 1, 1.0, 0.0),
         (Part.HELD_BACK, 1, 0, 0.5, 0.0),
     ]
+
+
+def mistake(number: int, equivalent: bool, outcome: Outcome, judge: str = "ours", **fields: Any) -> Mistake:
+    values = {"suite": "tiny", "kind": PairKind.TABLE_4, "part": Part.HELD_BACK, "command": b"x", **fields}
+    finding = Finding(outcome=outcome, reason="so")
+    return Mistake(judge=judge, task=f"t-{number:02}", equivalent=equivalent, finding=finding, **values)
+
+
+def test_false_passes_are_hardest_then_false_failures_then_what_is_open() -> None:
+    given = [mistake(1, False, UNDECIDED), mistake(2, True, UNDECIDED), mistake(3, True, FAIL), mistake(4, False, PASS)]
+    assert [each.mistake.task for each in hardest(given, "ours")] == ["t-04", "t-03", "t-02", "t-01"]
+    assert [each.mistake.task for each in hardest(given, "ours", most=2)] == ["t-04", "t-03"]
+    assert hardest(given, "theirs") == []
+
+
+def test_among_equals_those_are_hardest_that_other_judges_get_wrong_too() -> None:
+    given = [mistake(1, True, FAIL), mistake(2, True, FAIL), mistake(2, True, FAIL, "theirs")]
+    assert [(each.mistake.task, each.others) for each in hardest(given, "ours")] == [("t-02", 1), ("t-01", 0)]
+
+
+def test_mutants_and_what_is_held_back_beside_other_pairs_are_not_listed() -> None:
+    given = [
+        mistake(1, True, FAIL),
+        mistake(2, True, FAIL, part=Part.WRITTEN_FROM),
+        mistake(3, False, PASS, part=Part.WRITTEN_FROM, kind=PairKind.MUTANTS),
+        mistake(4, True, FAIL, suite="elsewhere"),
+    ]
+    assert [each.mistake.task for each in hardest(given, "ours")] == ["t-04", "t-02"]

@@ -1,4 +1,7 @@
-"""The NLC2CMD metric on hand-worked pairs, and its algebra."""
+"""The NLC2CMD metric on hand-worked pairs, and its algebra.
+
+COMMANDS are made of what is certain to be read; ANY of what may be refused or unreadable too.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,51 @@ COMMANDS = st.lists(
 ).map(lambda stages: " | ".join(" ".join([name, *words]) for name, words in stages))
 
 
+ANY = st.lists(
+    st.sampled_from(
+        ["ls", "-l", "|", "sort", "-n", ">", "f", ";", "$(date -u)", "foo", "'", "xargs", "sudo", "find", "."]
+    ),
+    max_size=8,
+).map(" ".join)
+
+
 @pytest.mark.parametrize(
     ("prediction", "reference", "confidence", "score"),
     [
+        # the flags are the same set: S_F = (2 * 3 - 3) / 3 = 1
         (
             "find . -type f -regextype posix-egrep -regex REGEX",
             "find . -regextype posix-egrep -regex REGEX -type f",
             1,
             1,
         ),
+        # both utilities stand in the other's place: (-1 - 1) / 2
         ("tail -n 1 | df --total", "df --total | tail -n 1", 1, -1),
+        # find: S_F = (2 * 1 - 2) / 2 = 0, position 1/2; tail: 1; the mean 3/4
         ("find . -type f | tail -n 5", "find . -type f -ctime -3 | tail -n 5", 1, 0.75),
+        # one flag of six: S_F = (2 * 1 - 6) / 6 = -2/3, position 1/6, times 1/4
         ("find / -EXdsx -name linux", "find / -name linux", 0.25, 1 / 24),
+        # the utility is another: -1, times 1/4
         ("touch directory", "mkdir directory", 0.25, -0.25),
     ],
 )
-def test_the_papers_table_comes_out(prediction: str, reference: str, confidence: float, score: float) -> None:
-    """The rows of the paper's own table of examples score what it prints."""
+def test_table_3_of_the_paper_comes_out(prediction: str, reference: str, confidence: float, score: float) -> None:
+    """The rows of the paper's own table of examples score what it prints, worked out by hand beside each."""
     assert score_task([prediction], [confidence], [reference]).organisers == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "score"),
+    [
+        ("df | grep diskpath", "df | grep /dev/disk0s2", 1),
+        ("touch directory", "mkdir directory", -1),
+        ("find / -EXdsx -name linux", "find / -name linux", 1 / 6),
+    ],
+)
+def test_the_organisers_own_examples_come_out(prediction: str, reference: str, score: float) -> None:
+    """What the notes beside the organisers' program give for confidence 1, and Table 3 has not."""
+    assert score_pair(prediction, reference) == pytest.approx(score)
+    assert score_pair(prediction, reference, strict_2020=True) == pytest.approx(score)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +100,34 @@ def test_the_papers_table_comes_out(prediction: str, reference: str, confidence:
 def test_pairs_score_what_a_hand_works_out(prediction: str, reference: str, score: float) -> None:
     """Each rule of the metric, worked out by hand from its formula."""
     assert score_pair(prediction, reference) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "ours", "strict"),
+    [
+        ("ls > f", "ls", 1, -1),
+        ("ls", "for i in a; do ls; done", 1, -1),
+        ("ls > f", "ls > f", 1, 0),
+        ("foo -x", "foo -x", 1, 0),
+        ("a; b", "a && b", 1, 0),
+        ("ps aux", "ps -ef", 0, -1),
+        ("", "ls", -1, -1),
+        ("", "foo", -1, 0),
+        ("ls -l", "ls -a", -0.5, -0.5),
+    ],
+)
+def test_the_strict_reading_refuses_what_was_refused_in_2020(
+    prediction: str, reference: str, ours: float, strict: float
+) -> None:
+    """Refused on one side it is -1, on both 0, were they the same; what both read scores as ever."""
+    assert score_pair(prediction, reference) == ours
+    assert score_pair(prediction, reference, strict_2020=True) == strict
+
+
+def test_a_task_may_be_scored_strictly() -> None:
+    """Both aggregations take the strict reading of every pair."""
+    assert score_task(["ls > f", "ls"], [1.0, 0.5], ["ls -l"], strict_2020=True) == TaskScore(-0.5, -0.5)
+    assert score_task(["ls > f"], [1.0], ["ls > f"]).organisers == 1
 
 
 def test_all_pairs_are_pooled_by_the_organisers_and_not_by_the_paper() -> None:
@@ -111,6 +169,33 @@ def test_a_wrong_flag_more_never_helps(mine: frozenset[str], theirs: frozenset[s
 def test_a_command_agrees_with_itself(command: str) -> None:
     """Identity scores 1."""
     assert score_pair(command, command) == 1
+
+
+@given(ANY)
+def test_a_command_agrees_with_itself_unless_it_is_empty(command: str) -> None:
+    """Identity scores 1 whether the command is read, refused or unreadable."""
+    assert score_pair(command, command) == (1 if command.strip() else -1)
+
+
+@given(ANY, ANY)
+def test_any_two_texts_score_within_bounds(prediction: str, reference: str) -> None:
+    """Both readings score in [-1, 1], and the strict one the same in both directions."""
+    assert -1 <= score_pair(prediction, reference) <= 1
+    strict = score_pair(prediction, reference, strict_2020=True)
+    assert -1 <= strict <= 1
+    assert strict == pytest.approx(score_pair(reference, prediction, strict_2020=True))
+
+
+@given(COMMANDS, COMMANDS, st.sampled_from(["  {}", "{} ", "$ {}", "sudo {}", "{} operand"]))
+def test_what_is_around_a_command_does_not_matter(prediction: str, reference: str, form: str) -> None:
+    """Blanks, a prompt, sudo and another operand change no score."""
+    assert score_pair(form.format(prediction), reference) == score_pair(prediction, reference)
+
+
+@given(st.permutations(["-n", "-r", "-u", "-k2", "f"]), COMMANDS)
+def test_the_order_of_flags_and_operands_does_not_matter(words: list[str], reference: str) -> None:
+    """Flags are a set, and operands are not looked at."""
+    assert score_pair(f"sort {' '.join(words)}", reference) == score_pair("sort -nruk2", reference)
 
 
 @given(COMMANDS, COMMANDS)

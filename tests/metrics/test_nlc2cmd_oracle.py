@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluator.metrics.nlc2cmd import score_task
-from evaluator.shell.nlc2cmd import score_pair, signatures_of
+from evaluator.shell.nlc2cmd import reading_of, score_pair
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
 PAIRS, PARSES, LISTS = (DATA / f"nlc2cmd_{name}_dev.jsonl" for name in ("oracle", "parse", "top5"))
@@ -24,28 +24,49 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def is_read(row: dict[str, Any]) -> bool:
+    return row["pred_utils"] is not None and row["ref_utils"] is not None
+
+
 def test_pairs_score_as_theirs() -> None:
     """Of the pairs that their program reads on both sides, at least 99.5 % score the same."""
-    read = [row for row in rows(PAIRS) if row["pred_utils"] is not None and row["ref_utils"] is not None]
+    read = [row for row in rows(PAIRS) if is_read(row)]
     equal = sum(
         score_pair(row["pred"], row["ref"]) * row["confidence"] == pytest.approx(row["score"], abs=1e-9) for row in read
     )
     assert equal >= 0.995 * len(read)
 
 
+def test_pairs_that_they_refused_score_as_theirs_when_read_strictly() -> None:
+    """With one or both sides refused, at least 99 % of the pairs score what they scored."""
+    refused = [row for row in rows(PAIRS) if not is_read(row)]
+    equal = sum(
+        score_pair(row["pred"], row["ref"], strict_2020=True) * row["confidence"] == pytest.approx(row["score"])
+        for row in refused
+    )
+    assert equal >= 0.99 * len(refused)
+
+
 def test_utilities_and_flags_are_theirs() -> None:
-    """Of the commands that both read, at least 99 % have the same utilities with the same flags."""
-    read = [(row["utils"], signatures_of(row["cmd"])) for row in rows(PARSES) if row["utils"] is not None]
+    """Of the commands that both read, at least 99 % have the same utilities with the same flags, in the same order."""
+    read = [(row["utils"], reading_of(row["cmd"]).called) for row in rows(PARSES) if row["utils"] is not None]
     both = [(theirs, mine) for theirs, mine in read if mine is not None]
     assert len(both) >= 0.999 * len(read)
-    equal = sum([(name, frozenset(flags)) for name, flags in theirs] == list(mine) for theirs, mine in both)
-    assert equal >= 0.99 * len(both)
+    assert sum([[name, list(flags)] for name, flags in mine] == theirs for theirs, mine in both) >= 0.99 * len(both)
 
 
-def test_lists_score_as_theirs() -> None:
+def test_what_is_refused_is_what_they_refused() -> None:
+    """Of all commands, at least 99.5 % are refused if and only if their program refused them."""
+    commands = rows(PARSES)
+    equal = sum((reading_of(row["cmd"]).refused is None) == (row["utils"] is not None) for row in commands)
+    assert equal >= 0.995 * len(commands)
+
+
+@pytest.mark.parametrize("strict_2020", [False, True])
+def test_lists_score_as_theirs(strict_2020: bool) -> None:
     """Both aggregations over lists of candidates are theirs on at least 99 % of the lists."""
     lists = rows(LISTS)
-    mine = [score_task(row["preds"], row["confidences"], row["refs"]) for row in lists]
+    mine = [score_task(row["preds"], row["confidences"], row["refs"], strict_2020=strict_2020) for row in lists]
     for name, key in (("organisers", "score_code"), ("paper", "score_paper")):
         equal = sum(
             getattr(score, name) == pytest.approx(row[key], abs=1e-9) for score, row in zip(mine, lists, strict=True)

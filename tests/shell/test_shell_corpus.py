@@ -1,41 +1,67 @@
-"""The two readers against each other on NL2Bash, where that corpus is at hand."""
+"""The readers against each other on NL2Bash, where that corpus is at hand.
+
+What they read differently, of 12,607 commands (99.7 % have the same utilities in order):
+
+* bashlex takes the ` \\\\` before a blank for the beginning of a word (` egrep`), tree-sitter for nothing;
+* bashlex does not read `case` and `[[ ! … ]]` in what `sh -c` runs, tree-sitter not `for i do`: one of them sees less;
+* tree-sitter joins two substitutions in backquotes (`date` and `hostname` in a row) into one word, and a `$` alone with
+  the word after it;
+* tree-sitter drops the words after `xargs>` but the first, as targets of the redirection;
+* in `` a=`b`/`c` `` they name the substitutions in another order where quotes stand between;
+* bashlex expands `$(…)` in `$'…'`.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evaluator.shell import bashlex_reader, option_table, treesitter_reader
+from evaluator.shell import Call, bashlex_reader, option_table, plain, treesitter_reader
 from evaluator.shell.syntax import UnreadableError
 from evaluator.shell.utilities import Reading, Utility, utilities_of_calls
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
 CORPUS = DATA / "nl2bash" / "all.cm"
+pytestmark = pytest.mark.skipif(
+    not CORPUS.exists(), reason="NL2Bash is not here: set BASHBOARD_ORACLES to a folder with it"
+)
+WHOLE = pytest.param(1, marks=pytest.mark.soak)
+EVERY = 5
 
 
-def read_all(commands: list[str], reading: Reading) -> list[tuple[Utility, ...] | None]:
-    found: list[tuple[Utility, ...] | None] = []
-    for command in commands:
-        try:
-            found.append(utilities_of_calls(reading.read(command), reading))
-        except UnreadableError:
-            found.append(None)
-    return found
+def commands(every: int) -> list[str]:
+    return CORPUS.read_text(encoding="utf-8").splitlines()[::every]
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="NL2Bash is not here: set BASHBOARD_ORACLES to a folder with it")
-def test_the_readers_agree_on_nl2bash() -> None:
-    """On what both read, at least 99.6 % have the same utilities in order and 99.4 % the same everything."""
-    commands = CORPUS.read_text(encoding="utf-8").splitlines()
-    mine = read_all(commands, Reading(bashlex_reader.read_calls, option_table()))
-    theirs = read_all(commands, Reading(treesitter_reader.read_calls, option_table()))
-    both = [(a, b) for a, b in zip(mine, theirs, strict=True) if a is not None and b is not None]
-    assert len(both) >= 0.985 * len(commands)
-    assert sum(a == b for a, b in both) >= 0.994 * len(both)
-    assert sum(names(a) == names(b) for a, b in both) >= 0.996 * len(both)
+def read(reader: Callable[[str], tuple[Call, ...]], command: str) -> tuple[Utility, ...] | None:
+    try:
+        return utilities_of_calls(reader(command), Reading(reader, option_table()))
+    except UnreadableError:
+        return None
 
 
 def names(utilities: tuple[Utility, ...]) -> list[str]:
     return [nested.name for utility in utilities for nested in utility.walk()]
+
+
+@pytest.mark.parametrize("every", [EVERY, WHOLE])
+def test_the_parsers_agree_on_nl2bash(every: int) -> None:
+    """On what both read, at least 99.6 % have the same utilities in order and 99.4 % the same everything."""
+    chosen = commands(every)
+    pairs = [(read(bashlex_reader.read_calls, each), read(treesitter_reader.read_calls, each)) for each in chosen]
+    both = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
+    assert len(both) >= 0.985 * len(chosen)
+    assert sum(mine == theirs for mine, theirs in both) >= 0.994 * len(both)
+    assert sum(names(mine) == names(theirs) for mine, theirs in both) >= 0.996 * len(both)
+
+
+@pytest.mark.parametrize("every", [EVERY, WHOLE])
+def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: int) -> None:
+    """What needs no parser is read as the parser reads it, without exception."""
+    chosen = commands(every)
+    read_plain = [(each, calls) for each in chosen if (calls := plain.read_calls(each)) is not None]
+    assert len(read_plain) >= 0.8 * len(chosen)
+    assert [each for each, calls in read_plain if bashlex_reader.read_calls(each) != calls] == []

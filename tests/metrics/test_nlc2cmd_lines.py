@@ -1,0 +1,134 @@
+"""Commands scored and read line by line, as `bashboard metrics` does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluator.cli import app
+from evaluator.pipeline.text_metrics import MAX_PROBLEMS, Aggregation, Problems, nlc2cmd_scores, parsed_commands
+
+
+def lines(*values: object) -> list[bytes]:
+    return [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
+
+
+def scored(*values: object, **options: Any) -> tuple[list[Any], list[str]]:
+    problems = Problems(Path("f.jsonl"))
+    return list(nlc2cmd_scores(lines(*values), problems, **options)), [str(each) for each in problems.all()]
+
+
+def run(*arguments: str, given: str | bytes | None = None) -> tuple[int, list[Any], str]:
+    result = CliRunner().invoke(app, ["metrics", *arguments], input=given)
+    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()], result.stderr
+
+
+def test_a_pair_is_its_score_times_its_confidence() -> None:
+    """Confidence is 1 where it is not given, and fields that nobody asked for are left alone."""
+    answers, problems = scored(
+        {"pred": "ls -a", "ref": "ls -l", "nl": "list"}, {"pred": "ls", "ref": "ls", "confidence": 0.5}
+    )
+    assert answers == [{"score": -0.5}, {"score": 0.5}]
+    assert problems == []
+
+
+def test_a_list_has_its_score_by_both_aggregations() -> None:
+    """The one that is chosen is the score; the organisers' unless told otherwise."""
+    row = {"preds": ["sort", "ls -a"], "confidences": [1.0, 0.5], "refs": ["ls -l", "cat"]}
+    pooled, best = (-1 - 1 - 0.25 - 0.5) / 4, (-1 - 0.25) / 2
+    assert scored(row)[0] == [{"score": pooled, "organisers": pooled, "paper": best}]
+    assert scored(row, aggregation=Aggregation.PAPER)[0] == [{"score": best, "organisers": pooled, "paper": best}]
+
+
+def test_no_prediction_at_all_is_minus_one_and_confidences_may_be_left_out() -> None:
+    """An empty list scores like empty predictions."""
+    answers, _ = scored({"preds": [], "refs": ["ls"]}, {"preds": ["ls"], "refs": ["ls"]})
+    assert [answer["score"] for answer in answers] == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"pred": "ls"}, "ref: missing"),
+        ({"pred": 1, "ref": "ls"}, "pred: Input should be a valid string, found '1'"),
+        ({"pred": "ls", "ref": "ls", "confidence": 1.5}, "less than or equal to 1, found '1.5'"),
+        ({"pred": "ls", "ref": "ls", "confidence": float("nan")}, "found 'nan'"),
+        ({"preds": ["ls"], "refs": ["ls"], "confidences": []}, "as many confidences as preds, 1, found 0"),
+        ({"preds": ["ls"], "refs": []}, "refs: List should have at least 1 item"),
+        (["ls"], "found \"['ls']\""),
+        (b"{", "expected a JSON object, found b'{'"),
+        (b"\xff", "expected a JSON object, found b'\\xff'"),
+        (b"[" * 100_000, "expected a JSON object, found b'[[["),
+    ],
+)
+def test_a_line_that_does_not_read_is_null_and_named(line: object, told: str) -> None:
+    """The order holds, and the problem says where, what was expected and what was found."""
+    answers, problems = scored({"pred": "ls", "ref": "ls"}, line, {"pred": "ls", "ref": "ls"})
+    assert answers == [{"score": 1.0}, None, {"score": 1.0}]
+    assert len(problems) == 1
+    assert problems[0].startswith("f.jsonl:2: ")
+    assert told in problems[0]
+
+
+def test_empty_lines_are_problems_but_at_the_end() -> None:
+    """A final empty line is how files end; one in the middle would shift every answer after it."""
+    answers, problems = scored(b"\n", {"pred": "ls", "ref": "ls"}, b"", b"\n")
+    assert answers == [None, {"score": 1.0}]
+    assert problems == ["f.jsonl:1: expected a JSON object, found an empty line"]
+
+
+def test_many_problems_are_counted() -> None:
+    """A file of another format is not told line by line."""
+    answers, problems = scored(*[b"x"] * (MAX_PROBLEMS + 5))
+    assert answers == [None] * (MAX_PROBLEMS + 5)
+    assert problems[-1] == "f.jsonl: 5 more lines of this kind"
+
+
+def test_utilities_come_with_the_flags_of_all_that_is_nested() -> None:
+    """Flags are in the order they are given, as often as they are given, and null is what does not read."""
+    read = list(
+        parsed_commands(
+            lines({"cmd": "find . -name a -o -name b | xargs rm -f"}, {"cmd": "ls 'a"}, {"cmd": "ls > f"}),
+            Problems(Path("f")),
+        )
+    )
+    assert read[0] == {"utils": [("find", ["-name", "-name"]), ("xargs", ["-I", "-f"]), ("rm", ["-f"])]}
+    assert read[1:] == [{"utils": None}, {"utils": [("ls", [])]}]
+
+
+def test_the_commands_print_a_line_a_line(tmp_path: Path) -> None:
+    """From a file or standard input, read strictly or not, in the order of the lines."""
+    file = tmp_path / "f.jsonl"
+    file.write_text('{"cmd": "ls -l > f"}\n{"cmd": "ls -l"}\n', "utf-8")
+    read = {"utils": [["ls", ["-l"]]]}
+    assert run("parse", str(file)) == (0, [read, read], "")
+    assert run("parse", "--strict-2020", str(file)) == (0, [{"utils": None}, read], "")
+    pair = '{"pred": "ls > f", "ref": "ls"}\n'
+    assert run("nlc2cmd", "-", given=pair)[:2] == (0, [{"score": 1.0}])
+    assert run("nlc2cmd", "--strict-2020", "-", given=pair)[:2] == (0, [{"score": -1.0}])
+
+
+def test_what_is_wrong_is_told_with_the_exit_code_for_it(tmp_path: Path) -> None:
+    """Wrong lines are found wanting, a missing file and an unknown aggregation are wrong use."""
+    code, answers, errors = run("nlc2cmd", "-", given='x\n{"pred": "ls", "ref": "ls"}\n')
+    assert (code, answers) == (1, [None, {"score": 1.0}])
+    assert "standard input:1: expected a JSON object" in errors
+    assert run("nlc2cmd", str(tmp_path / "none"))[0] == 2
+    assert run("nlc2cmd", str(tmp_path))[0] == 2
+    assert run("nlc2cmd", "--aggregation", "best", "-", given="")[0] == 2
+
+
+def test_the_benchmark_times_pairs_of_a_file(tmp_path: Path) -> None:
+    """Its rows say how many pairs and different commands were timed, each command once in one of them."""
+    file = tmp_path / "f.jsonl"
+    rows = [{"pred": "ls -l", "ref": "ls"}, {"pred": "ls -a", "ref": "ls"}, {"preds": ["a", "b"], "refs": ["c"]}]
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    result = CliRunner().invoke(app, ["bench", "metrics", "--file", str(file), "--runs", "1", "--json"])
+    assert result.exit_code == 0, result.stderr
+    found = [(row["commands"], row["pairs"], row["different_commands"]) for row in json.loads(result.stdout)]
+    assert found == [("as they come", 4, 6), ("every command once", 2, 4), ("all read before", 4, 6)]
+    assert all(row["pairs/s_min"] <= row["pairs/s_median"] <= row["pairs/s_max"] for row in json.loads(result.stdout))

@@ -1,0 +1,120 @@
+"""How the program of the NLC2CMD organisers read commands, and what it refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.shell.grammar_2020 import grammar_2020, option_table_2020
+from evaluator.shell.mending import mended
+from evaluator.shell.organisers import RefusedError, read_as_organisers
+
+
+def outline(command: str) -> str:
+    """Utilities with their flags, in one line."""
+    return " / ".join(" ".join([name, *flags]) for name, flags in read_as_organisers(command))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("ls -la | wc -l", "ls -l -a / wc -l"),
+        ("find . -name a -o -name b", "find -name -name"),
+        ("find . \\( ! -name a \\) -prune -print", "find -name -print"),
+        ("find . -exec grep -l x {} + -print", "find -exec::+ -l -print / grep -l"),
+        ("find . -exec rm {}", "find -exec::; / rm"),
+        ("find / -EXdsx -name a", "find -E -X -d -s -x -name"),
+        ("find . -fprintf f '%p' -ls", "find -fprintf -ls"),
+        ("xargs -0 rm -f", "xargs -0 -I -f / rm -f"),
+        ("xargs -I {} mv {} d", "xargs -I / mv"),
+        ("xargs", "xargs"),
+        ("egrep -E x", "grep -E"),
+        ("fgrep -n x", "grep -F -n"),
+        ("grep --color -n x f", "grep --color"),
+        ("uniq -D -f 1", "uniq -D"),
+        ('cut "-d " -f1', "cut -f"),
+        ("head -5 f", "head -"),
+        ("head - 3", "head -"),
+        ("tar xvf a", "tar -x -v -f"),
+        ("gunzip -c a|tar xvf -", "gunzip -c / tar"),
+        ("sudo ls", "ls"),
+        ("$ ls", "ls"),
+        ("ls \\", "ls"),
+        ("ls &", "ls"),
+        ("ls -- -l", "ls"),
+        ("echo `date -u`", "echo -u / date -u"),
+        ("echo $X`date`", "echo"),
+        ("cat a | LC_ALL=C tr -d b | wc", "cat / wc"),
+        ("X=$(date -u) ls", "date -u"),
+        ("$(which ls) -l", "which"),
+        ("diff <(ls a) b", "diff / ls"),
+        ("bash -c 'ls -l'", "bash -c -l / ls -l"),
+        ("ssh host 'ls -l'", "ssh -l / ls -l"),
+        ('ssh host "ls $x"', "ssh"),
+        ("pwd > f", "pwd"),
+        ("find . -regex-type sed -regex x", "find -regextype -regex"),
+        ("touch -d$x f", "touch -d"),
+        ("$EDITOR f | wc", "wc"),
+    ],
+)
+def test_utilities_and_flags_are_those_their_program_saw(command: str, expected: str) -> None:
+    """Each quirk of their reading, in the order and as often as flags are given."""
+    assert outline(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("foo", "unknown utility: foo"),
+        ("/bin/ls", "unknown utility: /bin/ls"),
+        ("ls > f", "unsupported: redirect"),
+        ("a; b", "unsupported: list"),
+        ("ls && ls", "unsupported: list"),
+        ("for i in a; do ls; done", "unsupported: compound"),
+        ("(ls)", "unsupported: compound"),
+        ("ls | while read x; do ls; done", "stage of a pipeline: compound"),
+        ("X=1 ls", "calls nothing"),
+        ("echo $((1+1))", "bashlex: "),
+        ("time ls", "bashlex: "),
+        ("tar --null -x", "unknown option: --null"),
+        ("ls -lE", "unknown option: -E"),
+        ("pwd --logical=x", "unexpected value: --logical=x"),
+        ("ps aux", "unmatched: aux"),
+        ("set -o", "incomplete"),
+        ("sh -c 'ls | wc'", "a command in quotes that is not simple"),
+        ("sh -c 'mv \"$1\" a'", "a command in quotes that is not simple"),
+        ("su -cls", "a command attached to -c"),
+        ("split --filter=wc f", "unexpected value: --filter=wc"),
+        ("xargs -0I {} ls {}", "unknown utility: {}"),
+        ("xargs -I x", "xargs -I without what it replaces, or where"),
+        ("", "bashlex: "),
+    ],
+)
+def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
+    """What neither its grammar nor bashlex had is refused."""
+    with pytest.raises(RefusedError) as refused:
+        read_as_organisers(command)
+    assert str(refused.value).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("sudo /usr/bin/find . -dev", "find . -xdev"),
+        ("tar xf a", "tar -xf a"),
+        ("xargs -i{} rm '{}'", "xargs -I {} rm {}"),
+        ("find . \u2013name \u201ca\u201d", 'find . -name "a"'),
+        ("$find . -prin", "find . -print"),
+        ("ls\n-l ", "ls -l"),
+    ],
+)
+def test_typing_errors_are_mended_as_theirs(before: str, after: str) -> None:
+    """The text that is read is the one that their program corrected."""
+    assert mended(before) == after
+
+
+def test_a_refused_command_has_the_flags_they_would_have_seen() -> None:
+    """The option table for what they refused says of a utility what their grammar says."""
+    for name, grammar in grammar_2020().items():
+        options = option_table_2020()[name]
+        letters = {flag[1] for flag in grammar.flags if len(flag) == 2}
+        assert {*options.flags, *options.values, *options.attached, *options.script} == letters, name

@@ -1,0 +1,73 @@
+"""Plain commands, which are read without a parser, are read as bashlex reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.shell import bashlex_reader, plain
+
+SYNTAX = st.sampled_from(list("ab-='\"\\$|~/#!{}[]*?:;%^@+,0é`()&<> \t\n\u00a0"))
+PIECES = (
+    "ls",
+    "--x=1",
+    "${a}",
+    "$1",
+    "$$",
+    "~/",
+    "if",
+    "in",
+    "do",
+    "time",
+    "fi",
+    "[[",
+    "]]",
+    "a=",
+    "\\;",
+    "'a'",
+    '"b"',
+    " ",
+)
+TEXTS = st.lists(SYNTAX | st.sampled_from(PIECES), min_size=1, max_size=10).map("".join)
+
+
+def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
+    """The words of each stage as bashlex cuts them; AssertionError where the command is no pipeline of words."""
+    (tree,) = bashlex_reader.parsed(command)
+    calls = [part for part in tree.parts if part.kind != "pipe"] if tree.kind == "pipeline" else [tree]
+    assert all(call.kind == "command" for call in calls)
+    assert all(part.kind == "word" for call in calls for part in call.parts)
+    for word in (part for call in calls for part in call.parts):
+        source = command[slice(*word.pos)]
+        assert plain.expansion(source) == (word.parts[0].kind if word.parts else "")
+    return [tuple(command[slice(*part.pos)] for part in call.parts) for call in calls]
+
+
+@given(TEXTS)
+@settings(max_examples=800, deadline=None)
+def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
+    """Words, stages and what is expanded are bashlex's, on any text that is plain."""
+    stages = plain.plain_stages(command)
+    if stages is not None:
+        assert stages_of_bashlex(command) == list(stages)
+        assert bashlex_reader.read_calls(command) == plain.read_calls(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls", " ls -l\t| wc ", "find . -name '*.c' -exec rm {} \\;", "echo '$(date)'", 'cp $a "$b/c" ~/d', "grep 'a$' f"],
+)
+def test_everyday_commands_are_plain(command: str) -> None:
+    """Words, quotes, pipes and parameters need no parser."""
+    assert plain.read_calls(command) == bashlex_reader.read_calls(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "ls > f", "a; b", "a && b", "a || b", "a |& b", "a &", "(a)", "echo $(b)", "echo `b`", "A=1 b", "# a", "ls | ",
+     "! a", "if a", "{ a; }", "[[ a ]]", "time a", "a 'b", "a\nb", "echo ${a%b}", "a <(b)", "ls a~b", "x'$a'", "a #b"],
+)  # fmt: skip
+def test_whatever_else_goes_to_a_parser(command: str) -> None:
+    """Anything of which it might be a matter of opinion how it reads is not plain."""
+    assert plain.plain_stages(command) is None

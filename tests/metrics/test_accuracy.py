@@ -6,7 +6,7 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.metrics.accuracy import accuracy_at, accuracy_by_topic, execution_accuracy, passes, wilson_interval
@@ -105,6 +105,7 @@ def test_no_results_give_empty_frames() -> None:
 
 
 @given(GRADES)
+@settings(max_examples=40, deadline=None)
 def test_shares_are_ordered_and_bounded(grades: list[list[Outcome]]) -> None:
     """0 <= low <= accuracy <= high <= 1, accuracy <= upper <= 1, and accuracy at k never falls."""
     frame = results_frame(graded(grades), TOPICS)

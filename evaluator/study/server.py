@@ -78,6 +78,7 @@ def is_literal(host: str | None, port: int) -> bool:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, place: tuple[str, int], study: Study) -> None:
         self.study, self.token = study, secrets.token_urlsafe(16)
@@ -93,6 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     server: _Server
+    sent = b""
     timeout = SILENCE_S
     server_version, sys_version = "bashboard", ""
 
@@ -124,6 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, make: Callable[[], tuple[str, bytes]]) -> None:
         status = 200
         try:
+            self._read()
             self._refuse_strangers()
             kind, data = make()
         except _RefusedError as refusal:
@@ -158,14 +161,20 @@ class _Handler(BaseHTTPRequestHandler):
         """What stands behind the token."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
-    def _body(self) -> Body:
-        size = self.headers.get("Content-Length", "")
-        if self.headers.get_content_type() != "application/json" or not size.isdecimal() or len(size) > 9:
-            raise _RefusedError(400, "expected JSON and its length")
-        if int(size) > MOST_BYTES:
+    def _read(self) -> None:
+        """Read the body, also of what is refused then: a connection closed on unread bytes may lose the reply."""
+        size = self.headers.get("Content-Length", "0")
+        if not size.isdecimal() or len(size) > 9:
+            raise _RefusedError(400, "expected a length")
+        self.sent = self.rfile.read(min(int(size), MOST_BYTES + 1))
+        if len(self.sent) > MOST_BYTES:
             raise _RefusedError(413, f"expected at most {MOST_BYTES} bytes")
+
+    def _body(self) -> Body:
+        if self.headers.get_content_type() != "application/json":
+            raise _RefusedError(400, "expected JSON")
         try:
-            value = json.loads(self.rfile.read(int(size)))
+            value = json.loads(self.sent)
         except (ValueError, RecursionError) as error:
             raise _RefusedError(400, "expected JSON") from error
         if not isinstance(value, dict):

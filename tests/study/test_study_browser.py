@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,27 +48,23 @@ def held(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     world.write_text("".join(line for line in lines if "bare" not in line))
     out = root / "measurements.jsonl"
     chosen = [word for name in NAMES for word in ("--task", name)]
-    process = subprocess.Popen(
-        [COMMAND, "study", *chosen, "--tasks", "2", "--port", "0", "--out", str(out)],
-        cwd=root,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    complaints: list[str] = []
-    reader = threading.Thread(target=complaints.extend, args=(process.stderr,))
-    reader.start()
-    address = process.stdout.readline().strip()
-    assert address, complaints
-    yield Held(process, address, out)
-    process.kill()
-    process.wait()
-    reader.join()
-    process.stdout.close()
-    process.stderr.close()
+    with (
+        (root / "complaints").open("w+") as complaints,
+        subprocess.Popen(
+            [COMMAND, "study", *chosen, "--tasks", "2", "--port", "0", "--out", str(out)],
+            cwd=root,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+        ) as process,
+    ):
+        try:
+            address = process.stdout.readline().strip() if process.stdout else ""
+            assert address, (root / "complaints").read_text()
+            yield Held(process, address, out)
+        finally:
+            process.kill()
     clear_up(project.store_path.parent / "workers")
 
 

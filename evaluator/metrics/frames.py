@@ -8,6 +8,7 @@ Null says that something was not measured, reported or estimated; no metric take
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -64,6 +65,9 @@ RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCH
 """Columns of a results frame."""
 
 SORTED_BY: Final = ("suite", "submission", "task", "rank")
+BATCH: Final = 65_536
+"""Results turned into rows at a time: a row of Python objects weighs ten times what it does in a frame."""
+
 BOARD: Final = ("suite", "submission")
 """What identifies a row of a board."""
 
@@ -87,7 +91,11 @@ def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> 
 
     `tasks` are facts by the task's id; KeyError names a task that it lacks.
     """
-    frame = pl.DataFrame(list(map(_row, results)), schema=CANDIDATE_SCHEMA, orient="row")
+    remaining = iter(results)
+    batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]
+    while batch := list(map(_row, islice(remaining, BATCH))):
+        batches.append(pl.DataFrame(batch, schema=CANDIDATE_SCHEMA, orient="row"))
+    frame = pl.concat(batches)
     unknown = sorted(set(frame["task"].unique()) - tasks.keys())
     if unknown:
         raise KeyError(f"no facts about {', '.join(unknown)}")

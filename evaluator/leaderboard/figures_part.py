@@ -56,9 +56,10 @@ def _rightness(figures: Figures) -> list[_Figure]:
     stated = f"of {figures.calibrated_on} with a verdict"
     low, high = figures.judge_low, figures.judge_high
     errs = None if low is None or high is None else f"{spread(percent(low), percent(high))} %"
+    unmeasured = "this version of it is not measured"
     weighted = _percent(figures.utility_weighted)
     return [
-        _Figure("If the judge errs", "judge-error", errs, "accuracy, were its errors here as measured"),
+        _Figure("If the judge errs", "judge-error", errs, "accuracy, were its errors as measured", unmeasured),
         _Figure("Utility-weighted", "utility-weighted", weighted, "common utilities count more"),
         _Figure("Reciprocal rank", "ranking", _decimal(figures.mrr), "1 if the first passes, 0 if none"),
         _Figure("Average precision", "ranking", _decimal(figures.map), "over all that passes"),
@@ -68,8 +69,9 @@ def _rightness(figures: Figures) -> list[_Figure]:
 
 
 def _texts(figures: Figures) -> list[_Figure]:
+    depths = " / ".join(map(str, sorted(figures.full_command_at)))
     return [
-        _Figure("Full command", "text-matches", _at(figures.full_command_at), "a reference's text, normalised"),
+        _Figure("Full command", "text-matches", _at(figures.full_command_at), f"a reference's, within {depths}"),
         _Figure("Template", "text-matches", _at(figures.template_at), "the same but for arguments"),
         _Figure("Verbatim", "verbatim", _percent(figures.verbatim), "repeat a public reference"),
         _Figure("BLEU", "bleu", _decimal(figures.bleu), "words shared with references, at most 1"),

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.metrics.bleu import bleu_counts
 from evaluator.records import TextFigures
 from evaluator.shell import Utility, utilities_of
+from evaluator.shell.utilities import EXECUTORS
 
 _TOKEN: Final = re.compile(
     r"""
@@ -35,11 +36,11 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_./,:@%+-]+")
 """A word that quotes change nothing about."""
 
 _KINDS: Final = (
+    ("Permission", re.compile(r"^[-/]?[ugoa]*[-+=][rwxXst]+(,[ugoa]*[-+=][rwxXst]+)*$")),
     ("Script", re.compile(r"[\s{}();=]|^[sy]([/|,#]).*\1.*\1")),
     ("Expansion", re.compile(r"[$`]")),
     ("Number", re.compile(r"^[+-]?\d+(\.\d+)?$")),
     ("Quantity", re.compile(r"^[+-]?\d+[A-Za-z%]{1,2}$")),
-    ("Permission", re.compile(r"^[-/]?[ugoa]*[-+=][rwxXst]+(,[ugoa]*[-+=][rwxXst]+)*$")),
     ("Pattern", re.compile(r"[*?\[\]^|\\]")),
     ("Path", re.compile(r"/|^\.{1,2}$|^~")),
 )
@@ -122,7 +123,9 @@ def template(command: str) -> str | None:
 
 
 def _utility_template(utility: Utility) -> str:
-    flags = [f"{flag.name} {kind_of(flag.value)}".rstrip() for flag in utility.flags]
+    # what ends `-exec` is no argument: `;` runs a command for each file, `+` one for all
+    values = [flag.value if flag.name in EXECUTORS else kind_of(flag.value) for flag in utility.flags]
+    flags = [f"{flag.name} {value}".rstrip() for flag, value in zip(utility.flags, values, strict=True)]
     words = [utility.name, *(flags if utility.name == "find" else sorted(flags)), *map(kind_of, utility.arguments)]
     nested = "; ".join(map(_utility_template, utility.nested))
     return " ".join([*words, f"[{nested}]"] if nested else words)

@@ -45,7 +45,8 @@ def test_figures_say_of_how_many_they_are() -> None:
 def test_what_was_not_measured_says_so() -> None:
     """Nothing that is absent looks like 0."""
     standing = with_figures()
-    for name in ("If the judge errs", "Full command", "BLEU", "Valid", "Utility-weighted"):
+    assert shown(standing, "If the judge errs") == "this version of it is not measured"
+    for name in ("Full command", "BLEU", "Valid", "Utility-weighted"):
         assert shown(standing, name) == "not measured"
     assert shown(standing, "Energy") == "not reported"
     assert "By difficulty" not in figures_part(standing)

@@ -65,6 +65,8 @@ def test_texts_that_the_shell_reads_differently_stay_so(one: str, other: str) ->
         ("ls | sort", "ls && sort", False),
         ("find /a -exec rm {} +", "find /b -exec rm {} +", True),
         ("find /a -exec rm {} +", "find /a -exec ls {} +", False),
+        ("find /a -exec rm {} +", "find /a -exec rm {} \\;", False),
+        ("find /a -perm -g=r", "find /a -perm /o+w", True),
     ],
 )
 def test_a_template_keeps_all_but_what_arguments_say(one: str, other: str, same: bool) -> None:

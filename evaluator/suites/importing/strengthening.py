@@ -4,7 +4,8 @@ A publisher's world shows whether a command finds what is there; hardly ever, wh
 task gets objects near everything its references ask about, in variants beside the publisher's own, which stays as it
 is. They are apart by what references may disagree about, because a task is asked only where its own agree:
 
-    near   names and lines that nearly match, more of everything
+    near   more that matches, and lines that nearly do
+    missed names that nearly match and the same beside: nothing that is to be found
     deep   the same further down and beside
     edges  one unit on either side of every size, age and mode that is asked for, and the other case
     kinds  folders, links and hidden files by names that match
@@ -28,11 +29,12 @@ from evaluator.suites.importing.drafts import CLOCK, DEFAULT_VARIANTS, Read
 from evaluator.suites.importing.wants import LARGEST, USUAL_AGE_S, Search, Wants, wants_of
 
 NEAR: Final = "near"
+MISSED: Final = "missed"
 DEEP: Final = "deep"
 EDGES: Final = "edges"
 KINDS: Final = "kinds"
 ODD: Final = "odd"
-OURS: Final = (NEAR, DEEP, EDGES, KINDS, ODD)
+OURS: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
 VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in OURS))
 """A strengthened world's variants, the publisher's first."""
 
@@ -108,7 +110,7 @@ def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
 
 
 def _searched(name: str, wants: Wants, text: str) -> Iterator[str]:
-    makers = {NEAR: _near, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
+    makers = {NEAR: _near, MISSED: _missed, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
     for search in wants.searches:
         lines = list(makers[name](search, wants, text))
         if not lines:
@@ -161,21 +163,27 @@ def _near_words(words: Sequence[str]) -> list[str]:
 
 
 def _near(search: Search, wants: Wants, text: str) -> Iterator[str]:
-    one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
     for pattern in _patterns(search):
         for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
             yield _put(search, _named(pattern, f"alt{letter}"), content)
-        for miss in _misses(pattern):
-            yield _put(search, miss, one)
-        if _is_quoted(pattern, text):
-            here = (_put(search, _named(pattern, star), one) for star in ("here", "alta"))
-            yield f'( cd "$start"; {"; ".join(here)} )'
     if len(search.roots) > 1:
         yield 'put differing.txt "$PWD"; put same.txt same'
     if search.disk:
         yield from (f"bulky {_named(_patterns(search)[0], name)} {size}" for name, size in _BULKS)
     if not search.ages:
         yield "spread=700"
+
+
+def _missed(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
+    for pattern in _patterns(search):
+        for miss in _misses(pattern):
+            yield _put(search, miss, one)
+        if search.patterns or len(search.roots) == 1:
+            yield _put(search, f"../beside/{_named(pattern, 'alt')}", one)
+        if _is_quoted(pattern, text):
+            here = (_put(search, _named(pattern, star), one) for star in ("here", "there"))
+            yield f'( cd "$start"; {"; ".join(here)} )'
 
 
 def _texts(wants: Wants) -> list[str]:
@@ -186,7 +194,9 @@ def _is_quoted(pattern: str, text: str) -> bool:
     """Whether a pattern stands in quotes wherever it stands, so that a name that it matches here changes nothing."""
     plain = re.escape(pattern)
     quoted = len(re.findall(rf"['\"]{plain}['\"]", text))
-    return "*" in pattern and "/" not in pattern and 0 < quoted == len(re.findall(rf"(?<![\w*]){plain}(?![\w*])", text))
+    return (
+        "*" in pattern and "/" not in pattern and 0 < quoted == len(re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text))
+    )
 
 
 def _deep(search: Search, wants: Wants, text: str) -> Iterator[str]:
@@ -196,7 +206,6 @@ def _deep(search: Search, wants: Wants, text: str) -> Iterator[str]:
             yield _put(search, f"in_{letter}/{_named(pattern, 'one')}", content)
         for folder in ("s1/s2", "s1/s2/s3", "s1/s2/s3/s4"):
             yield _put(search, f"{folder}/{_named(pattern, 'deep')}", full)
-        yield _put(search, f"../beside/{_named(pattern, 'alt')}", full)
     if not search.ages:
         yield "spread=700"
 
@@ -207,8 +216,11 @@ def _misses(pattern: str) -> Iterator[str]:
     if pattern == "*":
         return
     yield f"{name}.bak"
+    folder, slash, last = name.rpartition("/")
+    yield f"{folder}{slash}{last.swapcase()}"
+    stem, dot, ending = last.rpartition(".")
+    yield f"{folder}{slash}{stem.swapcase()}{dot}{ending}"
     if not pattern.startswith("*"):
-        folder, slash, last = name.rpartition("/")
         yield f"{folder}{slash}x{last}"
     if "*." in pattern:
         yield _named(pattern.replace("*.", "*"), "miss")
@@ -259,7 +271,7 @@ def _other_case(search: Search, wants: Wants) -> Iterator[str]:
         name = _named(pattern, "Case")
         if pattern != "*":
             folder, slash, last = name.rpartition("/")
-            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(wants.words or _PLAIN_LINES[:2]))
+            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(wants.words or _PLAIN_LINES[:1]))
         for number, word in enumerate(case):
             yield _put(search, f"w{number}/{_named(pattern, 'word')}", _lines([word, "another line"]))
             yield _put(search, _named(pattern, f"word{number}"), _lines([word, "another line"]))
@@ -296,7 +308,7 @@ def _odd(search: Search, wants: Wants, text: str) -> Iterator[str]:
     content = _lines([*wants.words, "", *_PLAIN_LINES])
     for pattern in _patterns(search):
         name = _named(pattern, "two words")
-        yield _put(search, name if "*" in pattern else f"two words/{name}", content)
+        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*wants.words, "one")[:1]))
         yield _put(search, _apart(pattern, "copy1"), content)
         yield _put(search, _apart(pattern, "copy2"), content)
         yield _put(search, _apart(pattern, "empty"), "")

@@ -193,10 +193,9 @@ def _texts(wants: Wants) -> list[str]:
 def _is_quoted(pattern: str, text: str) -> bool:
     """Whether a pattern stands in quotes wherever it stands, so that a name that it matches here changes nothing."""
     plain = re.escape(pattern)
-    quoted = len(re.findall(rf"['\"]{plain}['\"]", text))
-    return (
-        "*" in pattern and "/" not in pattern and 0 < quoted == len(re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text))
-    )
+    quoted = re.findall(rf"['\"]{plain}['\"]", text)
+    anywhere = re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text)
+    return "*" in pattern and "/" not in pattern and 0 < len(quoted) == len(anywhere)
 
 
 def _deep(search: Search, wants: Wants, text: str) -> Iterator[str]:

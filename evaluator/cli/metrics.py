@@ -75,7 +75,7 @@ def _print_lines(answers: Iterable[object], problems: Problems) -> None:
 @example(
     "bashboard metrics nlc2cmd pairs.jsonl",
     "bashboard metrics nlc2cmd --strict-2020 lists.jsonl",
-    """echo '{"pred": "ls -a", "ref": "ls -l", "confidence": 0.5}' | bashboard metrics nlc2cmd -""",
+    "bashboard metrics nlc2cmd --aggregation paper - | head",
 )
 def nlc2cmd(
     file: File,
@@ -103,7 +103,7 @@ def nlc2cmd(
 
 @example(
     "bashboard metrics parse commands.jsonl",
-    """echo '{"cmd": "find . -type f | xargs wc -l"}' | bashboard metrics parse -""",
+    "bashboard metrics parse --strict-2020 commands.jsonl",
 )
 def parse(file: File, strict_2020: Strict = False) -> None:
     """Utilities of commands {"cmd"}, with the flags that the NLC2CMD metric sees of them.

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evaluator.records import Resolution, Result, Standing, SubmissionManifest, SuiteManifest, Task, WorldManifest
+from evaluator.records import (
+    Resolution,
+    Result,
+    Standing,
+    SubmissionManifest,
+    SuiteManifest,
+    Task,
+    Timing,
+    WorldManifest,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,7 @@ class SuiteBoard:
     `worlds` are keyed by the name tasks give, `submissions` by slug. `standings` come in board order,
     `results` hold every candidate of every submission. `environment` says what the commands ran on (base,
     judge, clock) in words for the method page. `resolution` says what the board tells apart, `utilities` which ones
-    the references of a task call, by its id.
+    the references of a task call, by its id, `times` how long a person takes for it.
     """
 
     manifest: SuiteManifest
@@ -32,6 +41,7 @@ class SuiteBoard:
     environment: Mapping[str, str]
     resolution: Resolution | None = None
     utilities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    times: Mapping[str, Timing] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

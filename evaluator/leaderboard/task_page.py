@@ -20,7 +20,17 @@ from evaluator.leaderboard.markup import (
     verdict,
 )
 from evaluator.leaderboard.submission_page import reason
-from evaluator.records import Observation, Outcome, OutputMode, Result, Standing, SuiteManifest, Task, WorldManifest
+from evaluator.records import (
+    Observation,
+    Outcome,
+    OutputMode,
+    Result,
+    Standing,
+    SuiteManifest,
+    Task,
+    Timing,
+    WorldManifest,
+)
 
 MAX_ATTEMPTS = 100
 """Systems a task's page lists; the page's JSON lines have them all."""
@@ -75,7 +85,7 @@ def _facts(gathered: Gathered, task: Task) -> str:
     world = gathered.board.worlds[task.world]
     variants = ", ".join(variant.name for variant in world.variants)
     observed = "; ".join(OBSERVED[observation] for observation in task.observe)
-    timing = f"{task.timing.human_s:g} s for a person ({task.timing.provenance})" if task.timing else ""
+    timing = gathered.board.times.get(task.id, task.timing)
     return definitions(
         [
             ("World", f'{inline(world.title)} <small class="note">{task.world}</small>'),
@@ -90,9 +100,18 @@ def _facts(gathered: Gathered, task: Task) -> str:
             ("Set up by", command(task.setup, _SCRIPT) if task.setup else ""),
             ("Verified by", command(task.verify, _SCRIPT) if task.verify else ""),
             ("May vary", inline(task.volatile) if task.volatile else ""),
-            ("Time", timing),
+            ("A person's time", "" if timing is None else _time(timing)),
         ]
     )
+
+
+def _time(timing: Timing) -> str:
+    """Seconds, and how they are known."""
+    if timing.measurements is None:
+        known = "estimated from the shortest reference" if timing.provenance == "estimated" else "measured"
+    else:
+        known = f"the median of {timing.measurements} measurement{'s' if timing.measurements > 1 else ''}"
+    return f'{timing.human_s:.1f} s <small class="note">{known}</small>'
 
 
 def _commands(name: str, title: str, note: str, commands: Sequence[bytes]) -> str:

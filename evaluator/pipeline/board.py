@@ -145,6 +145,7 @@ def board_of(
         environment=_environment(suite, grader) | describe_panel(panel, results),
         resolution=resolution,
         utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
+        times={name: each.timing for name, each in facts.items() if each.timing},
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from evaluator.leaderboard.board import gather
 from evaluator.leaderboard.charts import has_horizon, horizon_chart
 from evaluator.leaderboard.horizon_part import horizon_part
-from evaluator.records import Figures, HorizonSlice, Standing
+from evaluator.leaderboard.task_page import task_part
+from evaluator.records import Figures, HorizonSlice, Standing, Timing
 from evaluator.testing.boards import drawn_board
 
 ROWS = drawn_board(3, 8).standings
@@ -47,3 +51,19 @@ def test_a_submissions_page_says_how_it_stands(within: dict[int, float] | None, 
 def test_a_page_of_old_figures_says_nothing() -> None:
     """Figures without a horizon have no part."""
     assert horizon_part(ROWS[0]) == ""
+
+
+@pytest.mark.parametrize(
+    ("timing", "said"),
+    [
+        (Timing(human_s=12.4, provenance="estimated"), '12.4 s <small class="note">estimated from the shortest'),
+        (Timing(human_s=31, provenance="empirical", measurements=4), '31.0 s <small class="note">the median of 4 '),
+        (Timing(human_s=31, provenance="empirical"), '31.0 s <small class="note">measured<'),
+    ],
+)
+def test_a_tasks_page_says_how_its_time_is_known(timing: Timing, said: str) -> None:
+    """Measured, of how many, or estimated."""
+    board = drawn_board(1, 2)
+    task = board.tasks[0]
+    assert said in task_part(gather(replace(board, times={task.id: timing})), task)
+    assert "A person's time" not in task_part(gather(board), task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 from types import ModuleType
 
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from pydantic import ValidationError
 
+from evaluator.errors import FormatError
 from evaluator.metrics import horizon as horizon_module
 from evaluator.metrics import human_time as human_time_module
 from evaluator.metrics.accuracy import execution_accuracy
@@ -19,7 +21,8 @@ from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.horizon import horizon
 from evaluator.metrics.human_time import count_tokens, human_time, reference_tokens
 from evaluator.records import Finding, Outcome, Result, RunFigures, Task, Timing, Usage
-from evaluator.suites.load import Suite
+from evaluator.suites.load import Suite, load_suite
+from evaluator.testing.checkouts import small_task, write_suite
 
 TIMES = {
     "empirical": Timing(human_s=10, provenance="empirical"),
@@ -192,3 +195,14 @@ def test_a_worked_example_comes_out(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_how_many_were_measured_needs_the_format_that_brought_it(tmp_path: Path) -> None:
+    """An older reader would refuse the task for a field that it does not know."""
+    timing = Timing(human_s=31, provenance="empirical", measurements=4)
+    folder = write_suite(tmp_path, [small_task("files-1", timing=timing)])
+    with pytest.raises(FormatError, match=r"timing\.measurements: expected format = 3 in suite\.toml"):
+        load_suite(folder)
+    manifest = folder / "suite.toml"
+    manifest.write_text(manifest.read_text().replace("format = 1", "format = 3"))
+    assert load_suite(folder).tasks[0].timing == timing

@@ -199,6 +199,7 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
             stack.callback(bench.close)
             judge = find_judge(project.settings.judge)
             grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, beginning)
+            lend_references(project, grader, tasks)
             grader.gather([Subject(task.id, None) for task in tasks])
             beginning.end()
             return grader
@@ -208,6 +209,18 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
         finally:
             thread.submit(stack.close).result()
             _forget(path)
+
+
+def lend_references(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
+    """Take what evidence of references the project has already: nothing of a study ever goes the other way."""
+    if not project.store_path.is_file():
+        return
+    keys = {
+        key for task in tasks for each in task.references for key, _ in grader.keys.requests(task.id, each).values()
+    }
+    with contextlib.closing(Store(project.store_path)) as lender:
+        for run, evidence in lender.evidence((key, run) for key in keys for run in (0, 1)).items():
+            grader.store.add_evidence(run, evidence)
 
 
 def _sweep(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,12 +13,15 @@ import pytest
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.study import MOST_SHOWN, GraderExaminer, StudyPlan, printed, served_study
+from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.study import MOST_SHOWN, GraderExaminer, StudyPlan, lend_references, printed, served_study
 from evaluator.progress import Silence
 from evaluator.records import Evidence
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_suite, small_task
-from evaluator.testing.execution import FINGERPRINT, PlayedExecution
+from evaluator.testing.execution import FINGERPRINT, PlayedExecution, played_boards
+
+PLAYED = {"right": "right", "right too": "right", "wrong": "wrong", "broken": InfraError("the engine went away")}
 
 
 def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evidence:
@@ -45,11 +50,9 @@ def test_what_a_command_printed_is_plainly_visible(shown: Evidence, text: str) -
 def examiner(tmp_path: Path) -> Iterator[GraderExaminer]:
     """Of a suite with one task, in a thread and with a store of its own; nothing is really executed."""
     suite = small_suite(tmp_path, [small_task("files-1")])
-    gone = InfraError("the engine went away")
-    played = {"right": "right", "right too": "right", "wrong": "wrong", "broken": gone}
     with ThreadPoolExecutor(1) as thread:
         store = thread.submit(Store, tmp_path / "store.sqlite").result()
-        execution = PlayedExecution(played)
+        execution = PlayedExecution(PLAYED)
         grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0.01)
         yield GraderExaminer(grader, thread)
         thread.submit(store.close).result()
@@ -76,6 +79,32 @@ def test_a_defect_reaches_everybody_who_waits(examiner: GraderExaminer) -> None:
     with pytest.raises(KeyError, match="files-9"):
         examiner.examine("files-9", b"right")
     assert examiner.examine("files-1", b"right").output == "right"
+
+
+def test_references_are_lent_and_nothing_is_given_back(tmp_path: Path) -> None:
+    """What was scored is not executed again, and what a participant typed stays out of the project's store."""
+    tasks = [small_task("files-1")]
+    project = small_checkout(tmp_path, tasks, {"system": {"files-1": ["right"]}})
+    played_boards(project, PLAYED)
+    before = Store(project.store_path)
+    rows = before.evidence({(key, run) for key in stored_keys(before) for run in (0, 1)})
+    execution, store = PlayedExecution(PLAYED), Store(tmp_path / "study.sqlite")
+    grader = Grader(
+        project.suite("tiny"), find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0
+    )
+    lend_references(project, grader, tasks)
+    grader.gather([Subject("files-1", None)])
+    assert execution.calls == []
+    grader.grade([Subject("files-1", b"wrong")])
+    assert execution.commands == {"wrong"}
+    assert stored_keys(before) == {key for key, _ in rows}
+    before.close()
+    store.close()
+
+
+def stored_keys(store: Store) -> set[str]:
+    with contextlib.closing(sqlite3.connect(store.path)) as database:
+        return {key for (key,) in database.execute("SELECT key FROM evidence")}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "study.example", "::1", ""])  # noqa: S104 - it is refused

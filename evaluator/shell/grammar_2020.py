@@ -7,9 +7,11 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evaluator.shell.options import Options, option_table
+
+_NUMBER: Final = re.compile("[0-9]")
 
 
 class Grammar(NamedTuple):
@@ -82,7 +84,7 @@ def _as_options(grammar: Grammar, options: Options) -> Options:
         attached=attached,
         long_values=frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n),
         words=words,
-        number=re.compile("") if grammar.number else None,
+        number=(options.number or _NUMBER) if grammar.number else None,
         runs=runs,
         script=script,
     )

@@ -21,7 +21,8 @@ numbers are the program's. Its reading of a command:
 
 What their program read is read as it did (`organisers`). It refused about a sixth of real commands: lists,
 redirections, loops, utilities and long options it did not know. That is a limit of the program, not of the metric,
-so these are read by `utilities`, with the program's grammar for the utilities that it has. With `strict_2020` they stay
+so these are read by `utilities`, with the program's grammar for the utilities that it has: of the 8,639 different
+commands of NL2Bash that the program reads, 99.4 % read the same that way. With `strict_2020` the others stay
 refused, which scores what it scored then: -1 where one side is refused, 0 where both are, even if they are the same.
 
 Against 6,908 commands that their program had read or refused, what is left of differences:
@@ -80,7 +81,7 @@ def reading_of(command: str | bytes) -> Reading:
         called: tuple[Called, ...] | None = read_as_organisers(text)
         refused = None
     except RefusedError as error:
-        called, refused = _read_refused(text), str(error)
+        called, refused = read_tolerantly(text), str(error)
     if called is None:
         return Reading(None, None, refused)
     return Reading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
@@ -98,7 +99,8 @@ def forget_commands() -> None:
         remembered.cache_clear()
 
 
-def _read_refused(text: str) -> tuple[Called, ...] | None:
+def read_tolerantly(text: str) -> tuple[Called, ...] | None:
+    """A command that their program refused, read by us with its eyes; None where it is unreadable."""
     tidy = _tidy(text)
     for reading in dict.fromkeys((tidy, mended_words(tidy), text)):
         utilities = read_utilities(reading, option_table_2020())

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.shell import Call, bashlex_reader, option_table, plain, treesitter_reader
+from evaluator.shell.nlc2cmd import read_tolerantly, reading_of
 from evaluator.shell.syntax import UnreadableError
 from evaluator.shell.utilities import Reading, Utility, utilities_of_calls
 
@@ -65,3 +66,17 @@ def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: i
     read_plain = [(each, calls) for each in chosen if (calls := plain.read_calls(each)) is not None]
     assert len(read_plain) >= 0.8 * len(chosen)
     assert [each for each, calls in read_plain if bashlex_reader.read_calls(each) != calls] == []
+
+
+@pytest.mark.parametrize("every", [EVERY, WHOLE])
+def test_what_was_refused_in_2020_is_read_with_the_same_eyes(every: int) -> None:
+    """Of what the organisers' program did read, our own reading sees the same utilities and flags in at least 99 %."""
+    readings = [(each, reading_of(each)) for each in commands(every)]
+    accepted = [(each, reading) for each, reading in readings if reading.refused is None]
+    equal = sum(
+        [(name, {*flags}) for name, flags in read_tolerantly(each) or ()]
+        == [(n, {*f}) for n, f in reading.called or ()]
+        for each, reading in accepted
+    )
+    assert len(accepted) >= 0.8 * len(readings)
+    assert equal >= 0.99 * len(accepted)

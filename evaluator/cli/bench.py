@@ -97,5 +97,30 @@ def metrics(
     _print_table(rows)
 
 
-for title, command in (("sandbox", sandbox), ("score", score), ("metrics", metrics)):
+@example("bashboard bench standings --site", "bashboard bench standings --submissions 100 --runs 1 --json")
+def standings(
+    submissions: Annotated[int, typer.Option("--submissions", min=2, help="Systems to draw.")] = 1000,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of the suite.")] = 300,
+    candidates: Annotated[int, typer.Option("--candidates", min=1, max=5, help="Candidates a task.")] = 5,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How often standings are computed.")] = 3,
+    site: Annotated[bool, typer.Option("--site", help="Build the board's site too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Time standings, and the site if asked for, of a board drawn from a seed: seconds and peak memory by part.
+
+    CPU seconds tell a busy machine from a slow program. Memory is the most that was held up to the end of a part.
+    """
+    from evaluator.pipeline.standings_benchmark import bench_standings
+
+    with shown_progress() as progress:
+        rows = bench_standings(
+            here(), progress, submissions=submissions, tasks=tasks, candidates=candidates, runs=runs, site=site
+        )
+    if as_json:
+        print_json(rows)
+        return
+    _print_table(rows)
+
+
+for title, command in (("sandbox", sandbox), ("score", score), ("metrics", metrics), ("standings", standings)):
     benches.command(title, epilog=command.__dict__.get("epilog"))(command)

@@ -9,6 +9,7 @@ what weighs on the page: a command of escapes is cut sooner than one of letters.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
@@ -17,6 +18,7 @@ from typing import Final
 
 _PLAIN: Final = re.compile(r"[ -~\n]*")
 _LINE_END: Final = '<span class="mark">↵</span><br>'
+_ESCAPED: Final = {character: html.escape(character) for character in "&<>\"'"} | {"\n": _LINE_END}
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _ACCENTS: Final = frozenset({"Mn", "Me"})
 _MAX_ACCENTS: Final = 2
@@ -38,14 +40,16 @@ def plain_text(data: bytes | str) -> str:
     return "".join(name or character for character, name in _named(_text_of(data)))
 
 
+@functools.lru_cache(maxsize=32_768)
 def inline(data: bytes | str, limit: int = CELL) -> str:
-    """HTML of a text of at most `limit` escaped characters, line ends shown as breaks, the cut said."""
+    """HTML of a text of at most `limit` escaped characters, line ends shown as breaks, the cut said.
+
+    Remembered, as systems give the same commands and fail for the same reasons.
+    """
     size = len(data)
     text = _text_of(data[: 4 * limit + 4])
-    if size <= limit and _PLAIN.fullmatch(text):
-        escaped = html.escape(text).replace("\n", _LINE_END)
-        if len(escaped) <= limit:
-            return escaped
+    if _PLAIN.fullmatch(text):
+        return _plain(text, size, limit, "byte" if isinstance(data, bytes) else "character")
     pieces: list[str] = []
     length = shown = 0
     for character, name in _named(text):
@@ -55,11 +59,25 @@ def inline(data: bytes | str, limit: int = CELL) -> str:
             break
         pieces.append(piece)
         shown += _weight(character, data)
-    if shown < size:
-        unit = "byte" if isinstance(data, bytes) else "character"
-        left = size - shown
-        pieces.append(f'<span class="cut">… {left:,} more {unit}{"s" * (left > 1)}</span>')
-    return "".join(pieces)
+    return "".join(pieces) + _cut(size - shown, "byte" if isinstance(data, bytes) else "character")
+
+
+def _plain(text: str, size: int, limit: int, unit: str) -> str:
+    """`inline` of what is ASCII throughout, which needs no look at a character's kind; `text` may be cut off `size`."""
+    escaped = html.escape(text).replace("\n", _LINE_END)
+    if len(text) == size and len(escaped) <= limit:
+        return escaped
+    length = shown = 0
+    for character in text:
+        length += len(_ESCAPED.get(character, character))
+        if length > limit:
+            break
+        shown += 1
+    return html.escape(text[:shown]).replace("\n", _LINE_END) + _cut(size - shown, unit)
+
+
+def _cut(left: int, unit: str) -> str:
+    return f'<span class="cut">… {left:,} more {unit}{"s" * (left > 1)}</span>' if left else ""
 
 
 def command(data: bytes, limit: int = CELL) -> str:

@@ -6,10 +6,12 @@ the outcomes.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
@@ -22,7 +24,6 @@ from evaluator.records import (
     Method,
     Outcome,
     OutputMode,
-    Record,
     Result,
     RunFigures,
     Step,
@@ -78,8 +79,32 @@ _SYSTEMS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Everything of a board but what follows from it."""
+
+    tasks: tuple[Task, ...]
+    manifests: dict[str, SubmissionManifest]
+    results: tuple[Result, ...]
+
+    @property
+    def version(self) -> str:
+        """The suite's version."""
+        return _SUITE.version
+
+    def board(self) -> SuiteBoard:
+        """The board with its standings."""
+        return board_of(self.tasks, self.manifests, self.results)
+
+
 def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
     """A board of the size asked for; the same arguments give the same board."""
+    return drawing(submissions, tasks, candidates, seed).board()
+
+
+def drawing(submissions: int, tasks: int, candidates: int, seed: int = 1) -> Drawing:
+    """Results of the size asked for; the same arguments give the same ones. What is alike is one object, as in a
+    board that was graded."""
     draw = random.Random(seed)  # noqa: S311 - reproducible test data
     asked = tuple(_task(number) for number in range(tasks))
     manifests = {f"system-{number:04d}": _manifest(number, draw) for number in range(submissions)}
@@ -87,15 +112,19 @@ def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed
     for number, slug in enumerate(manifests):
         skill = 0.95 - 0.85 * number / max(1, submissions - 1)
         results += [result for task in asked for result in _answers(slug, task, candidates, skill, draw)]
-    return board_of(asked, manifests, results)
+    return Drawing(asked, manifests, tuple(results))
+
+
+def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
+    """What the metrics need to know of these boards' tasks."""
+    return {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
 
 
 def board_of(
     tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
 ) -> SuiteBoard:
     """A board in order of passes whose standings follow from the results' outcomes."""
-    held = tuple(results)
-    facts = {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
+    held, facts = tuple(results), facts_of(tasks)
     frame = results_frame(held, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
     return SuiteBoard(
@@ -167,25 +196,45 @@ def _answers(slug: str, task: Task, candidates: int, skill: float, draw: random.
 
 def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random) -> Result:
     command: bytes | None = task.references[draw.randrange(len(task.references))]
-    finding = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="equal to reference 1 in every variant")
+    finding = _PASSED
     if draw.random() > skill:
-        outcome, step, reason, place = draw.choices(_FAILURES, _WEIGHTS)[0]
-        command = None if outcome is Outcome.UNANSWERED else task.near_misses[-1]
-        finding = Finding(
-            outcome=outcome,
-            step=step,
-            reason=reason,
-            place=place,
-            variant="crowded" if place else None,
-            collateral=step is Step.FILES,
-        )
-    result = result_of(slug, task.id, command, finding, rank, round(2 * draw.random() - 1, 4))
-    return result.model_copy(update=_measured(task, command, finding.outcome))
+        finding = draw.choices(_FAILED, _WEIGHTS)[0]
+        command = None if finding.outcome is Outcome.UNANSWERED else task.near_misses[-1]
+    measured = _measured(task.references, command, finding.outcome)
+    # not validated, and the names of the fields are one set: a million of these are drawn to measure boards
+    return Result.model_construct(
+        _RESULT_FIELDS,
+        submission=slug,
+        suite=_SUITE.name,
+        task=task.id,
+        rank=rank,
+        command=command,
+        confidence=1 / rank,
+        finding=finding,
+        nlc2cmd=round(2 * draw.random() - 1, 4),
+        **measured,
+    )
 
 
-def _measured(task: Task, command: bytes | None, outcome: Outcome) -> dict[str, Record]:
+_RESULT_FIELDS: Final = set(Result.model_fields)
+_PASSED: Final = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="equal to reference 1 in every variant")
+_FAILED: Final = tuple(
+    Finding(
+        outcome=outcome,
+        step=step,
+        reason=reason,
+        place=place,
+        variant="crowded" if place else None,
+        collateral=step is Step.FILES,
+    )
+    for outcome, step, reason, place in _FAILURES
+)
+
+
+@functools.cache
+def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
     """What is measured beside the verdict: a text that is a reference or none, a run that follows from the outcome."""
-    same, words = command in task.references, len((command or b"").split())
+    same, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if same else 0 for shorter in range(4))
     given = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
     well = outcome is Outcome.PASS

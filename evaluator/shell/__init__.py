@@ -3,8 +3,8 @@
     utilities_of("find . -name '*.c' | xargs wc -l")
 
 What is plain needs no parser (`plain`); bashlex reads what it can of the rest, tree-sitter what bashlex refuses; text
-that neither reads is None. Whatever the text
-is, nothing here raises: commands are an attacker's, and unreadable is an answer.
+that neither reads is None. Whatever the text is, nothing here raises: commands are an attacker's, and unreadable is
+an answer.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ so these are read by `utilities`, with the program's grammar for the utilities t
 commands of NL2Bash that the program reads, 99.4 % read the same that way. With `strict_2020` the others stay
 refused, which scores what it scored then: -1 where one side is refused, 0 where both are, even if they are the same.
 
-Their program had read or refused 6,908 different commands; all are read or refused here, and with the same utilities and
-flags. What is known to differ:
+Their program had read or refused 6,908 different commands; all are read or refused here, and with the same utilities
+and flags. What is known to differ:
 
 * Two commands that call nothing agree (1), where the mean over no position was 0 to it.
 * Its grammar was published but for a dozen utilities (`curl`, `lsof`, `md5`, `netstat`, `pr`, `printf`, `stat`, `test`,

@@ -14,19 +14,22 @@ loops, assignments. Published scores are what it read, so it is followed here qu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from evaluator.shell.bashlex_reader import parsed
 from evaluator.shell.grammar_2020 import Grammar, grammar_2020
 from evaluator.shell.mending import mended
-from evaluator.shell.plain import expansion, plain_stages
+from evaluator.shell.plain import expansion, is_list, plain_stages
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
 from evaluator.shell.utilities import EXECUTORS
 from evaluator.shell.words import unquoted
 
 _FIND_OPERATORS: Final = frozenset({"(", ")", "\\(", "\\)", "!", "-o", "-a", ","})
 _OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
+_COMPOUND: Final = frozenset({"for", "while", "until", "if", "case", "select"})
+_FIRST: Final = re.compile(r"[\w./+-]++(?=[ \t;|&]|\Z)")
 _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
 
 
@@ -97,11 +100,23 @@ def _read(text: str) -> list[_Child]:
     stages = plain_stages(text)
     trees = _Trees(text)
     if stages is None:
+        _refuse_early(text)
         return trees.children(_parsed(text), 0)
     children: list[_Child] = [] if len(stages) == 1 else [_ARGUMENT]
     for stage in stages:
         children += _Call(_plain(stage), trees, 0).children()
     return children
+
+
+def _refuse_early(text: str) -> None:
+    """Refuse what is refused whatever a parser makes of the rest, and save its time."""
+    first = _FIRST.match(text)
+    if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
+        _refuse("unsupported: compound")
+    if first and first[0] not in grammar_2020():
+        _refuse(f"unknown utility: {first[0]}")
+    if is_list(text):
+        _refuse("unsupported: list")
 
 
 def _plain(words: Iterable[str]) -> list[_Piece]:

@@ -26,6 +26,20 @@ _TOKEN: Final = re.compile(
     )""",
     re.VERBOSE,
 )
+_LIST: Final = re.compile(
+    r"""(?:[ \t]*+(?:
+      (?!\#)(?:
+          [^\s'"\\$`<>&;|()\x00-\x20]++
+        | \\[^\n]
+        | '[^'\n]*+'
+        | "(?:[^"\\$`\n]|\\[^\n]|\$[A-Za-z_0-9]|\$\{\w++\}|\$\([^()'"`\\$\n]*+\)|\$(?="))*+"
+        | \$[A-Za-z_0-9]|\$\{\w++\}|\$\([^()'"`\\$\n]*+\)
+      )++
+    | \|(?![|&])
+    | (?:>>|>&|>(?![(>&|])|<(?![<(&>]))
+    ))++[ \t]*+(?:;(?![;&])|&&|\|\||(?<![<>&])&(?![>&]))[ \t]*+[\w.\-/'"$~]""",
+    re.VERBOSE,
+)
 _RESERVED: Final = "! { } [[ ]] if then else elif fi for while until do done case esac select function time coproc in"
 _NEVER_FIRST: Final = frozenset(_RESERVED.split())
 _NEVER: Final = frozenset({"{", "}", "$"})
@@ -54,6 +68,11 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
             words.append(word)
     stages.append(tuple(words))
     return tuple(stages) if all(map(_is_call, stages)) else None
+
+
+def is_list(command: str) -> bool:
+    """Whether a command is certainly several, one after the other: no parser that reads it can find anything else."""
+    return _LIST.match(command) is not None
 
 
 def _is_call(words: tuple[str, ...]) -> bool:

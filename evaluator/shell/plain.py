@@ -1,8 +1,9 @@
-"""Read plain commands, which need no parser: words and pipes, and nothing that the shell runs to expand a word.
+"""Read plain commands, which need no parser: words, pipes, lists and redirections, with nothing in them that is run to
+expand a word.
 
 Four fifths of NL2Bash's commands are plain, and reading one takes a fiftieth of bashlex's time. What is plain is drawn
-tightly, so that it is nowhere a matter of opinion: on everything that is read here bashlex reads the same, which a test
-holds to it.
+tightly, so that it is nowhere a matter of opinion: on everything that is read here bashlex reads the same, which tests
+hold to it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,21 @@ _TOKEN: Final = re.compile(
         | \$(?:[A-Za-z_0-9]|\{\w++\}|(?=[ \t]|\Z))
       )++)(?=[ \t|]|\Z))
     | (?P<pipe>\|)(?![|&])
+    )""",
+    re.VERBOSE,
+)
+_SCRIPT_TOKEN: Final = re.compile(
+    r"""[ \t]*+(?:
+      (?P<redirect>(?:[0-9]*+(?:>>(?![&>|])|>(?![(>&|])|<(?![<(&>]))|&>>?+))[ \t]*+(?=[\w./'"$~*-])
+    | (?P<copy>[0-9]*+>&[0-9]++)(?=[ \t\n|;&<>]|\Z)
+    | (?P<word>(?:~(?=[ \t\n|;&<>]|\Z)|~?+(?:
+          [^\s'"\\$`<>&;|()~\x00-\x20]++
+        | \\[^\n$`]
+        | '[^'\n]*+'
+        | "(?:[^"\\$`\n]|\\[^$`\n]|\$(?:[A-Za-z_0-9]|\{\w++\}|(?=")))*+"
+        | \$(?:[A-Za-z_0-9]|\{\w++\})
+      )++)(?=[ \t\n|;&<>]|\Z))
+    | (?P<separator>;(?![;&])|&&|\|\||&(?![>&])|\|(?!&)|\n)
     )""",
     re.VERBOSE,
 )
@@ -99,11 +115,39 @@ def _is_half_quoted(word: str) -> bool:
 
 
 def read_calls(command: str) -> tuple[Call, ...] | None:
-    """The calls of a plain command; None where it is not plain."""
-    stages = plain_stages(command)
+    """The calls of a plain command, or of several with redirections, one after the other; None where it is neither."""
+    stages = plain_stages(command) or _script_stages(command)
     if stages is None:
         return None
     return tuple(Call(tuple(Word(_text(source)) for source in stage)) for stage in stages)
+
+
+def _script_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
+    command = command.strip(" \t\n")
+    stages: list[tuple[str, ...]] = []
+    words: list[str] = []
+    target, last = False, None
+    at = 0
+    while at < len(command):
+        found = _SCRIPT_TOKEN.match(command, at)
+        if found is None:
+            return None
+        at = found.end()
+        word = found["word"]
+        if word is not None and (word[0] == "#" or word in _NEVER or _is_half_quoted(word)):
+            return None
+        if target and word is None:
+            return None
+        last = found["separator"]
+        if last:
+            stages.append(tuple(words))
+            words = []
+        elif word is not None and not target:
+            words.append(word)
+        target = found["redirect"] is not None
+    if words or last not in (";", "&"):
+        stages.append(tuple(words))
+    return tuple(stages) if not target and all(map(_is_call, stages)) else None
 
 
 def _text(source: str) -> str:

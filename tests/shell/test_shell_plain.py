@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.shell import bashlex_reader, plain
+from evaluator.shell.syntax import UnreadableError
 
 SYNTAX = st.sampled_from(list("ab-='\"\\$|~/#!{}[]*?:;%^@+,0é`()&<> \t\n\u00a0"))
 PIECES = (
@@ -47,11 +48,25 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
 @given(TEXTS)
 @settings(max_examples=800, deadline=None)
 def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
-    """Words, stages and what is expanded are bashlex's, on any text that is plain."""
+    """Words, stages and what is expanded are bashlex's, on any text that is plain, and the calls of several of them."""
     stages = plain.plain_stages(command)
     if stages is not None:
         assert stages_of_bashlex(command) == list(stages)
-        assert bashlex_reader.read_calls(command) == plain.read_calls(command)
+    calls = plain.read_calls(command)
+    if calls is not None:
+        assert bashlex_reader.read_calls(command) == calls
+
+
+@given(TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_all(command: str) -> None:
+    """Nothing that might be one command is taken for a list."""
+    if plain.is_list(command):
+        try:
+            trees = bashlex_reader.parsed(command)
+        except UnreadableError:
+            return
+        assert len(trees) > 1 or trees[0].kind == "compound" or len(trees[0].parts) > 2
 
 
 @pytest.mark.parametrize(
@@ -60,6 +75,15 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
 )
 def test_everyday_commands_are_plain(command: str) -> None:
     """Words, quotes, pipes and parameters need no parser."""
+    assert plain.read_calls(command) == bashlex_reader.read_calls(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls > f", "a; b", "a && b || c &", "a >> f 2>&1 -n", "a <f | b &> 'g h'", "a\nb;\n"],
+)
+def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
+    """Lists and redirections to plain words need no parser either."""
     assert plain.read_calls(command) == bashlex_reader.read_calls(command)
 
 

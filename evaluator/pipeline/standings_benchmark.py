@@ -15,10 +15,10 @@ from typing import TypeVar
 from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.write import write_pages
 from evaluator.metrics.frames import results_frame, utilities_frame
+from evaluator.pipeline.drawn_boards import Drawing, drawing, facts_of
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.ranking import rank_submissions
 from evaluator.progress import Progress
-from evaluator.testing.boards import Drawing, drawing, facts_of
 
 Value = TypeVar("Value")
 

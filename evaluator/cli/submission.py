@@ -29,7 +29,7 @@ def check(
     """
     from evaluator.errors import Severity
     from evaluator.pipeline.adjudications import check_adjudications
-    from evaluator.pipeline.submissions import annotations, check_folders
+    from evaluator.pipeline.submissions import check_folders, diff_annotations
 
     project = here()
     found = check_folders(project, folders or [])
@@ -44,7 +44,7 @@ def check(
             ]
         )
     else:
-        for line in annotations(problems) if annotate else map(str, problems):
+        for line in diff_annotations(problems) if annotate else map(str, problems):
             typer.echo(line)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if not as_json:

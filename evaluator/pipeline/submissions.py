@@ -40,7 +40,7 @@ def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:
     return [problem for folder in chosen for problem in check_submission(folder, infos, project.settings.limits)]
 
 
-def annotations(problems: Sequence[Problem]) -> list[str]:
+def diff_annotations(problems: Sequence[Problem]) -> list[str]:
     """The lines that make GitHub show problems at their places on a pull request's diff, errors first.
 
     GitHub shows ten errors and ten warnings of a step, so what refuses the submission comes before the rest.

@@ -22,7 +22,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); type:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help demo test soak lock reference picture clean engine browser shellcheck
+.PHONY: help demo test soak lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -31,7 +31,7 @@ demo: $(VENV)/.run engine ## Score every submission in real containers, build th
 	@$(BIN)/bashboard score
 	@$(BIN)/bashboard build
 
-test: $(VENV)/.test engine browser shellcheck ## Run every check and test
+test: $(VENV)/.test engine browser description shellcheck ## Run every check and test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -68,6 +68,12 @@ engine: $(VENV)/.run
 browser:
 	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
 	{ $(call INSTALL,chromium); } || echo "no Chromium: the tests that need one are skipped"
+
+# GitHub's description of its interface, of a version and integrity that the module names
+description: $(VENV)/.test
+	@command -v npm >/dev/null || { $(call INSTALL,npm); } || true
+	@$(BIN)/python -m evaluator.testing.github.description || \
+	  echo "no description of GitHub's interface: the double is not held against it"
 
 # a wheel brings it where there is one for the machine
 shellcheck: $(VENV)/.test

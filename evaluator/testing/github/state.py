@@ -1,0 +1,120 @@
+"""What the double remembers: people, repositories, pull requests, comments, labels, runs and their artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from evaluator.testing.github.repositories import BareRepository
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An account; `kind` is `User` or `Bot`."""
+
+    id: int
+    login: str
+    kind: str = "User"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Whose a token is and what it may: by permission (`contents`, `pull_requests`, …) `read` or `write`."""
+
+    user: User
+    permissions: Mapping[str, str]
+
+    def may(self, needed: tuple[tuple[str, str], ...]) -> bool:
+        """Whether one of these permissions, each with its level, is held."""
+        return any(self.permissions.get(name) in {level, "write"} for name, level in needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a repository; `color` is six hexadecimal digits."""
+
+    id: int
+    name: str
+    color: str
+    description: str | None
+
+
+@dataclass(slots=True)
+class Comment:
+    """A comment below an issue or a pull request."""
+
+    id: int
+    user: User
+    body: str
+    created: datetime
+    updated: datetime
+
+
+@dataclass(slots=True)
+class Pull:
+    """An issue, or a pull request where it has a `head`; `head_repository` is None when its fork was deleted."""
+
+    number: int
+    id: int
+    user: User
+    title: str
+    body: str | None
+    created: datetime
+    updated: datetime
+    state: str = "open"
+    head: str = ""
+    head_ref: str = ""
+    head_repository: Hosted | None = None
+    base: str = ""
+    base_ref: str = "main"
+    merged: datetime | None = None
+    merge_commit: str | None = None
+    comments: list[Comment] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Artifact:
+    """What a run uploaded: a zip. `size` is what GitHub says of it, its true size unless a test says otherwise."""
+
+    id: int
+    name: str
+    content: bytes
+    size: int
+    created: datetime
+    expired: bool = False
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of a workflow for a pull request's head."""
+
+    id: int
+    head: str
+    head_ref: str
+    head_repository: Hosted
+    event: str
+    conclusion: str | None
+    created: datetime
+    artifacts: list[Artifact] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Hosted:
+    """A repository with all that belongs to it; `parent` is what it was forked from."""
+
+    id: int
+    owner: User
+    name: str
+    git: BareRepository
+    created: datetime
+    parent: Hosted | None = None
+    issues: dict[int, Pull] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """Owner and name, as addresses have them."""
+        return f"{self.owner.login}/{self.name}"

@@ -1,0 +1,27 @@
+"""A board on the double, held against GitHub's own description where `make test` could bring it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from github_bench import Bench
+
+from evaluator.testing.github import GitHubServer
+from evaluator.testing.github.description import KEPT, Description
+
+DESCRIBED = Path(__file__).parents[2] / KEPT
+
+
+@pytest.fixture(scope="session")
+def description() -> Description | None:
+    return Description(DESCRIBED) if DESCRIBED.is_file() else None
+
+
+@pytest.fixture
+def bench(tmp_path: Path, description: Description | None) -> Iterator[Bench]:
+    """Every exchange of the test must be as GitHub describes it."""
+    with GitHubServer(tmp_path, description or (lambda _: ())) as github:
+        yield Bench(github)
+        assert github.complaints == []

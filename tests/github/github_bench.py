@@ -1,0 +1,35 @@
+"""A board with one stranger's fork, and what a test says of them in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evaluator.testing.github import GitHubServer, Pull
+
+REPORT = {"pull_requests": "write", "contents": "read", "actions": "read"}
+"""What the job that reports may do."""
+
+FILES: Mapping[str, Any] = {"submissions/mine/submission.toml": b"format = 1\n", "submissions/mine/core.jsonl": b"{}\n"}
+
+
+class Bench:
+    """The server, the board's repository, and a fork of it."""
+
+    def __init__(self, github: GitHubServer) -> None:
+        self.github = github
+        self.maintainer, self.stranger = github.user("maintainer"), github.user("stranger")
+        self.board = github.repository("board", self.maintainer)
+        self.board.git.commit("main", {"README.md": b"A board.\n", "submissions/old/core.jsonl": b"{}\n"})
+        self.fork = github.fork(self.board, self.stranger)
+
+    def pull(self, branch: str = "mine", files: Mapping[str, Any] = FILES, **fields: Any) -> Pull:
+        """A pull request from the fork that makes these changes."""
+        self.fork.git.commit(branch, files)
+        return self.github.open_pull(self.board, self.fork, branch, **fields)
+
+    def asked(self, method: str = "") -> list[str]:
+        """The requests that came, as `METHOD /address` below the repository."""
+        prefix = f"/repos/{self.board.full_name}"
+        every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
+        return [f"{verb} {path}" for verb, path in every if method in ("", verb)]

@@ -1,0 +1,105 @@
+"""The double is a GitHub in what our client asks, and its examiner finds what GitHub would not say."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import urllib3
+from github_bench import REPORT, Bench
+
+from evaluator.testing.github.description import Description
+from evaluator.testing.github.server import Exchange
+
+
+def ask(bench: Bench, address: str, token: str) -> urllib3.BaseHTTPResponse:
+    headers = {"Authorization": f"Bearer {token}"}
+    return urllib3.request("GET", f"{bench.github.url}{address}", headers=headers, retries=False)
+
+
+def exchange(**fields: Any) -> Exchange:
+    whole = {"method": "GET", "path": "/repos/a/b/labels/x", "query": {}, "headers": {}, "body": None, "status": 200}
+    return Exchange(**{**whole, "answer": {}, **fields})
+
+
+LABEL = {
+    "id": 1,
+    "node_id": "",
+    "url": "http://x.org",
+    "name": "x",
+    "description": None,
+    "color": "00",
+    "default": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (exchange(answer=LABEL), ""),
+        (exchange(answer={**LABEL, "name": None}), "None is not of type 'string'"),
+        (exchange(answer={}), "'id' is a required property"),
+        (exchange(status=418), "never answers 418"),
+        (exchange(answer=LABEL, query={"colour": "1"}), "no parameter 'colour'"),
+        (exchange(answer=LABEL, body={"a": 1}), "reads no body"),
+        (exchange(path="/repos/a/b/lables/x"), "no such operation"),
+        (exchange(method="POST", path="/repos/a/b/labels", status=201, body={"color": "0"}, answer=LABEL), "'name'"),
+        (
+            exchange(method="POST", path="/repos/a/b/labels", status=201, body={"name": "", "tint": ""}, answer=LABEL),
+            "no field 'tint'",
+        ),
+    ],
+)
+def test_what_github_does_not_describe_is_found(description: Description | None, said: Exchange, found: str):
+    """The examiner can fail: each of these differs in one thing from what is described."""
+    if description is None:
+        pytest.skip("there is no npm, or no network for it: `make description` tells")
+    assert (found in " ".join(description(said))) if found else (list(description(said)) == [])
+
+
+def test_a_merge_is_a_commit_with_two_parents(bench: Bench):
+    pull = bench.pull()
+    parents = [bench.board.git.resolve("refs/heads/main"), pull.head]
+    merged = bench.github.merge(bench.board, pull)
+    assert [bench.board.git.resolve(f"{merged}^{number}") for number in (1, 2)] == parents
+    assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"{}\n"
+
+
+def test_a_merge_with_a_conflict_is_none(bench: Bench):
+    pull = bench.pull(files={"README.md": b"Mine.\n"})
+    bench.board.git.commit("main", {"README.md": b"Ours.\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        bench.github.merge(bench.board, pull)
+
+
+def test_a_pull_request_follows_a_push_by_force(bench: Bench):
+    """As GitHub's does; the earlier commit stays readable by its name."""
+    pull = bench.pull()
+    before = pull.head
+    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"x\n"}, force=True)
+    assert pull.head != before
+    assert bench.board.git.blob(f"{before}:submissions/mine/core.jsonl") == b"{}\n"
+
+
+def test_pages_name_those_beside_them(bench: Bench):
+    for number in range(5):
+        bench.github.issue(bench.board, bench.stranger, f"Issue {number}")
+    token = bench.github.token(REPORT)
+    page = ask(bench, "/repos/maintainer/board/issues?per_page=2&page=2&direction=asc", token)
+    assert [row["title"] for row in page.json()] == ["Issue 2", "Issue 3"]
+    assert {link.split('rel="')[1][:-1] for link in page.headers["Link"].split(", ")} == {
+        "prev",
+        "next",
+        "last",
+        "first",
+    }
+
+
+@pytest.mark.parametrize(
+    ("permissions", "status"),
+    [({"issues": "read"}, 403), ({"pull_requests": "read"}, 200), ({"pull_requests": "write"}, 200)],
+)
+def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], status: int):
+    """And GitHub says in a header what would have been needed."""
+    answer = ask(bench, "/repos/maintainer/board/pulls", bench.github.token(permissions))
+    assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")

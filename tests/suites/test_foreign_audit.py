@@ -102,6 +102,8 @@ ORDERS = {
     "asked for and shown": ("print the names sorted", (b"a\nb\n", b"a\nb\n"), True),
     "asked for and shown in two ways": ("print the names sorted", (b"a\nb\n", b"1 a\n2 b\n"), False),
     "not asked for": ("print the names", (b"a\nb\n", b"a\nb\n"), False),
+    "the first few": ("print the first 2 names", (b"a\nb\n", b"a\nb\n"), True),
+    "a file's own": ("print the contents of notes.txt", (b"b\na\n", b"b\na\n"), True),
     "of one line": ("print the largest", (b"a\n", b"a\n"), False),
 }
 
@@ -110,6 +112,12 @@ ORDERS = {
 def test_an_order_counts_where_it_is_asked_for_and_shown(nl: str, outputs: list[bytes], expected: bool) -> None:
     task = given(nl=nl, output=OutputMode.SET)
     assert has_order(task, {"plain": outputs}) is expected
+
+
+@pytest.mark.parametrize(("command", "expected"), [("ls | sort", True), ("ls -lS", True), ("find .", False)])
+def test_one_command_given_twice_has_an_order_where_a_stage_of_it_makes_one(command: str, expected: bool) -> None:
+    task = given(nl="list the names sorted", output=OutputMode.SET, references=(command, command))
+    assert has_order(task, {"plain": [b"a\nb\n"] * 2}) is expected
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from typing import Final
 
 from evaluator.records import Variant
 from evaluator.suites.importing.drafts import CLOCK, DEFAULT_VARIANTS, Read
+from evaluator.suites.importing.placing import FUNCTIONS
 from evaluator.suites.importing.wants import LARGEST, USUAL_AGE_S, Search, Wants, wants_of
 
 NEAR: Final = "near"
@@ -48,44 +49,6 @@ _BULKS: Final = (("big", 9000), ("bigger", 40_000), ("biggest", 120_000))
 
 _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", "1 a/b/c.d")
 
-_FUNCTIONS: Final = """#!/bin/bash
-# shellcheck disable=all
-made=()
-into() { case $1 in */*) [ -d "${1%/*}" ] || mkdir -p -- "${1%/*}" 2>/dev/null ;; esac; }
-free() { [ ! -e "$1" ] && [ ! -L "$1" ] && into "$1"; }
-put() { free "$1" && printf %s "$2" 2>/dev/null > "$1" && made+=("$1"); }
-folder() { free "$1" && mkdir -- "$1" && made+=("$1"); }
-link() { free "$2" && ln -s -- "$1" "$2" && made+=("$2"); }
-sized() { free "$1" && truncate -s "$2" -- "$1" && made+=("$1"); }
-filled() { free "$1" && printf '%s' "$text" > "$1" && { [ -z "$2" ] || truncate -s "$2" -- "$1"; }; }
-aged() { filled "$1" "$3" && dated "$2" "$1"; }
-moded() { filled "$1" "$4" && chmod "$2" -- "$1" && dated "$3" "$1"; }
-owned() { put "$1" "$text" && chown 65534:65534 -- "$1"; }
-target() { [ ! -e "$1" ] && [ -d "${1%/*}" ] && echo 'was there before' > "$1" && dated 5400 "$1"; }
-dated() { touch -h -d "@$(( CLOCK - $1 ))" -- "${@:2}"; }
-bulky() { free "$1" && head -c "$2" /dev/zero > "$1" && made+=("$1"); }
-spread() {
-  [ -n "$spread" ] && for i in "${!made[@]}"; do dated $(( 5400 + i * 7 % 11 * spread )) "${made[i]}"; done
-  spread=
-}
-packed() {
-  for one in "${made[@]}"; do
-    [ -f "$one" ] && [ ! -L "$one" ] || continue
-    case $one in
-      *.tar.gz | *.tgz) tar -czf pack.tmp -- "$one" ;;
-      *.tar) tar -cf pack.tmp -- "$one" ;;
-      *.gz) gzip -nc -- "$one" > pack.tmp ;;
-      *) continue ;;
-    esac && cat pack.tmp > "$one"
-    rm -f pack.tmp
-  done
-}
-paths() { [ -f "$1" ] && grep -q '^/' -- "$1" && add "$1" $'/etc/hostname\\n/etc/shells\\n'; }
-join() { [ -f "$1" ] && [ -f "$2" ] && [ ! "$1" -ef "$2" ] && add "$2" "$(cat -- "$1")"$'\\n'; }
-all() { [ ${#made[@]} -gt 0 ] && "$@" "${made[@]}"; }
-add() { [ -f "$1" ] && [ ! -L "$1" ] && t=$(stat -c %Y -- "$1") && printf %s "$2" >> "$1" && touch -d "@$t" -- "$1"; }
-"""
-
 
 def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
     """The set-up that gives a task of a strengthened world its objects, None where its references look for nothing.
@@ -98,7 +61,7 @@ def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
     cases = {name: lines for name, lines in cases.items() if lines}
     if not cases:
         return None
-    head = f"{_FUNCTIONS}CLOCK={int(CLOCK.timestamp())} start=$PWD\n"
+    head = f"{FUNCTIONS}CLOCK={int(CLOCK.timestamp())} start=$PWD\n"
     blocks = [f"{name})\n" + "\n".join(lines) + "\n;;" for name, lines in cases.items()]
     return f"{head}case $VARIANT in\n{chr(10).join(blocks)}\nesac 2>/dev/null\nexit 0\n".encode()
 

@@ -63,18 +63,27 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 def has_collateral(case: Case) -> bool:
     """True where the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
     return case.candidate is not None and any(
-        _goes_further(case.candidate, case.references, variant)
+        _beyond(case.candidate, case.references, variant)
         for variant in case.variants
         if variant in case.candidate.trials
     )
 
 
-def _goes_further(candidate: Executed, references: Sequence[Executed], variant: str) -> bool:
+def collateral_paths(case: Case) -> tuple[bytes, ...]:
+    """The paths for which `has_collateral` holds, in any variant, sorted."""
+    if case.candidate is None:
+        return ()
+    variants = [variant for variant in case.variants if variant in case.candidate.trials]
+    found = frozenset[Key]().union(*(_beyond(case.candidate, case.references, each) for each in variants))
+    return tuple(sorted({key.subject for key in found}))
+
+
+def _beyond(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[Key]:
     ours = candidate.trials[variant].first.changes
     theirs = [item.trials[variant].first.changes for item in references if variant in item.trials]
     if not ours or ours in theirs:
-        return False
-    return not _footprint(ours) <= frozenset().union(*map(_footprint, theirs))
+        return frozenset()
+    return _footprint(ours) - frozenset[Key]().union(*map(_footprint, theirs))
 
 
 def _footprint(changes: Sequence[Change]) -> frozenset[Key]:

@@ -48,6 +48,7 @@ from evaluator.records.mutation import (
     OperatorTally,
     StaleEquivalence,
 )
+from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
 from evaluator.records.standings import Resolution, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -132,6 +133,7 @@ __all__ = [
     "MutantLabel",
     "MutationReport",
     "Observation",
+    "OpenVerdict",
     "OperatorTally",
     "Outcome",
     "Output",
@@ -141,11 +143,14 @@ __all__ = [
     "Part",
     "Participant",
     "Prediction",
+    "Preview",
     "Process",
     "PublishedVerdicts",
     "Record",
     "Resolution",
     "Result",
+    "Rival",
+    "Role",
     "Ruling",
     "RunFigures",
     "Share",
@@ -160,10 +165,12 @@ __all__ = [
     "SuiteManifest",
     "Tally",
     "Task",
+    "TaskList",
     "TaskPair",
     "TextFigures",
     "Timing",
     "Topic",
+    "Touched",
     "Trial",
     "Unranked",
     "Usage",
@@ -190,6 +197,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "evidence": Evidence,
     "standing": Standing,
     "comparison": Comparison,
+    "preview": Preview,
     "verdict": Verdict,
     "adjudication": Adjudication,
     "label": LabelledCommand,

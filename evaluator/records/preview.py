@@ -1,0 +1,203 @@
+"""What a submission would come to on the board, before it is merged.
+
+The record travels from a pull request's own run, whose program the pull request may have changed, to one that
+writes to people. So it holds counts, shares, names of a fixed form and short texts, every list has a limit, and what
+does not add up is refused: a forged one can lie about its own submission and do nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from evaluator.records.base import Identifier, Record, Slug
+from evaluator.records.comparison import Difference
+from evaluator.records.figures import Share, Tally
+from evaluator.records.standings import Unranked
+from evaluator.records.suites import Topic
+from evaluator.records.verdicts import Step
+
+NAMED: Final = 100
+"""Tasks that a list names at most; its total counts the rest."""
+TOLD: Final = 50
+"""Tasks whose verdict or collateral is told at most."""
+PATHS: Final = 5
+"""Paths that are told of one task at most."""
+TEXT: Final = 500
+"""Characters of one text at most."""
+
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Place = Annotated[int, Field(ge=1, le=1_000_000)]
+Text = Annotated[str, StringConstraints(max_length=TEXT)]
+Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$")]
+
+
+class Role(StrEnum):
+    """Why a ranked submission is compared with: it leads the board, or stands next above or below."""
+
+    LEADER = "leader"
+    BETTER = "better"
+    WORSE = "worse"
+
+
+class TaskList(Record):
+    """So many tasks, of which the first are named."""
+
+    total: Count = 0
+    tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
+
+    @model_validator(mode="after")
+    def _names_no_more_than_it_counts(self) -> Self:
+        _require(len(self.tasks) <= self.total, f"{len(self.tasks)} tasks named of {self.total}")
+        return self
+
+    @classmethod
+    def of(cls, tasks: Iterable[str]) -> Self:
+        """The list of these tasks."""
+        every = tuple(tasks)
+        return cls(total=len(every), tasks=every[:NAMED])
+
+
+class Rival(Record):
+    """A submission on the board, beside the one previewed.
+
+    `difference` is the previewed one's accuracy on the tasks that both have a verdict for, less the rival's, with a
+    95 % interval for pairs, and `p_value` McNemar's exact one. `gained` are the tasks that the previewed one passes
+    and the rival does not, `lost` those of the rival alone.
+    """
+
+    submission: Slug
+    roles: Annotated[tuple[Role, ...], Field(min_length=1, max_length=len(Role))]
+    asked: Place
+    passed: Count
+    topics: Mapping[Topic, Tally]
+    difference: Difference
+    difference_low: Difference
+    difference_high: Difference
+    p_value: Share
+    gained: TaskList
+    lost: TaskList
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        _require(len(set(self.roles)) == len(self.roles), "a role is given twice")
+        _require(self.difference_low <= self.difference <= self.difference_high, "the difference's interval misses it")
+        _require(self.lost.total <= self.passed, "more tasks lost to it than it passes")
+        _require_topics(self.topics, self.asked, self.passed)
+        return self
+
+
+class OpenVerdict(Record):
+    """A task that the judge could not decide, and why: up for a maintainer's adjudication."""
+
+    task: Identifier
+    step: Step | None = None
+    reason: Text = ""
+    variant: Text | None = None
+
+
+class Touched(Record):
+    """A task whose command changes, leaves or deletes what no reference touches: the first such paths of `total`, 0
+    where the paths are not known."""
+
+    task: Identifier
+    total: Count = 0
+    paths: Annotated[tuple[Text, ...], Field(max_length=PATHS)] = ()
+
+    @model_validator(mode="after")
+    def _tells_no_more_than_it_counts(self) -> Self:
+        _require(len(self.paths) <= self.total, f"{len(self.paths)} paths told of {self.total}")
+        return self
+
+
+class Preview(Record):
+    """One submission on one suite, among those that the board has.
+
+    Counts and shares are those of a standing. The rank range and the tie group are what it would take among `ranked`
+    submissions, itself one of them; all three are None where it is not ranked, and `unranked` says why. `rivals`
+    are the leader and the nearest neighbours; `alone` are the tasks that it passes and no other ranked submission
+    does, none where there is no other.
+    """
+
+    format: Literal[1] = 1
+    submission: Slug
+    suite: Slug
+    suite_version: Version
+    judge: Text
+    judge_version: Count
+    asked: Place
+    passed: Count
+    failed: Count
+    timeout: Count
+    invalid: Count
+    unanswered: Count
+    undecided: Count
+    infra_errors: Count
+    not_asked: Count
+    accuracy: Share
+    accuracy_low: Share
+    accuracy_high: Share
+    accuracy_upper: Share
+    unranked: Unranked | None
+    ranked: Count
+    rank_low: Place | None
+    rank_high: Place | None
+    tie_group: Place | None
+    topics: Mapping[Topic, Tally]
+    rivals: Annotated[tuple[Rival, ...], Field(max_length=len(Role))]
+    alone: TaskList
+    collateral: Count
+    touched: Annotated[tuple[Touched, ...], Field(max_length=TOLD)]
+    open_verdicts: Annotated[tuple[OpenVerdict, ...], Field(max_length=TOLD)]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        outcomes = (self.passed, self.failed, self.timeout, self.invalid, self.unanswered, self.undecided)
+        _require(sum(outcomes) + self.infra_errors == self.asked, "the outcomes are not as many as the tasks asked")
+        _require(_near(self.accuracy, self.passed / self.asked), "accuracy is not passed / asked")
+        upper = (self.passed + self.undecided) / self.asked
+        _require(_near(self.accuracy_upper, upper), "accuracy_upper is not (passed + undecided) / asked")
+        _require(self.accuracy_low <= self.accuracy <= self.accuracy_high, "the interval misses the accuracy")
+        _require_topics(self.topics, self.asked, self.passed)
+        self._check_place()
+        self._check_rivals()
+        _require(len(self.open_verdicts) <= self.undecided, "more open verdicts than undecided tasks")
+        _require(len(self.touched) <= self.collateral <= self.asked, "collateral does not fit the tasks")
+        return self
+
+    def _check_place(self) -> None:
+        place = (self.rank_low, self.rank_high, self.tie_group)
+        if self.unranked is not None:
+            _require(place == (None, None, None), "what is not ranked has a place")
+            return
+        _require(None not in place, "what is ranked has no place")
+        low, high, group = (each or 0 for each in place)
+        _require(low <= high <= self.ranked and group <= self.ranked, "the place is none of the ranked")
+
+    def _check_rivals(self) -> None:
+        names = [self.submission, *(each.submission for each in self.rivals)]
+        _require(len(set(names)) == len(names), "a rival is named twice, or is the submission itself")
+        roles = [role for each in self.rivals for role in each.roles]
+        _require(len(set(roles)) == len(roles), "two rivals have one role")
+        for won in (self.alone, *(each.gained for each in self.rivals)):
+            _require(won.total <= self.passed, "more tasks gained than passed")
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _near(found: float, expected: float) -> bool:
+    return math.isclose(found, expected, abs_tol=1e-6)
+
+
+def _require_topics(topics: Mapping[Topic, Tally], asked: int, passed: int) -> None:
+    rows = topics.values()
+    _require(all(each.passed <= each.asked for each in rows), "a topic has more passes than tasks")
+    found = (sum(each.asked for each in rows), sum(each.passed for each in rows))
+    _require(found == (asked, passed), f"the topics hold {found[1]} of {found[0]} tasks, expected {passed} of {asked}")

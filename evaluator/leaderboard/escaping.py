@@ -80,6 +80,7 @@ def _cut(left: int, unit: str) -> str:
     return f'<span class="cut">… {left:,} more {unit}{"s" * (left > 1)}</span>' if left else ""
 
 
+@functools.lru_cache(maxsize=32_768)
 def command(data: bytes, limit: int = CELL) -> str:
     """HTML of a command: `inline` in a code element that is read from left to right whatever its letters."""
     if not data:

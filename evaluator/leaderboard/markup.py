@@ -7,6 +7,7 @@ function takes and returns HTML; text is escaped by the caller, with `escaping`.
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -83,6 +84,7 @@ def _value(value: str | float | None) -> str:
     return f' data-value="{text}"'
 
 
+@functools.cache
 def verdict(outcome: Outcome) -> str:
     """A verdict: a word, with colour and form only beside it."""
     return f'<span class="verdict verdict--{outcome.value}">{outcome.value}</span>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -79,7 +79,15 @@ def add(
         report = add_and_look(here(), name, path, progress, execute=not no_execute, workers=workers)
     if as_json:
         print_json(report)
-        return
+    else:
+        _print_added(name, report)
+    if report["not_executed"] and not no_execute:
+        typer.echo(f"no reference was executed: {report['not_executed']}", err=True)
+        typer.echo(f"then type it again: bashboard suite add {name}", err=True)
+        raise typer.Exit(3)
+
+
+def _print_added(name: str, report: Mapping[str, Any]) -> None:
     sizes = f"{report['tasks']} tasks, {report['references']} references, {report['worlds']} worlds"
     typer.echo(f"{report['folder']}{', made anew' if report['replaces'] else ''}: {sizes}")
     for reason, count in report["left_out"].items():
@@ -87,8 +95,4 @@ def add(
     for kind, names in report["found"].items():
         typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
     typer.echo(_asked_line(report["variants"]))
-    if report["not_executed"] and not no_execute:
-        typer.echo(f"no reference was executed: {report['not_executed']}", err=True)
-        typer.echo(f"then type it again: bashboard suite add {name}", err=True)
-        raise typer.Exit(3)
     typer.echo(f"what else does not hold of it: bashboard suite verify {name}")

@@ -62,7 +62,7 @@ def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(che
     tree = trees.intercode_tree(tmp_path / "intercode")
     nowhere = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nowhere.sock"}
     ended = bashboard(checkout, "suite", "add", "intercode", tree, environment=nowhere)
-    assert (ended.returncode, ended.stdout.splitlines()) == (
+    assert (ended.returncode, ended.stdout.splitlines()[:2]) == (
         3,
         ["fixtures/intercode: 4 tasks, 4 references, 1 worlds", "tasks asked: 4 in 1 variant"],
     )

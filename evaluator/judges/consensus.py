@@ -2,8 +2,7 @@
 
 Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
 output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is looked at only to see whether it is a reference, byte for byte or, where nothing is shown that could
-decide, word for word.
+a command is looked at only to see whether it is a reference, byte for byte or as the shell reads its words.
 
 Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
 changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
@@ -27,7 +26,8 @@ from evaluator.judges.reasons import reason, shown
 from evaluator.judges.screening import settle_early
 from evaluator.judges.sets import alignment_of, compare_sets, is_same_set
 from evaluator.judges.sights import Sight, same_bytes, sights_of
-from evaluator.judges.unseen import settle_unseen
+from evaluator.judges.spelling import same_words
+from evaluator.judges.unseen import asks_elsewhere
 from evaluator.judges.views import DIMENSIONS, View, file_mode, view
 from evaluator.judges.volatile import Text
 from evaluator.judges.witness import show_nothing, usable_references
@@ -48,7 +48,7 @@ class Consensus:
     """Required and allowed effects, and the output rules, learned from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 3
+    version: Final = 4
     basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
@@ -87,10 +87,12 @@ def _settle_by_comparison(case: Case) -> Finding:
     for number, reference in enumerate(case.references, start=1):
         if reference.command == candidate.command:
             return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, byte for byte")
+        if same_words(candidate.command, reference.command):
+            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, word for word")
     if not references:
-        return settle_unseen(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
+        return asks_elsewhere(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
     if show_nothing(case.task, [candidate, *references]):
-        return settle_unseen(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
+        return asks_elsewhere(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
             return _equal(case, reference)

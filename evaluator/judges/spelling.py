@@ -1,7 +1,7 @@
 """Whether the shell reads two commands as the same words, so that they are one command in two spellings.
 
-For the cases that no evidence can settle, because nothing is shown. Only what is certain is read: plain words,
-quotes around what the shell would not touch, and pipes between them; anything else is no word to compare.
+What is one command needs no evidence, which may show nothing, or what changes from run to run. Only what is certain
+is read: plain words, quotes around what the shell would not touch, and pipes between them.
 """
 
 from __future__ import annotations

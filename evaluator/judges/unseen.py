@@ -1,8 +1,8 @@
-"""What can be told of a command where nothing is shown that could be compared: its words, and what it complains of.
+"""What can be told of a command where nothing is shown that could be compared: what it complains of.
 
-Many a wrong command fails as the right one does, and many do nothing as quietly, so being alike proves nothing. Two
-things do: words that the shell reads as those of a reference, and a complaint that a file is not there which neither
-the task nor any reference speaks of. Who does what is asked has no way to know of it.
+Many a wrong command fails as the right one does, and many do nothing as quietly, so being alike proves nothing. A
+complaint does, that a file is not there of which neither the task nor any reference speaks: who does what is asked
+has no way to know of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Final
 
 from evaluator.judges.case import Case
 from evaluator.judges.reasons import reason, shown
-from evaluator.judges.spelling import same_words
 from evaluator.judges.witness import show_nothing
 from evaluator.records import Finding, Outcome, Step
 
@@ -21,14 +20,6 @@ _MISSING: Final = re.compile(
     rb"(?:(?:'|\xe2\x80\x98)([^\n]+?)(?:'|\xe2\x80\x99)|: ([^\n:'\xe2]+)): No such file or directory$", re.MULTILINE
 )
 _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv|sys|tmp|usr|var)(?:/|$)|/*$")
-
-
-def settle_unseen(case: Case) -> Finding | None:
-    """A pass for a reference's own words, a failure for asking after something else, or None."""
-    for number, reference in enumerate(case.references, start=1):
-        if case.candidate is not None and same_words(case.candidate.command, reference.command):
-            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, word for word")
-    return asks_elsewhere(case)
 
 
 def asks_elsewhere(case: Case) -> Finding | None:

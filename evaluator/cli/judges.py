@@ -109,7 +109,6 @@ def validate(
 
 
 def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> dict[str, object]:
-    from evaluator.judges.validation import hardest
     from evaluator.records import RATES
 
     figures = [
@@ -117,8 +116,7 @@ def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, rank
     ]
     found: dict[str, object] = {"figures": figures, "agreements": [each.model_dump(mode="json") for each in agreements]}
     found["hardest"] = [
-        {**each.mistake.model_dump(mode="json"), "others_wrong": each.others}
-        for each in hardest(results.mistakes, ranking)
+        {**each.mistake.model_dump(mode="json"), "others_wrong": each.others} for each in results.hardest(ranking)
     ]
     if mistakes:
         found["mistakes"] = [each.model_dump(mode="json") for each in results.mistakes]
@@ -126,14 +124,12 @@ def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, rank
 
 
 def _print(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> None:
-    from evaluator.judges.validation import hardest
-
     out = console()
     if results.figures:
         out.print(_figures_table(results.figures))
     if agreements:
         out.print(_agreements_table(agreements))
-    if left := hardest(results.mistakes, ranking):
+    if left := results.hardest(ranking):
         typer.echo(f"hardest for {ranking}, and how many other judges are wrong there:")
         for hard in left:
             typer.echo(f"  {hard.others}  {_mistake(hard.mistake)}")

@@ -19,7 +19,17 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.judges import JUDGES, Case, Judge, find_judge
 from evaluator.judges.panel.judges import BY_MODEL
-from evaluator.judges.validation import Judged, Origin, Pair, figures, near_miss_pairs, parts_of, table_4_pairs
+from evaluator.judges.validation import (
+    Hard,
+    Judged,
+    Origin,
+    Pair,
+    figures,
+    hardest,
+    near_miss_pairs,
+    parts_of,
+    table_4_pairs,
+)
 from evaluator.pipeline.bench import Bench, open_bench
 from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject
@@ -86,6 +96,14 @@ class Results:
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
+
+    def hardest(self, judge: str) -> list[Hard]:
+        """The pairs that are hardest for that judge."""
+        return hardest(self.mistakes, judge)
+
+    def hardest(self, judge: str) -> list[Hard]:
+        """The ten pairs that are hardest for a judge."""
+        return hardest(self.mistakes, judge)
 
 
 def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> Sets:

@@ -121,7 +121,9 @@ def rescore(
     suite: SuiteNames = None,
     judge: Judge = None,
     workers: Workers = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what is stale, why, and what the panel would be asked.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say what is stale, why, and what the panel would be asked.")
+    ] = False,
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,

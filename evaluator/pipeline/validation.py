@@ -98,10 +98,6 @@ class Results:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def hardest(self, judge: str) -> list[Hard]:
-        """The pairs that are hardest for that judge."""
-        return hardest(self.mistakes, judge)
-
-    def hardest(self, judge: str) -> list[Hard]:
         """The ten pairs that are hardest for a judge."""
         return hardest(self.mistakes, judge)
 

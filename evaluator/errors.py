@@ -4,9 +4,11 @@
     ├── UsageError                 the caller named something that does not exist or contradicts itself   (2)
     ├── FormatError                a file is not what its format says; carries every problem found        (1)
     ├── MissingError               something this machine lacks: an engine, an image, a tool              (3)
+    │   └── PermissionMissingError a token lacks a permission that the work needs
     └── InfraError                 our machinery failed while doing the work; retried, never a score      (3)
         ├── EngineError            the container engine did not answer or refused
         │   └── SilentEngineError  it takes requests and answers none
+        ├── GitHubError            GitHub did not answer, or not as it should
         ├── ImageError             the sandbox image could not be built
         └── SandboxError           the runner in the container failed or refuses to work
 
@@ -69,6 +71,10 @@ class MissingError(BashboardError):
     exit_code = 3
 
 
+class PermissionMissingError(MissingError):
+    """GitHub refuses a token; the message names the permission that is missing, as a workflow writes it."""
+
+
 class InfraError(BashboardError):
     """Our machinery failed. Never a score: the work is retried or reported as infra-error."""
 
@@ -81,6 +87,10 @@ class EngineError(InfraError):
 
 class SilentEngineError(EngineError):
     """The container engine accepts requests and does not answer them: it hangs."""
+
+
+class GitHubError(InfraError):
+    """GitHub did not answer although it was asked again, or answered what it should not."""
 
 
 class ImageError(InfraError):

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from evaluator.github.connection import Connection, Patience, connect
 from evaluator.testing.github import GitHubServer, Pull
+from evaluator.testing.github.server import ACTIONS_BOT
 
 REPORT = {"pull_requests": "write", "contents": "read", "actions": "read"}
 """What the job that reports may do."""
 
 FILES: Mapping[str, Any] = {"submissions/mine/submission.toml": b"format = 1\n", "submissions/mine/core.jsonl": b"{}\n"}
+
+
+BOT = ACTIONS_BOT
+"""As whom the job speaks."""
 
 
 class Bench:
@@ -22,11 +29,23 @@ class Bench:
         self.board = github.repository("board", self.maintainer)
         self.board.git.commit("main", {"README.md": b"A board.\n", "submissions/old/core.jsonl": b"{}\n"})
         self.fork = github.fork(self.board, self.stranger)
+        self.waited: list[float] = []
 
     def pull(self, branch: str = "mine", files: Mapping[str, Any] = FILES, **fields: Any) -> Pull:
         """A pull request from the fork that makes these changes."""
         self.fork.git.commit(branch, files)
         return self.github.open_pull(self.board, self.fork, branch, **fields)
+
+    def offered(self, number: int) -> None:
+        """So many open pull requests of so many branches, which have one commit."""
+        first = self.pull("branch-1")
+        for each in range(2, number + 1):
+            self.board.issues[each] = replace(first, number=each, id=each, head_ref=f"branch-{each}")
+
+    def connect(self, permissions: Mapping[str, str] = REPORT, **patience: Any) -> Connection:
+        """The client, which waits for nothing; what it would have waited stands in `waited`, in seconds."""
+        patient = Patience(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
+        return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
 
     def asked(self, method: str = "") -> list[str]:
         """The requests that came, as `METHOD /address` below the repository."""

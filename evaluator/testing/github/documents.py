@@ -108,24 +108,6 @@ def comment_document(url: str, hosted: Hosted, issue: Pull, comment: Comment) ->
     }
 
 
-def issue_document(url: str, hosted: Hosted, issue: Pull) -> Document:
-    """An `issue`, which says by `pull_request` where it is one."""
-    here = f"{_repository_url(url, hosted)}/issues/{issue.number}"
-    page = f"{url}/{hosted.full_name}/issues/{issue.number}"
-    pull = _repository_url(url, hosted) + f"/pulls/{issue.number}"
-    request = {"pull_request": {"url": pull, "html_url": page, "diff_url": page, "patch_url": page}}
-    return {
-        **_shared(url, hosted, issue),
-        **_addresses(here, "comments events labels"),
-        "url": here,
-        "html_url": page,
-        "repository_url": _repository_url(url, hosted),
-        "comments": len(issue.comments),
-        "closed_at": None,
-        **(request if issue.head else {}),
-    }
-
-
 def _shared(url: str, hosted: Hosted, issue: Pull) -> Document:
     return {
         "id": issue.id,
@@ -141,7 +123,7 @@ def _shared(url: str, hosted: Hosted, issue: Pull) -> Document:
         "assignee": None,
         "milestone": None,
         "author_association": "NONE",
-        "labels": [label_document(url, hosted, hosted.labels[name]) for name in issue.labels],
+        "labels": [label_document(url, hosted, hosted.labels[name.casefold()]) for name in issue.labels],
     }
 
 

@@ -63,11 +63,12 @@ class BareRepository:
 
     def __init__(self, folder: Path, origin: BareRepository | None = None) -> None:
         self.folder = folder
+        self._changes: dict[tuple[str, str], list[Change]] = {}
         if origin is None:
             folder.mkdir(parents=True)
-            self._git("init", "--quiet", "--bare", "--initial-branch=main")
+            self._git("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
         else:
-            origin._git("clone", "--quiet", "--bare", str(origin.folder), str(folder))
+            origin._git("clone", "--quiet", "--bare", "--template=", str(origin.folder), str(folder))
 
     def commit(
         self, branch: str, files: Mapping[str, Content], message: str = "A change", *, root: bool = False
@@ -120,6 +121,10 @@ class BareRepository:
 
     def find(self, name: str) -> str | None:
         """The object that a name means, or None."""
+        kept = self.folder / name
+        if name.startswith("refs/") and kept.is_file():
+            # as git keeps a ref; asking git takes a process
+            return kept.read_text().strip()
         asked = ["git", "-C", str(self.folder), "rev-parse", "--quiet", "--verify", "--end-of-options", name]
         run = subprocess.run(asked, env=_ENVIRONMENT, capture_output=True, check=False)
         return run.stdout.decode().strip() or None
@@ -141,7 +146,12 @@ class BareRepository:
         return self._git("cat-file", "blob", sha)
 
     def changes(self, base: str, head: str) -> list[Change]:
-        """What the head changed since it left the base, by path."""
+        """What one commit changed since it left another, by path; it cannot become different."""
+        if (base, head) not in self._changes:
+            self._changes[base, head] = self._compare(base, head)
+        return self._changes[base, head]
+
+    def _compare(self, base: str, head: str) -> list[Change]:
         between = f"{base}...{head}"
         counts = _counted(self._git("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
         fields = iter(

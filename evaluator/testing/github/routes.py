@@ -136,16 +136,6 @@ def _blob(asked: Asked) -> Answer:
     return Answer(200, say.blob_document(asked.github.url, asked.hosted, asked.words[0], content))
 
 
-def _issues(asked: Asked) -> Answer:
-    wanted, creator = asked.query.get("state", "open"), asked.query.get("creator")
-    found = [each for each in asked.hosted.issues.values() if wanted in (each.state, "all")]
-    mine = [each for each in found if creator in (None, each.user.login)]
-    since = asked.query.get("since", "")
-    late = sorted((each for each in mine if say.stamp(each.updated) >= since), key=lambda issue: issue.created)
-    ordered = late if asked.query.get("direction") == "asc" else late[::-1]
-    return _list([say.issue_document(asked.github.url, asked.hosted, issue) for issue in ordered])
-
-
 def _comments(asked: Asked) -> Answer:
     issue = asked.issue()
     rows = [say.comment_document(asked.github.url, asked.hosted, issue, each) for each in issue.comments]
@@ -179,16 +169,15 @@ def _issue_labels(asked: Asked) -> Answer:
 
 def _labels_of(asked: Asked, issue: Pull) -> list[say.Document]:
     labels = asked.hosted.labels
-    return [say.label_document(asked.github.url, asked.hosted, labels[name]) for name in issue.labels]
+    return [say.label_document(asked.github.url, asked.hosted, labels[name.casefold()]) for name in issue.labels]
 
 
 def _add_labels(asked: Asked) -> Answer:
     issue = asked.issue()
     for name in asked.body["labels"] if isinstance(asked.body, dict) else asked.body:
-        if name not in asked.hosted.labels:
-            asked.github.label(asked.hosted, name, "ededed")
-        if name not in issue.labels:
-            issue.labels.append(name)
+        label = asked.github.label(asked.hosted, name, "ededed")
+        if label.name not in issue.labels:
+            issue.labels.append(label.name)
     return Answer(200, _labels_of(asked, issue))
 
 
@@ -201,13 +190,13 @@ def _remove_label(asked: Asked) -> Answer:
 
 
 def _label(asked: Asked) -> Answer:
-    label: Label = _found(asked.hosted.labels.get(unquote(asked.words[0])))
+    label: Label = _found(asked.hosted.labels.get(unquote(asked.words[0]).casefold()))
     return Answer(200, say.label_document(asked.github.url, asked.hosted, label))
 
 
 def _make_label(asked: Asked) -> Answer:
     name = _text(asked, "name")
-    if name in asked.hosted.labels:
+    if name.casefold() in asked.hosted.labels:
         raise Refused(422, "Validation Failed")
     made = asked.github.label(asked.hosted, name, asked.body["color"], asked.body.get("description"))
     return Answer(201, say.label_document(asked.github.url, asked.hosted, made))
@@ -241,7 +230,6 @@ ROUTES: Final = (
     _route("GET", r"/pulls/(\d+)/files", _PULLS, _changed),
     _route("GET", r"/git/trees/([^/]+)", _CONTENTS, _tree),
     _route("GET", r"/git/blobs/([0-9a-f]{40})", _CONTENTS, _blob),
-    _route("GET", r"/issues", _TALK_READ, _issues),
     _route("GET", r"/issues/(\d+)/comments", _TALK_READ, _comments),
     _route("POST", r"/issues/(\d+)/comments", _TALK_WRITE, _comment),
     _route("PATCH", r"/issues/comments/(\d+)", _TALK_WRITE, _edit),

@@ -91,6 +91,10 @@ class GitHubServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop answering; the block's end does it otherwise."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -163,8 +167,8 @@ class GitHubServer:
         return made
 
     def label(self, hosted: Hosted, name: str, color: str, description: str | None = None) -> Label:
-        """A label of a repository."""
-        return hosted.labels.setdefault(name, Label(next(self._ids), name, color, description))
+        """A label of a repository, where it has none of that name in any case."""
+        return hosted.labels.setdefault(name.casefold(), Label(next(self._ids), name, color, description))
 
     def run(self, base: Hosted, pull: Pull, conclusion: str = "success") -> Run:
         """A finished run for the head that a pull request has now."""

@@ -1,0 +1,85 @@
+"""One comment of ours on a pull request, written anew in place.
+
+It is ours when it begins with the marker *and* the bot wrote it: anybody may write the marker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from github.Issue import Issue
+from github.IssueComment import IssueComment
+
+from evaluator.github.connection import Connection, post, speaking
+
+ACTIONS_BOT: Final = 41_898_282
+"""The numeric id of `github-actions[bot]`, as whom a workflow's own token speaks; it cannot ask who it is."""
+
+LONGEST: Final = 65_536
+"""Characters of a comment that GitHub takes."""
+
+_CUT: Final = "\n\n*This comment was cut: GitHub takes no longer ones.*\n"
+_WRITE: Final = "pull-requests: write"
+
+
+class Written(StrEnum):
+    """What was done about the comment."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class StickyComment:
+    """The comment's number and address, and what was done."""
+
+    id: int
+    url: str
+    written: Written
+
+
+def marker(name: str) -> str:
+    """The line, not shown to readers, by which a comment is found again."""
+    return f"<!-- bashboard:{name} -->"
+
+
+def upsert_comment(
+    connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
+) -> StickyComment:
+    """Let the pull request have this one comment of that name: made, changed, or left where it says so already.
+
+    A text that is too long is cut, and says so. Raises PermissionMissingError, GitHubError.
+    """
+    body = _fitting(f"{marker(name)}\n{text.strip()}\n")
+    with speaking(connection, f"commenting on pull request {number}", _WRITE):
+        pull = connection.hosted.get_issue(number)
+        found = _own(pull, name, author)
+        if found is None:
+            made = post(connection, lambda: pull.create_comment(body), lambda: _own(pull, name, author))
+            return _said(made, Written.CREATED)
+        if _same(found.body, body):
+            return _said(found, Written.UNCHANGED)
+        found.edit(body)
+        return _said(found, Written.UPDATED)
+
+
+def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
+    """The oldest comment of the bot that begins with the marker."""
+    listed = pull.get_comments()
+    return next((each for each in listed if each.user.id == author and each.body.startswith(marker(name))), None)
+
+
+def _fitting(body: str) -> str:
+    return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are one to readers, to whom ends of lines and blanks after the last are nothing."""
+    return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
+
+
+def _said(comment: IssueComment, written: Written) -> StickyComment:
+    return StickyComment(comment.id, comment.html_url, written)

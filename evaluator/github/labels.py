@@ -1,0 +1,87 @@
+"""Labels that say a pull request's state. Those of ours are set; everybody else's are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from github import GithubException, UnknownObjectException
+from github.Issue import Issue
+from github.Label import Label
+
+from evaluator.github.connection import Connection, post, speaking
+
+_WRITE: Final = "pull-requests: write"
+
+
+@dataclass(frozen=True, slots=True)
+class StateLabel:
+    """A label of ours; `color` is six hexadecimal digits, `description` at most 100 characters."""
+
+    name: str
+    color: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """Names that were added and removed."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], wanted: Collection[str]) -> LabelChange:
+    """Let a pull request have, of our labels, the wanted ones; what the repository lacks is made first.
+
+    Raises ValueError for a wanted name that is none of ours, PermissionMissingError, GitHubError.
+    """
+    known = {label.name.casefold(): label for label in ours}
+    chosen = {name.casefold() for name in wanted}
+    if strange := sorted(chosen - set(known)):
+        raise ValueError(f"{strange} are no labels of ours: expected some of {sorted(known)}")
+    with speaking(connection, f"labelling pull request {number}", _WRITE):
+        pull = connection.hosted.get_issue(number)
+        # GitHub tells labels apart without regard to case
+        present = {label.name.casefold(): label.name for label in pull.get_labels()}
+        added = tuple(known[name].name for name in sorted(chosen - set(present)))
+        removed = tuple(present[name] for name in sorted((set(present) & set(known)) - chosen))
+        for name in added:
+            _ensure(connection, known[name.casefold()])
+        if added:
+            post(connection, lambda: _add(pull, added), lambda: None)
+        for name in removed:
+            _remove(pull, name)
+    return LabelChange(added, removed)
+
+
+def _ensure(connection: Connection, label: StateLabel) -> None:
+    """Make a label where the repository has none of that name; one that is there keeps its colour and words."""
+    if _find(connection, label) is None:
+        make = connection.hosted.create_label
+        post(connection, lambda: make(label.name, label.color, label.description), lambda: _find(connection, label))
+
+
+def _find(connection: Connection, label: StateLabel) -> Label | None:
+    try:
+        found = connection.hosted.get_label(label.name)
+        found.update()
+    except UnknownObjectException:
+        return None
+    return found
+
+
+def _add(pull: Issue, names: Collection[str]) -> bool:
+    """Adding what is there already changes nothing, so it may be done again."""
+    pull.add_to_labels(*names)
+    return True
+
+
+def _remove(pull: Issue, name: str) -> None:
+    try:
+        pull.remove_from_labels(name)
+    except GithubException as error:
+        # gone already: by a person, or by a request of ours whose answer was lost
+        if error.status != 404:
+            raise

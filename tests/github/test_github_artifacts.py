@@ -1,0 +1,119 @@
+"""An artifact may be anything: one file of it is read, or it is said why not."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from github_bench import Bench
+
+from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact
+from evaluator.testing.github import Fault
+
+FILE = "preview.json"
+LIMITS = ArtifactLimits(archive_bytes=20_000, file_bytes=5_000)
+
+
+def packed(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", method) as archive:
+        for name, content in members:
+            archive.writestr(name, content, method)
+    return kept.getvalue()
+
+
+def link() -> zipfile.ZipInfo:
+    about = zipfile.ZipInfo(FILE)
+    about.create_system, about.external_attr = 3, 0o120777 << 16
+    return about
+
+
+def said_smaller(archive: bytes) -> bytes:
+    """A bomb whose headers say that it holds ten bytes."""
+    changed = bytearray(archive)
+    for signature, at in ((b"PK\1\2", 24), (b"PK\3\4", 22)):
+        place = changed.find(signature) + at
+        changed[place : place + 4] = struct.pack("<I", 10)
+    return bytes(changed)
+
+
+def encrypted(archive: bytes) -> bytes:
+    changed = bytearray(archive)
+    for signature, at in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        changed[changed.find(signature) + at] |= 1
+    return bytes(changed)
+
+
+def read(bench: Bench, archive: bytes, size: int | None = None) -> ArtifactFile:
+    run = bench.github.run(bench.board, bench.pull())
+    bench.github.upload(run, "preview", archive, size)
+    return read_artifact(bench.connect(), run.id, "preview", FILE, LIMITS)
+
+
+def test_one_file_is_read(bench: Bench):
+    """Without the token, at the host where GitHub keeps artifacts; the double complains of one that comes."""
+    archive = packed(("../../evil.sh", b"x"), (FILE, b'{"a": 1}'), ("/etc/cron.d/evil", b"x"))
+    assert read(bench, archive) == ArtifactFile(b'{"a": 1}')
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: packed((FILE, b"\0" * 10_000_000)), "has 10000000 bytes: expected at most 5000"),
+        (lambda: said_smaller(packed((FILE, b"\0" * 10_000_000))), "does not read as a zip"),
+        (lambda: encrypted(packed((FILE, b"{}"))), "does not read as a zip"),
+        (lambda: packed((link(), b"/etc/passwd"), method=zipfile.ZIP_STORED), "is no regular file"),
+        (lambda: packed(("other.json", b"{}")), "has 0 files 'preview.json'"),
+        (lambda: packed((f"../{FILE}", b"{}")), "has 0 files 'preview.json'"),
+        (lambda: packed((f"./{FILE}", b"{}")), "has 0 files 'preview.json'"),
+        (lambda: packed(*[(f"{number}", b"") for number in range(99)], (FILE, b"{}")), "more than 64 files"),
+        (lambda: packed((FILE, b"{}"), method=zipfile.ZIP_LZMA), "compressed in a way"),
+        (lambda: packed((FILE, b"{}"))[:-30], "does not read as a zip"),
+        (lambda: packed((FILE, b"{}")).replace(b"PK\3\4", b"PK\0\0"), "does not read as a zip"),
+        (lambda: b"", "does not read as a zip"),
+        (lambda: b"no archive", "does not read as a zip"),
+        (lambda: packed((FILE, b"x" * 30_000), method=zipfile.ZIP_STORED), "bytes: expected at most 20000"),
+    ],
+)
+def test_a_poisoned_archive_is_a_fault(bench: Bench, make: Callable[[], bytes], fault: str):
+    """Bombs, links, paths, wrong sizes, damage: a value with a reason, never an error of ours."""
+    found = read(bench, make())
+    assert found.content is None
+    assert fault in found.fault
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_are_a_fault(bench: Bench):
+    """Readers of archives disagree about which of them it would be."""
+    assert "has 2 files" in read(bench, packed((FILE, b"a"), (FILE, b"b"))).fault
+
+
+def test_an_archive_that_is_longer_than_was_said_is_cut_off(bench: Bench):
+    archive = packed((FILE, b"x" * 4_000), ("other", bytes(range(256)) * 400), method=zipfile.ZIP_STORED)
+    assert "expected at most 20000" in read(bench, archive, size=100).fault
+
+
+def test_the_newest_of_several_is_read(bench: Bench):
+    """A job that ran again uploads again."""
+    run = bench.github.run(bench.board, bench.pull())
+    for content in (b"1", b"2"):
+        bench.github.upload(run, "preview", packed((FILE, content)))
+    bench.github.upload(run, "other", b"")
+    assert read_artifact(bench.connect(), run.id, "preview", FILE).content == b"2"
+
+
+@pytest.mark.parametrize(("name", "expired", "fault"), [("logs", False, "no artifact"), ("preview", True, "expired")])
+def test_an_artifact_that_is_not_there_is_a_fault(bench: Bench, name: str, expired: bool, fault: str):
+    run = bench.github.run(bench.board, bench.pull())
+    bench.github.upload(run, name, packed((FILE, b"{}"))).expired = expired
+    assert fault in read_artifact(bench.connect(), run.id, "preview", FILE).fault
+
+
+def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench):
+    run = bench.github.run(bench.board, bench.pull())
+    bench.github.upload(run, "preview", packed((FILE, b"{}")))
+    bench.github.faults.append(Fault(410, "Artifact has expired", path="/zip"))
+    assert "has expired" in read_artifact(bench.connect(), run.id, "preview", FILE).fault

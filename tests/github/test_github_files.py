@@ -1,0 +1,99 @@
+"""A submission read at a commit: regular files within limits, everything else a problem at its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from github_bench import FILES, Bench
+
+from evaluator.errors import Problem
+from evaluator.github.files import SubmissionFiles, read_submission
+from evaluator.submissions.limits import SubmissionLimits
+from evaluator.testing.github import Link, Submodule
+
+PLACE = Path("submissions/mine")
+LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)
+
+
+def read(bench: Bench, commit: str, folder: str = "submissions/mine") -> SubmissionFiles:
+    return read_submission(bench.connect(), commit, folder, LIMITS)
+
+
+def told(files: SubmissionFiles) -> dict[str, str]:
+    return {problem.path.as_posix(): problem.message for problem in files.problems}
+
+
+def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path):
+    """As they are at that commit, whatever was pushed since, and written as they were."""
+    content = bytes(range(256)) * 3
+    pull = bench.pull(files={**FILES, "submissions/mine/core.jsonl": content})
+    head = pull.head
+    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
+    files = read(bench, head)
+    assert (dict(files.files), files.problems) == ({"submission.toml": b"format = 1\n", "core.jsonl": content}, ())
+    files.write(tmp_path / "written" / "mine")
+    assert (tmp_path / "written" / "mine" / "core.jsonl").read_bytes() == content
+
+
+def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench):
+    files = {
+        "submissions/mine/link.jsonl": Link("/etc/passwd"),
+        "submissions/mine/module": Submodule("1" * 40),
+        "submissions/mine/folder/core.jsonl": b"{}\n",
+    }
+    found = read(bench, bench.pull(files=files).head)
+    rest = ": expected a regular file; put the file itself here, or remove it"
+    assert found.files == {}
+    assert told(found) == {
+        "submissions/mine/link.jsonl": f"a symbolic link{rest}",
+        "submissions/mine/module": f"a submodule{rest}",
+        "submissions/mine/folder": f"a folder{rest}",
+    }
+    assert not [each for each in bench.asked() if "/git/blobs/" in each]
+
+
+@pytest.mark.parametrize(("name", "most"), [("core.jsonl", 1_000), ("submission.toml", 100)])
+def test_what_is_too_large_is_refused_and_not_fetched(bench: Bench, name: str, most: int):
+    """The size stands in the tree; exactly the limit is read."""
+    large = bench.pull(files={f"submissions/mine/{name}": b"x" * (most + 1)})
+    assert told(read(bench, large.head)) == {f"submissions/mine/{name}": f"{most + 1} bytes: expected at most {most}"}
+    assert not [each for each in bench.asked() if "/git/blobs/" in each]
+    fitting = bench.pull("fitting", {f"submissions/mine/{name}": b"x" * most})
+    assert len(read(bench, fitting.head).files[name]) == most
+
+
+def test_no_more_names_are_read_than_the_limit(bench: Bench):
+    """Also where it is GitHub that cuts the list."""
+    pull = bench.pull(files={f"submissions/mine/{number}.jsonl": b"" for number in range(9)})
+    found = read(bench, pull.head)
+    assert (len(found.files), found.problems) == (
+        8,
+        (Problem(PLACE, 0, "more than 8 names in this folder: the rest is not checked"),),
+    )
+    bench.github.tree_entries = 5
+    assert "the rest is not checked" in told(read(bench, pull.head))["submissions/mine"]
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../../x", ".GIT", "a\\b", "a\nb", "\u202eb", "n" * 300])
+def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp_path: Path):
+    """A tree can be made without git; nothing of it reaches a path."""
+    head = bench.fork.git.commit_entries(
+        "mine", ("submissions", "mine"), [("100644", name, b"x"), ("100644", "z", b"")]
+    )
+    bench.github.open_pull(bench.board, bench.fork, "mine")
+    found = read(bench, head)
+    assert (set(found.files), len(found.problems)) == ({"z"}, 1)
+    assert found.problems[0].path == PLACE
+    found.write(tmp_path / "written")
+    assert [each.name for each in (tmp_path / "written").iterdir()] == ["z"]
+
+
+@pytest.mark.parametrize(
+    "files", [{"submissions/other/core.jsonl": b""}, {"submissions/mine": Link("other")}, {"x": b""}]
+)
+def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes]):
+    """A link of that name is no folder."""
+    assert told(read(bench, bench.pull(files=files).head)) == {
+        "submissions/mine": "there is no such folder in this commit"
+    }

@@ -1,0 +1,129 @@
+"""Pull requests: which one a run was for, what changed, who opened how many."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from github_bench import FILES, Bench
+
+from evaluator.github.pulls import (
+    MOST_CHANGED,
+    ChangedFile,
+    FoundPull,
+    Match,
+    changed_files,
+    find_pull,
+    opened_lately,
+    read_pull,
+)
+
+HOSTILE = [
+    "mine",
+    "we'ird\"-`id`",
+    "${{github.token}}",
+    "-rf",
+    "a/b;c|d&&e",
+    "ünï-\u202egpj",
+    "$(touch$IFS/x)",
+    "%0A,error",
+]
+
+
+def found(bench: Bench, run: int) -> FoundPull:
+    return find_pull(bench.connect(), run)
+
+
+@pytest.mark.parametrize("branch", HOSTILE)
+def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, branch: str):
+    """Whatever the branch and the title are called, they are text and nothing else."""
+    bench.pull("other")
+    pull = bench.pull(branch, title=f"{branch}\n::error::no")
+    told = found(bench, bench.github.run(bench.board, pull).id)
+    assert (told.match, told.head, told.numbers) == (Match.FOUND, pull.head, (pull.number,))
+    assert told.pull == read_pull(bench.connect(), pull.number)
+    assert (told.pull.head_branch, told.pull.title) == (branch, f"{branch}\n::error::no")
+    assert (told.pull.author, told.pull.head_repository) == (bench.stranger.id, bench.fork.id)
+
+
+def test_a_push_in_between_makes_the_run_stale(bench: Bench):
+    """By force or not: its numbers are of another commit."""
+    pull = bench.pull()
+    run = bench.github.run(bench.board, pull)
+    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
+    told = found(bench, run.id)
+    assert (told.match, told.head, told.pull and told.pull.head) == (Match.STALE, run.head, pull.head)
+
+
+def test_a_closed_pull_request_is_none(bench: Bench):
+    pull = bench.pull()
+    run = bench.github.run(bench.board, pull)
+    bench.github.merge(bench.board, pull)
+    assert found(bench, run.id) == FoundPull(Match.MISSING, run.head)
+
+
+def test_a_commit_that_two_pull_requests_share_tells_no_single_one(bench: Bench):
+    """One branch may be offered to two branches of the board."""
+    pull = bench.pull()
+    bench.board.git.commit("next", {"NEXT.md": b"x\n"})
+    other = bench.github.open_pull(bench.board, bench.fork, "mine", into="next")
+    told = found(bench, bench.github.run(bench.board, pull).id)
+    assert (told.match, told.pull, set(told.numbers)) == (Match.SEVERAL, None, {pull.number, other.number})
+
+
+def test_anothers_pull_request_with_the_same_commit_is_not_taken(bench: Bench):
+    """Anybody can push a commit that they saw, and would get its comment and labels."""
+    pull = bench.pull()
+    thief = bench.github.fork(bench.board, bench.github.user("thief"))
+    thief.git.fetch(bench.fork.git, "refs/heads/mine", "refs/heads/mine")
+    bench.github.open_pull(bench.board, thief, "mine")
+    told = found(bench, bench.github.run(bench.board, pull).id)
+    assert told.numbers == (pull.number,)
+
+
+def test_every_page_of_open_pull_requests_is_looked_at(bench: Bench):
+    bench.offered(150)
+    pull = bench.board.issues[1]
+    assert found(bench, bench.github.run(bench.board, pull).id).numbers == (pull.number,)
+    assert bench.asked().count("GET /pulls") == 2
+
+
+def test_changed_files_have_a_status(bench: Bench):
+    """As GitHub compares: with what the branch left from, renames seen."""
+    bench.board.git.commit("main", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "c.txt": b"c\nc\nc\n"})
+    bench.fork.git.fetch(bench.board.git, "refs/heads/main", "refs/heads/main")
+    files = {"a.txt": b"one\n", "b.txt": None, "c.txt": None, "d.txt": b"c\nc\nc\n", 'e "`$x`.txt': b""}
+    pull = bench.pull(files=files)
+    bench.board.git.commit("main", {"later.txt": b"not theirs\n"})
+    bench.github.pushed(bench.board, pull)
+    changes = changed_files(bench.connect(), pull.number)
+    assert changes.complete
+    assert set(changes.files) == {
+        ChangedFile("a.txt", "modified"),
+        ChangedFile("b.txt", "removed"),
+        ChangedFile("d.txt", "renamed", "c.txt"),
+        ChangedFile('e "`$x`.txt', "added"),
+    }
+
+
+@pytest.mark.parametrize(("number", "complete"), [(250, True), (MOST_CHANGED + 10, False)])
+def test_changes_beyond_githubs_list_are_told(bench: Bench, number: int, complete: bool):
+    """GitHub lists 3,000 files and says nothing of the others, so a check of the list alone would be passed by them."""
+    pull = bench.pull(files={f"submissions/mine/{each}.jsonl": b"" for each in range(number)})
+    changes = changed_files(bench.connect(), pull.number)
+    assert (len(changes.files), changes.complete) == (min(number, MOST_CHANGED), complete)
+
+
+def test_pull_requests_of_the_last_day_are_counted(bench: Bench):
+    """Closed ones too; not others' ones, not issues, not older ones that were only pushed to."""
+    old = bench.pull("old")
+    bench.github.now += timedelta(hours=25)
+    bench.github.push(bench.board, old, {"submissions/mine/core.jsonl": b"late\n"})
+    closed, mine = bench.pull("closed"), bench.pull("mine")
+    closed.state = "closed"
+    bench.github.issue(bench.board, bench.stranger)
+    other = bench.github.fork(bench.board, bench.github.user("other"))
+    other.git.commit("theirs", FILES)
+    bench.github.open_pull(bench.board, other, "theirs")
+    pull = read_pull(bench.connect(), mine.number)
+    assert opened_lately(bench.connect(), pull, bench.github.now) == (mine.number, closed.number)

@@ -15,6 +15,7 @@ from evaluator.cli.explain import explain
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
+from evaluator.cli.preview import preview
 from evaluator.cli.run import run
 from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
@@ -22,7 +23,7 @@ from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
 
 for command in (
-    *(score, rescore, standings, compare, explain, adjudicate, run, check),
+    *(score, rescore, standings, compare, preview, explain, adjudicate, run, check),
     *(baseline, build, serve, doctor, schema),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)

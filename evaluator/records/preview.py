@@ -29,6 +29,8 @@ PATHS: Final = 5
 """Paths that are told of one task at most."""
 TEXT: Final = 500
 """Characters of one text at most."""
+_ROUNDING: Final = 1e-6
+"""By how much shares may miss each other that are computed in several ways."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Place = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -85,7 +87,8 @@ class Rival(Record):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         _require(len(set(self.roles)) == len(self.roles), "a role is given twice")
-        _require(self.difference_low <= self.difference <= self.difference_high, "the difference's interval misses it")
+        low, high = self.difference_low, self.difference_high
+        _require(_within(self.difference, low, high), "the difference's interval misses it")
         _require(self.lost.total <= self.passed, "more tasks lost to it than it passes")
         _require_topics(self.topics, self.asked, self.passed)
         return self
@@ -161,7 +164,7 @@ class Preview(Record):
         _require(_near(self.accuracy, self.passed / self.asked), "accuracy is not passed / asked")
         upper = (self.passed + self.undecided) / self.asked
         _require(_near(self.accuracy_upper, upper), "accuracy_upper is not (passed + undecided) / asked")
-        _require(self.accuracy_low <= self.accuracy <= self.accuracy_high, "the interval misses the accuracy")
+        _require(_within(self.accuracy, self.accuracy_low, self.accuracy_high), "the interval misses the accuracy")
         _require_topics(self.topics, self.asked, self.passed)
         self._check_place()
         self._check_rivals()
@@ -193,7 +196,11 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def _near(found: float, expected: float) -> bool:
-    return math.isclose(found, expected, abs_tol=1e-6)
+    return math.isclose(found, expected, abs_tol=_ROUNDING)
+
+
+def _within(found: float, low: float, high: float) -> bool:
+    return low - _ROUNDING <= found <= high + _ROUNDING
 
 
 def _require_topics(topics: Mapping[Topic, Tally], asked: int, passed: int) -> None:

@@ -1,0 +1,185 @@
+"""What a submitter reads on their pull request: what is to be mended, or what the submission would come to, and what
+happens next.
+
+One text for the sticky comment, for the job's summary and for the command line. Problems are found by this
+repository's own code; the preview's numbers were made by the pull request's own run, and the text says so. Sections are
+whole or not there: where GitHub would not take all of them, the longest go first and the text names them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import Problem, Severity
+from evaluator.github.markdown import code
+from evaluator.github.preview_sections import Section, counted, preview_sections
+from evaluator.records import SLUG_PATTERN, Preview
+
+MARKER: Final = "<!-- bashboard:submission -->"
+"""The first line of the comment, by which it is found again."""
+LENGTH: Final = 65_536
+"""GitHub takes so many characters in a comment; counted here are bytes, of which there are no fewer."""
+PROBLEMS: Final = 20
+"""Problems shown of one file."""
+FILES: Final = 6
+"""Files whose problems are shown."""
+
+COMMON_FAULTS: Final = (
+    r"Backslashes. In JSON one is written as two: `find . -exec ls {} \\;`.",
+    "Words round the command. A candidate is given to Bash as it is: no `$ ` before it, no explanation behind it. For "
+    'a model\'s raw replies write `"output"` instead, and `extraction = "markdown"` in `submission.toml`.',
+    "Programs that are not there. Commands run on the suite's own machine, without network, Python or `sudo`; "
+    "`suite.toml` lists its packages.",
+)
+"""What goes wrong most often with a first submission."""
+
+
+def comment(
+    slug: str,
+    problems: Sequence[Problem],
+    preview: Preview | None = None,
+    *,
+    first_time: bool = False,
+    faults: Sequence[str] = COMMON_FAULTS,
+    missing: str = "",
+    appeal: str | None = None,
+    limit: int = LENGTH,
+) -> str:
+    """The text for one submission as Markdown, at most `limit` bytes.
+
+    `problems` are those of `check`, with paths as they stand in the repository. Without a `preview` the text says why
+    by `missing`. `first_time` welcomes the contributor with `faults`, which are Markdown. `appeal` is the address of
+    the form to appeal by. Raises ValueError where the preview is of another submission, where it comes with errors, or
+    where the address is none.
+    """
+    errors = [each for each in problems if each.severity is Severity.ERROR]
+    if preview is not None and (preview.submission != slug or errors):
+        raise ValueError(f"a preview of {preview.submission!r} with {len(errors)} errors, for {slug!r}")
+    if appeal is not None and not re.fullmatch(r"https?://[\w.:/?=&%+-]+", appeal, re.ASCII):
+        raise ValueError(f"{appeal!r} is no address of a form")
+    sections = [Section(_headline(slug, problems, preview))]
+    if first_time:
+        sections.append(Section(_welcome(faults)))
+    sections += _problem_sections(problems)
+    if errors:
+        sections.append(Section(_mend()))
+    elif preview is None:
+        sections.append(Section(_without_numbers(missing)))
+    else:
+        sections += preview_sections(preview)
+    sections.append(Section(_next(slug, preview, appeal)) if not errors else Section(""))
+    sections.append(Section(_by_hand(slug, preview)))
+    return _fitted([each for each in sections if each.text], limit)
+
+
+def _fitted(sections: list[Section], limit: int) -> str:
+    """All sections; or without the longest of those that may go, which the end then names."""
+    gone: list[str] = []
+    while len((text := _joined(sections, gone)).encode()) > limit:
+        loose = [each for each in sections if each.name]
+        if not loose:
+            raise ValueError(f"the shortest text has {len(text.encode())} bytes: expected at most {limit}")
+        longest = max(loose, key=lambda each: len(each.text))
+        sections = [each for each in sections if each is not longest]
+        gone.append(longest.name)
+    return text
+
+
+def _joined(sections: Iterable[Section], gone: Sequence[str]) -> str:
+    parts = [MARKER, *(each.text for each in sections)]
+    if gone:
+        parts.append(f"_Left out, as GitHub takes no longer comment: {', '.join(gone)}. The commands above show all._")
+    return "\n\n".join(parts) + "\n"
+
+
+# -- what stands first
+
+
+def _headline(slug: str, problems: Sequence[Problem], preview: Preview | None) -> str:
+    errors = sum(each.severity is Severity.ERROR for each in problems)
+    if errors:
+        return f"## {code(slug, 80)}: {counted(errors, 'error')} to mend"
+    if preview is None:
+        return f"## {code(slug, 80)}: nothing to mend"
+    if preview.undecided:
+        return f"## {code(slug, 80)}: nothing to mend, {counted(preview.undecided, 'verdict')} open"
+    return f"## {code(slug, 80)}: nothing to mend, {preview.passed} of {preview.asked} tasks passed"
+
+
+def _welcome(faults: Sequence[str]) -> str:
+    listed = "\n".join(f"{number}. {fault}" for number, fault in enumerate(faults, 1))
+    return f"Welcome, and thank you for your first submission. What most often goes wrong with one:\n\n{listed}"
+
+
+# -- what check says
+
+
+def _problem_sections(problems: Sequence[Problem]) -> Iterator[Section]:
+    files: dict[Path, list[Problem]] = {}
+    for problem in sorted(problems, key=lambda each: each.severity is Severity.WARNING):
+        files.setdefault(problem.path, []).append(problem)
+    for place, found in enumerate(list(files.values())[:FILES]):
+        yield Section(_problem_list(found), "" if place == 0 else f"problems of {code(str(found[0].path), 80)}")
+    if len(files) > FILES:
+        rest = [each for found in list(files.values())[FILES:] for each in found]
+        yield Section(f"… and {counted(len(rest), 'problem')} in {counted(len(files) - FILES, 'more file')}.")
+
+
+def _problem_list(problems: Sequence[Problem]) -> str:
+    lines = [f"- {code(str(each), 400)}" for each in problems[:PROBLEMS]]
+    if len(problems) > PROBLEMS:
+        lines.append(f"- … and {counted(len(problems) - PROBLEMS, 'more problem')} in this file")
+    return "\n".join(lines)
+
+
+def _mend() -> str:
+    return (
+        "**What to do:** mend each `path:line` and push to this branch. The check runs again and this comment changes "
+        "in place; the same places are marked on the diff. A warning need not be mended."
+    )
+
+
+def _without_numbers(missing: str) -> str:
+    why = f": {code(missing)}" if missing else ""
+    return f"The check finds nothing that has to be mended. There are no numbers to show yet{why}."
+
+
+# -- what happens next, and doing it by hand
+
+
+def _next(slug: str, preview: Preview | None, appeal: str | None) -> str:
+    lines = [
+        "You need do nothing more. A maintainer looks at this pull request. As soon as it is merged, every command is "
+        "executed again in containers, judged and published: the row is on the site when that run ends, without "
+        "another review."
+    ]
+    if preview and preview.undecided:
+        lines.append(
+            "The open verdicts go to a panel of models where the board has one, then to a maintainer, who rules with "
+            f"{code('bashboard adjudicate')}. Until then they count as not passed; "
+            "the merge does not wait for them."
+        )
+    form = f"[the appeal form]({appeal})" if appeal else "an issue"
+    explain = f"bashboard explain {_name(slug)} TASK{f' --suite {preview.suite}' if preview else ''}"
+    lines.append(
+        f"A verdict looks wrong? See why with {code(explain)}, and appeal by {form}: name the task and say why what "
+        "your command does is right."
+    )
+    return "### What happens next\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
+def _by_hand(slug: str, preview: Preview | None) -> str:
+    name = _name(slug)
+    lines = [f"bashboard check submissions/{name}"]
+    if preview:
+        lines += [f"bashboard {verb} {name} --suite {preview.suite}" for verb in ("score", "preview")]
+    listed = "\n".join(lines)
+    return f"### The same on your machine\n\n```console\n{listed}\n```\n\nIt is the same code, and it says the same."
+
+
+def _name(slug: str) -> str:
+    """A slug as it is typed; one that is none is not repeated."""
+    return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) and "\n" not in slug else "your-system"

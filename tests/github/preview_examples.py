@@ -1,0 +1,144 @@
+"""A preview to begin from, and what is to be seen of a comment as GitHub's Markdown reads it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from evaluator.errors import Problem, Severity
+from evaluator.records import Preview
+
+TASKS = [f"text-{number:03d}" for number in range(1, 41)]
+
+
+def tasks(total: int, first: int = 0) -> dict[str, Any]:
+    """A list of so many tasks."""
+    return {"total": total, "tasks": TASKS[first : first + total]}
+
+
+def rival(slug: str, *roles: str, passed: int, gained: int, lost: int, **fields: Any) -> dict[str, Any]:
+    """Another submission on the board, asked 40 tasks."""
+    return {
+        "submission": slug,
+        "roles": roles,
+        "asked": 40,
+        "passed": passed,
+        "topics": {"text": {"asked": 30, "passed": passed - 10}, "files": {"asked": 10, "passed": 10}},
+        "difference": (gained - lost) / 40,
+        "difference_low": -0.5,
+        "difference_high": 0.5,
+        "p_value": 0.0414,
+        "gained": tasks(gained),
+        "lost": tasks(lost, 20),
+        **fields,
+    }
+
+
+def document(**fields: Any) -> dict[str, Any]:
+    """A sound preview's JSON: 24 of 40 passed, second to fourth of nine; `fields` replace its own."""
+    return {
+        "format": 1,
+        "submission": "my-system",
+        "suite": "core",
+        "suite_version": "2.0.0",
+        "judge": "consensus",
+        "judge_version": 4,
+        "asked": 40,
+        "passed": 24,
+        "failed": 12,
+        "timeout": 1,
+        "invalid": 1,
+        "unanswered": 2,
+        "undecided": 0,
+        "infra_errors": 0,
+        "not_asked": 0,
+        "collateral": 0,
+        "accuracy": 0.6,
+        "accuracy_low": 0.446,
+        "accuracy_high": 0.737,
+        "accuracy_upper": 0.6,
+        "unranked": None,
+        "ranked": 9,
+        "rank_low": 2,
+        "rank_high": 4,
+        "tie_group": 2,
+        "topics": {"text": {"asked": 30, "passed": 16}, "files": {"asked": 10, "passed": 8}},
+        "rivals": [
+            rival("best", "leader", passed=35, gained=1, lost=12),
+            rival("better", "better", passed=26, gained=3, lost=5),
+            rival("worse", "worse", passed=20, gained=6, lost=2),
+        ],
+        "alone": tasks(1),
+        "touched": [],
+        "open_verdicts": [],
+        **fields,
+    }
+
+
+def preview(**fields: Any) -> Preview:
+    """The record of `document`."""
+    return Preview.model_validate(document(**fields))
+
+
+def contested() -> Preview:
+    """One with three verdicts open and collateral damage."""
+    reason = "prints fields that no reference shows: '4096'"
+    open_verdicts = [{"task": each, "step": "output", "reason": reason, "variant": "crowded"} for each in TASKS[30:33]]
+    touched = [
+        {"task": "files-002", "total": 7, "paths": ["/srv/a", "/srv/b"]},
+        {"task": "files-003"},
+    ]
+    return preview(
+        undecided=3, failed=9, accuracy_upper=27 / 40, open_verdicts=open_verdicts, collateral=2, touched=touched
+    )
+
+
+def problems(count: int, path: str = "submissions/my-system/core.jsonl", message: str = "expected") -> list[Problem]:
+    """So many errors of one file."""
+    return [Problem(Path(path), line, message) for line in range(1, count + 1)]
+
+
+def warning(message: str = "2 tasks without a line") -> Problem:
+    """What need not be mended."""
+    return Problem(Path("submissions/my-system/core.jsonl"), 0, message, Severity.WARNING)
+
+
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+_CUT = re.compile(r" … [\d,]+ more characters?")
+
+
+class Piece(NamedTuple):
+    """One token of a text, in order: what it is, with which attributes, and its content."""
+
+    kind: str
+    tag: str
+    attributes: tuple[tuple[str, Any], ...]
+    content: str
+
+
+def pieces(markdown: str) -> list[Piece]:
+    """A text as a parser reads it; lines of text that belong together are one piece."""
+    blocks = PARSER.parse(markdown)
+    return [_piece(token) for block in blocks for token in (block.children if block.children is not None else [block])]
+
+
+def _piece(token: Token) -> Piece:
+    return Piece(token.type, token.tag, tuple(sorted(token.attrs.items())), token.content)
+
+
+def spans(markdown: str) -> list[str]:
+    """The code spans of a text."""
+    return [each.content for each in pieces(markdown) if each.kind == "code_inline"]
+
+
+def skeleton(markdown: str) -> list[Piece]:
+    """All of a text but what stands in its code spans, and what is said where one is cut."""
+    kept = (
+        each._replace(content="" if each.kind == "code_inline" else _CUT.sub("", each.content))
+        for each in pieces(markdown)
+    )
+    return [each for each in kept if each.kind != "text" or each.content]

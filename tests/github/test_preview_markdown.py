@@ -1,0 +1,153 @@
+"""A stranger's text in a comment: whatever it is, it is read as code and as nothing else."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from preview_examples import contested, pieces, preview, problems, skeleton, spans
+
+from evaluator.github import markdown
+from evaluator.github.markdown import cell, code, table
+from evaluator.github.preview_text import comment
+from evaluator.records import Preview
+from evaluator.testing.hostile_boards import ATTACKS
+
+MARKUP = [
+    "@everyone @org/team",
+    "#1 GH-1 org/repo#1 org/repo@0123456789abcdef0123456789abcdef01234567",
+    "https://evil.example www.evil.example mail@evil.example ftp://evil.example",
+    "<img src=https://evil.example/x.png> <script>alert(1)</script> </details>",
+    "![x](https://evil.example/x.png) [x](javascript:alert(1)) [x][y]\n\n[y]: https://evil.example",
+    "<!-- bashboard:submission -->",
+    "${{ secrets.TOKEN }} $`x`$ $$x$$ :tada: ~~x~~ **x** _x_",
+    "\n\n# heading\n\n- list\n\n    block\n\n---\n| a | b |\n|---|---|\n> quote",
+    "` `` ``` ```` x",
+    "`" * 8,
+    "`" * 9,
+    "x" + "`" * 300,
+    "\\",
+    "\\`x\\`",
+    "a|b\\|c\\\\|d",
+    "::error::x\n::set-output name=x::y",
+    " ",
+    "  x  ",
+    "\u202e\u2066\u200b\ufeff\u00ad\u2028\u2029\u00a0\x1b[31m\x00\x7f\r\n\t",
+    "\u3164\u115f\u2800\U000e0041\U000e0100",
+    "\ud800",
+    "a\u0300\u0301\u0302\u0303",
+    "x" * 100_000,
+]
+HOSTILE = [*MARKUP, *(each[:2000].decode("utf-8", "surrogateescape") for each in ATTACKS)]
+
+TEXTS = st.one_of(
+    st.text(min_size=1),
+    st.text(st.sampled_from("`|\\@#<>[]()!*_~-= \n\t$:./&x1\u202e\u0301"), min_size=1),
+    st.lists(st.sampled_from(MARKUP), min_size=1, max_size=3).map("".join),
+)
+
+hostile = pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+
+
+def places(text: str) -> list[str]:
+    """Comments in which the text stands wherever a stranger's can, twice over."""
+    record = contested()
+    touched = tuple(each.model_copy(update={"paths": (text, text), "total": 2}) for each in record.touched)
+    told = tuple(each.model_copy(update={"reason": text, "variant": text}) for each in record.open_verdicts)
+    rivals = tuple(each.model_copy(update={"submission": text}) for each in record.rivals)
+    alone = record.alone.model_copy(update={"tasks": (text,)})
+    fields = {"touched": touched, "open_verdicts": told, "rivals": rivals, "alone": alone, "judge": text}
+    forged = record.model_copy(update=fields)
+    found = problems(3, f"submissions/{text}/core.jsonl".replace("\0", ""), text)
+    return [
+        comment("my-system", [], forged),
+        comment(f"X{text}", found),
+        comment(f"X{text}", [], missing=text),
+    ]
+
+
+def test_the_examples_in_the_documentation_are_so() -> None:
+    assert doctest.testmod(markdown).failed == 0
+
+
+@hostile
+def test_a_hostile_text_is_code_wherever_it_stands(text: str) -> None:
+    for shown, plain in zip(places(text), places("X"), strict=True):
+        assert skeleton(shown) == skeleton(plain)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS)
+def test_any_text_is_code_wherever_it_stands(text: str) -> None:
+    for shown, plain in zip(places(text), places("X"), strict=True):
+        assert skeleton(shown) == skeleton(plain)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, st.integers(8, 60))
+def test_a_span_is_one_span_in_prose_a_list_a_heading_and_a_table(text: str, length: int) -> None:
+    for make, around in ((code, "a {} b"), (code, "- {}\n- x"), (code, "# {}: x"), (cell, "| {} | x |\n| - | - |")):
+        written = around.format(make(text, length))
+        assert len(spans(written)) == 1
+        assert skeleton(written) == skeleton(around.format("`x`"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+def test_nothing_in_a_span_is_unseen_or_moves_its_neighbours(text: str) -> None:
+    (shown,) = spans(f"x {code(text)}")
+    assert shown.isprintable()
+    assert not any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in shown)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="`"), min_size=1, max_size=100))
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert spans(code(text)) == [text]
+    if "|" not in text:
+        assert spans(cell(text)) == [text]
+
+
+@hostile
+def test_no_fence_is_longer_than_github_reads(text: str) -> None:
+    """GitHub's parser takes a run of more than 80 backticks for text, so a span in such a fence would be markup."""
+    assert max(len(run) for run in re.findall("`+", code(text))) <= 9
+
+
+def test_two_texts_that_differ_only_in_blanks_look_different() -> None:
+    texts = ["a b", "a  b", " a b", "a b ", "a\tb", "a\u00a0b", "a\nb", "a\u3164b"]
+    assert len({code(each) for each in texts}) == len(texts)
+
+
+def test_what_is_cut_says_how_much_is_missing() -> None:
+    assert code("x" * 12, 10) == "`xxxxxxxxxx` … 2 more characters"
+    assert code("x" * 11, 10) == "`xxxxxxxxxx` … 1 more character"
+    assert code("x" * 10, 10) == "`xxxxxxxxxx`"
+    assert code("\x1b" * 9, 10) == "`\\x1b\\x1b` … 7 more characters"
+
+
+def test_a_table_has_a_cell_for_each_given() -> None:
+    found = [
+        each.content for each in pieces(table(["a", "b"], [[cell("x|y"), "1"]])) if each.kind in ("text", "code_inline")
+    ]
+    assert found == ["a", "b", "x\\x7cy", "1"]
+
+
+def test_a_plain_comment_has_no_link_picture_or_markup_of_html_but_its_marker() -> None:
+    """So that, as hostile text changes nothing outside of code, a hostile one has none either."""
+    found: list[Preview | None] = [preview(), contested(), None]
+    for each in found:
+        tokens = pieces(comment("my-system", [] if each else problems(2), each))
+        assert [token.content.strip() for token in tokens if "html" in token.kind] == ["<!-- bashboard:submission -->"]
+        assert not {token.kind for token in tokens} & {"link_open", "image"}
+        words = " ".join(token.content for token in tokens if token.kind == "text")
+        assert not re.search(r"@\w|#\d|https?:|www\.|GH-\d|\b[0-9a-f]{7,40}\b|:\w+:", words)
+
+
+def test_hostile_paths_of_problems_are_whole_on_one_line() -> None:
+    text = comment("x", problems(1, "a\n# b|`c`", "d\ne"))
+    assert "a\\n# b|`c`:1: d\\ne" in spans(text)

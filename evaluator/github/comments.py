@@ -12,7 +12,7 @@ from typing import Final
 from github.Issue import Issue
 from github.IssueComment import IssueComment
 
-from evaluator.github.connection import Connection, post, speaking
+from evaluator.github.connection import Connection, account, post, speaking
 
 ACTIONS_BOT: Final = 41_898_282
 """The numeric id of `github-actions[bot]`, as whom a workflow's own token speaks; it cannot ask who it is."""
@@ -69,7 +69,8 @@ def upsert_comment(
 def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
     """The oldest comment of the bot that begins with the marker."""
     listed = pull.get_comments()
-    return next((each for each in listed if each.user.id == author and each.body.startswith(marker(name))), None)
+    ours = (each for each in listed if account(each.user) == author)
+    return next((each for each in ours if each.body.startswith(marker(name))), None)
 
 
 def _fitting(body: str) -> str:

@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar
 import requests
 from github import Auth, Github, GithubException, GithubRetry
 from github.GithubException import RateLimitExceededExceedsMaxWait, RateLimitExceededException
+from github.NamedUser import NamedUser
+from github.Organization import Organization
 from github.Repository import Repository as HostedRepository
 from urllib3 import BaseHTTPResponse, Retry
 
@@ -159,6 +161,11 @@ def post(connection: Connection, act: Callable[[], Made], find: Callable[[], Mad
         if found is not None:
             return found
     return act()
+
+
+def account(user: NamedUser | Organization | None) -> int | None:
+    """An account's number; the library's types leave out that it may be gone, or never have been a person's."""
+    return user.id if user is not None else None
 
 
 def _refusal(error: GithubException, permission: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from github.PullRequest import PullRequest as HostedPull
 from github.Repository import Repository
 
-from evaluator.github.connection import Connection, speaking
+from evaluator.github.connection import Connection, account, speaking
 
 MOST_CHANGED: Final = 3_000
 """Changed files of one pull request that GitHub lists; of what comes after them it says nothing."""
@@ -25,13 +25,13 @@ class PullRequest:
     """A pull request; title, branch and login are a stranger's text.
 
     `head_repository` is the numeric id of the repository it comes from, None where that was deleted.
-    `author` is the numeric id that stays when its owner takes another name.
+    `author` is the numeric id that stays when its owner takes another name; None, and no login, when they are gone.
     """
 
     number: int
     title: str
     state: str
-    author: int
+    author: int | None
     login: str
     head: str
     head_branch: str
@@ -115,8 +115,8 @@ def _pull(found: HostedPull) -> PullRequest:
         number=found.number,
         title=found.title,
         state=found.state,
-        author=found.user.id,
-        login=found.user.login,
+        author=account(found.user),
+        login=found.user.login if found.user is not None else "",
         head=found.head.sha,
         head_branch=found.head.ref,
         head_repository=_number(found.head.repo),
@@ -145,8 +145,11 @@ def changed_files(connection: Connection, number: int) -> Changes:
 
 def opened_lately(connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0) -> tuple[int, ...]:
     """Numbers of the pull requests that the same person opened in the last hours, this one included, newest first."""
+    if pull.author is None:
+        # nothing tells one account that is gone from another
+        return (pull.number,)
     since = now.astimezone(UTC) - timedelta(hours=hours)
     with speaking(connection, "listing the pull requests of the last day", _READ):
         listed = connection.hosted.get_pulls(state="all", sort="created", direction="desc")
         late = itertools.takewhile(lambda each: each.created_at >= since, listed)
-        return tuple(each.number for each in late if each.user.id == pull.author)
+        return tuple(each.number for each in late if account(each.user) == pull.author)

@@ -82,6 +82,14 @@ def test_a_pull_request_follows_a_push_by_force(bench: Bench):
     assert bench.board.git.blob(f"{before}:submissions/mine/core.jsonl") == b"{}\n"
 
 
+def test_a_pull_request_follows_what_git_pushes(bench: Bench):
+    """Into the fork's own repository, as a person does."""
+    pull = bench.pull()
+    pushed = bench.fork.git.commit("mine", {"submissions/mine/core.jsonl": b"later\n"})
+    answer = ask(bench, "/repos/maintainer/board/pulls/1", bench.github.token(REPORT))
+    assert pull.head == answer.json()["head"]["sha"] == pushed
+
+
 def test_pages_name_those_beside_them(bench: Bench):
     bench.offered(5)
     token = bench.github.token(REPORT)

@@ -127,3 +127,19 @@ def test_pull_requests_of_the_last_day_are_counted(bench: Bench):
     bench.github.open_pull(bench.board, other, "theirs")
     pull = read_pull(bench.connect(), mine.number)
     assert opened_lately(bench.connect(), pull, bench.github.now) == (mine.number, closed.number)
+
+
+def test_a_fork_and_an_account_may_be_gone(bench: Bench):
+    """GitHub then answers null, for the fork against its own description."""
+    pull = bench.pull()
+    run = bench.github.run(bench.board, pull)
+    pull.head_repository = pull.user = None
+    told = find_pull(bench.connect(), run.id)
+    assert told.match == Match.MISSING
+    gone = read_pull(bench.connect(), pull.number)
+    assert (gone.head_repository, gone.author, gone.login, gone.head) == (None, None, "", pull.head)
+    other = bench.pull("other")
+    other.user = None
+    assert opened_lately(bench.connect(), gone, bench.github.now) == (pull.number,)
+    assert bench.github.complaints
+    bench.github.complaints.clear()

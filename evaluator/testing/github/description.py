@@ -43,7 +43,11 @@ def fetch(kept: Path) -> None:
         raise MissingError("this machine lacks npm; type: sudo apt-get install -y npm")
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
-            [npm, "pack", "--silent", PACKAGE], cwd=folder, capture_output=True, text=True, check=False
+            [npm, "pack", "--silent", "--fetch-retries=1", PACKAGE],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if run.returncode:
             raise MissingError(f"npm did not bring {PACKAGE}: {run.stderr.strip()[-500:]!r}; look at the network")

@@ -55,6 +55,11 @@ def user_document(url: str, user: User) -> Document:
     }
 
 
+def maybe_user(url: str, user: User | None) -> Document | None:
+    """A `nullable-simple-user`: null where the account is gone."""
+    return user_document(url, user) if user else None
+
+
 def _repository_url(url: str, hosted: Hosted) -> str:
     return f"{url}/repos/{hosted.full_name}"
 
@@ -100,7 +105,7 @@ def comment_document(url: str, hosted: Hosted, issue: Pull, comment: Comment) ->
         "url": f"{here}/comments/{comment.id}",
         "html_url": f"{url}/{hosted.full_name}/pull/{issue.number}#issuecomment-{comment.id}",
         "issue_url": f"{here}/{issue.number}",
-        "user": user_document(url, comment.user),
+        "user": maybe_user(url, comment.user),
         "body": comment.body,
         "created_at": stamp(comment.created),
         "updated_at": stamp(comment.updated),
@@ -116,7 +121,7 @@ def _shared(url: str, hosted: Hosted, issue: Pull) -> Document:
         "state": issue.state,
         "title": issue.title,
         "body": issue.body,
-        "user": user_document(url, issue.user),
+        "user": maybe_user(url, issue.user),
         "locked": False,
         "created_at": stamp(issue.created),
         "updated_at": stamp(issue.updated),
@@ -127,10 +132,11 @@ def _shared(url: str, hosted: Hosted, issue: Pull) -> Document:
     }
 
 
-def _side(url: str, hosted: Hosted | None, owner: User, ref: str, sha: str) -> Document:
+def _side(url: str, hosted: Hosted | None, owner: User | None, ref: str, sha: str) -> Document:
     """A pull request's head or base. GitHub answers null for a fork that is gone, though its description forbids it."""
     repo = repository_document(url, hosted) if hosted else None
-    return {"label": f"{owner.login}:{ref}", "ref": ref, "sha": sha, "repo": repo, "user": user_document(url, owner)}
+    label = f"{owner.login if owner else 'unknown'}:{ref}"
+    return {"label": label, "ref": ref, "sha": sha, "repo": repo, "user": maybe_user(url, owner)}
 
 
 def pull_document(url: str, hosted: Hosted, pull: Pull) -> Document:

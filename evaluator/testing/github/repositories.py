@@ -121,13 +121,19 @@ class BareRepository:
 
     def find(self, name: str) -> str | None:
         """The object that a name means, or None."""
-        kept = self.folder / name
-        if name.startswith("refs/") and kept.is_file():
-            # as git keeps a ref; asking git takes a process
-            return kept.read_text().strip()
+        if name.startswith("refs/"):
+            return self._ref(name)
         asked = ["git", "-C", str(self.folder), "rev-parse", "--quiet", "--verify", "--end-of-options", name]
         run = subprocess.run(asked, env=_ENVIRONMENT, capture_output=True, check=False)
         return run.stdout.decode().strip() or None
+
+    def _ref(self, name: str) -> str | None:
+        """A ref as git keeps it: in a file of its own, or packed. Asking git would take a process each time."""
+        if (self.folder / name).is_file():
+            return (self.folder / name).read_text().strip()
+        packed = self.folder / "packed-refs"
+        rows = packed.read_text().splitlines() if packed.is_file() else []
+        return next((row.split()[0] for row in rows if row.partition(" ")[2] == name), None)
 
     def resolve(self, name: str) -> str:
         """The object that a name means. Raises KeyError for none."""

@@ -139,6 +139,14 @@ class GitHubServer:
         self.pushed(base, pull)
         return pull
 
+    def _follow(self) -> None:
+        """Let pull requests have what git itself pushed to their branches since."""
+        for base in self._repositories.values():
+            for pull in base.issues.values():
+                fork = pull.head_repository if pull.state == "open" else None
+                if fork and fork.git.find(f"refs/heads/{pull.head_ref}") not in (None, pull.head):
+                    self.pushed(base, pull)
+
     def pushed(self, base: Hosted, pull: Pull) -> None:
         """Let an open pull request follow its branch, also where that was pushed by force."""
         if pull.head_repository is not None and pull.state == "open":
@@ -160,8 +168,8 @@ class GitHubServer:
         pull.state, pull.merged, pull.updated = "closed", self.now, self.now
         return pull.merge_commit
 
-    def comment(self, issue: Pull, user: User, body: str) -> Comment:
-        """Somebody's comment."""
+    def comment(self, issue: Pull, user: User | None, body: str) -> Comment:
+        """Somebody's comment; of an account that is gone, nobody's."""
         made = Comment(next(self._ids), user, body, self.now, self.now)
         issue.comments.append(made)
         return made
@@ -198,6 +206,7 @@ class GitHubServer:
         with self._lock:
             if parts.path.startswith("/blobs/"):
                 return self._blob(parts.path, headers)
+            self._follow()
             body = json.loads(raw) if raw else None
             asked = Exchange(method, parts.path, dict(parse_qsl(parts.query)), headers, body, 0, None)
             fault = next((each for each in self.faults if each.meets(method, parts.path)), None)
@@ -291,6 +300,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # head and body in one packet: two would wait for the client's delayed acknowledgement
+    wbufsize = -1
     server: _Server
 
     def do_GET(self) -> None:

@@ -45,7 +45,7 @@ class Comment:
     """A comment below an issue or a pull request."""
 
     id: int
-    user: User
+    user: User | None
     body: str
     created: datetime
     updated: datetime
@@ -57,7 +57,7 @@ class Pull:
 
     number: int
     id: int
-    user: User
+    user: User | None
     title: str
     body: str | None
     created: datetime

@@ -13,7 +13,7 @@ from evaluator.records import Preview
 
 PREVIEW_NAME: Final = "preview.json"
 """The artifact's one file."""
-PREVIEW_BYTES: Final = 262_144
+PREVIEW_BYTES: Final = 2_097_152
 """A preview is no longer; a longer file is not read."""
 _TOLD: Final = 10
 _SHOWN: Final = 200

@@ -81,7 +81,7 @@ def _written(text: str, length: int, *, cell: bool) -> tuple[str, int]:
         escaped = ["\\x7c" if each == "|" else each for each in escaped]
     size = used = 0
     for each in escaped:
-        if size + len(each) > length:
+        if used and size + len(each) > length:  # one at least: a span of nothing is none
             break
         size, used = size + len(each), used + 1
     return "".join(escaped[:used]), len(text) - used

@@ -1,0 +1,198 @@
+"""`bashboard preview` in a small checkout that is judged already."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from evaluator.cli import app
+from evaluator.errors import EngineError, UsageError
+from evaluator.github.preview_artifact import read_preview
+from evaluator.github.preview_text import MARKER, comment
+from evaluator.pipeline.preview import preview_submission
+from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
+from evaluator.records import Preview, Role, Unranked
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.evidence import added, evidence
+from evaluator.testing.execution import Shows, played_boards
+
+HOSTILE = b"/srv/<img src=x>|`@me`\x1b\xff"
+TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 6)]
+SHOWN: dict[str, Shows] = {
+    **{f"{verb} {number}": f"{number}\n" for verb in ("ls", "echo") for number in range(1, 6)},
+    "true": "",
+    "mess": evidence("2\n", changes=[added(HOSTILE), added("/srv/b")]),
+}
+ANSWERS: Mapping[str, Mapping[str, list[str]]] = {
+    "best": {f"files-{number}": [f"echo {number}"] for number in (1, 2, 3, 4)},
+    "near": {f"files-{number}": [f"echo {number}"] for number in (1, 2, 3)},
+    "mine": {"files-1": ["ls 1"], "files-2": ["mess"], "files-3": ["true"], "files-5": ["ls 5"]},
+    "last": {"files-1": ["ls 1"]},
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = small_checkout(tmp_path, TASKS, ANSWERS)
+    played_boards(made, SHOWN)
+    return made
+
+
+def previewed(project: Project, slug: str) -> Preview:
+    found = preview_submission(project, Silence(), slug, suite="tiny").preview
+    assert found is not None
+    return found
+
+
+def run(project: Project, *arguments: str) -> Result:
+    """The command in the checkout, where no engine is to be found."""
+    with contextlib.chdir(project.root):
+        return CliRunner().invoke(
+            app, ["preview", *arguments, "--suite", "tiny"], env={"DOCKER_HOST": "unix:///nowhere/docker.sock"}
+        )
+
+
+def test_a_preview_has_the_counts_of_the_standing(project: Project) -> None:
+    found = previewed(project, "mine")
+    assert (found.asked, found.passed, found.failed, found.unanswered) == (5, 2, 2, 1)
+    assert (found.accuracy, found.unranked, found.ranked) == (0.4, None, 4)
+    assert found.topics["files"].passed == 2  # type: ignore[index]
+    assert (found.judge, found.suite_version) == ("consensus", "1.0.0")
+
+
+def test_it_stands_beside_the_leader_and_its_nearest_neighbours(project: Project) -> None:
+    rivals = {each.submission: each for each in previewed(project, "mine").rivals}
+    roles = {name: each.roles for name, each in rivals.items()}
+    assert roles == {"best": (Role.LEADER,), "near": (Role.BETTER,), "last": (Role.WORSE,)}
+    assert rivals["best"].gained.tasks == ("files-5",)
+    assert rivals["best"].lost.tasks == ("files-2", "files-3", "files-4")
+    assert rivals["last"].gained.tasks == ("files-5",)
+
+
+@pytest.mark.parametrize(
+    ("slug", "roles"),
+    [
+        ("best", {"near": (Role.WORSE,)}),
+        ("near", {"best": (Role.LEADER, Role.BETTER), "mine": (Role.WORSE,)}),
+        ("last", {"best": (Role.LEADER,), "mine": (Role.BETTER,)}),
+    ],
+)
+def test_at_the_ends_of_a_board_there_are_fewer(project: Project, slug: str, roles: dict[str, object]) -> None:
+    assert {each.submission: each.roles for each in previewed(project, slug).rivals} == roles
+
+
+def test_a_task_that_no_other_passes_is_newly_solved(project: Project) -> None:
+    assert previewed(project, "mine").alone.tasks == ("files-5",)
+    assert previewed(project, "best").alone.tasks == ("files-4",)
+    assert previewed(project, "near").alone.total == 0
+
+
+def test_the_only_one_on_a_board_is_beside_nobody(tmp_path: Path) -> None:
+    project = small_checkout(tmp_path, TASKS, {"mine": ANSWERS["mine"]})
+    played_boards(project, SHOWN)
+    found = previewed(project, "mine")
+    assert (found.ranked, found.rank_low, found.rivals, found.alone.total) == (1, 1, (), 0)
+
+
+def test_controls_are_no_rivals(tmp_path: Path) -> None:
+    project = small_checkout(tmp_path, TASKS, {"always-true": ANSWERS["best"], "mine": ANSWERS["mine"]})
+    manifest = tmp_path / "submissions" / "always-true" / "submission.toml"
+    text = manifest.read_text().replace('method = "other"', 'method = "control"').replace("format = 1", "format = 2")
+    manifest.write_text(text)
+    played_boards(project, SHOWN)
+    assert previewed(project, "mine").rivals == ()
+    assert previewed(project, "always-true").unranked is Unranked.CONTROL
+
+
+def test_collateral_names_the_task_and_the_paths(project: Project) -> None:
+    found = previewed(project, "mine")
+    assert found.collateral == 1
+    (touched,) = found.touched
+    assert (touched.task, touched.total) == ("files-2", 2)
+    assert touched.paths == ("/srv/<img src=x>|`@me`\x1b\\xff", "/srv/b")
+
+
+def test_what_cannot_be_decided_is_told_with_its_reason(tmp_path: Path) -> None:
+    tasks = [small_task("files-1", references=("a", "b"), output="none")]
+    project = small_checkout(tmp_path, tasks, {"mine": {"files-1": ["c"]}})
+    played_boards(project, dict.fromkeys("abc", ""))
+    found = previewed(project, "mine")
+    assert (found.undecided, found.accuracy, found.accuracy_upper) == (1, 0.0, 1.0)
+    (verdict,) = found.open_verdicts
+    assert verdict.task == "files-1"
+    assert "doing nothing would look the same" in verdict.reason
+
+
+def test_a_broken_one_has_problems_and_no_numbers(project: Project) -> None:
+    (project.root / "submissions" / "mine" / "tiny.jsonl").write_text("{\n")
+    made = preview_submission(project, Silence(), "mine", suite="tiny")
+    assert made.preview is None
+    assert ("submissions/mine/tiny.jsonl", 1) in [(str(each.path), each.line) for each in made.problems]
+
+
+def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
+    with pytest.raises(UsageError, match="mine does not answer suite core; it answers: tiny"):
+        preview_submission(project, Silence(), "mine", suite="core")
+
+
+# -- the command
+
+
+def test_the_markdown_is_the_comment(project: Project) -> None:
+    found = run(project, "mine", "--markdown")
+    made = preview_submission(project, Silence(), "mine", suite="tiny")
+    assert (found.exit_code, found.stdout) == (0, comment("mine", made.problems, made.preview))
+
+
+def test_json_is_what_the_artifact_holds(project: Project, tmp_path: Path) -> None:
+    out = tmp_path / "preview.json"
+    assert run(project, "mine", "--json", "--out", str(out)).exit_code == 0
+    assert read_preview(out.read_bytes(), "mine") == previewed(project, "mine")
+    assert json.loads(run(project, "mine", "--json").stdout) == json.loads(out.read_text())
+
+
+def test_people_read_it_without_markup(project: Project) -> None:
+    found = run(project, "mine")
+    assert found.exit_code == 0
+    assert MARKER not in found.stdout
+    assert "Execution accuracy 40.0 %" in found.stdout
+    assert "\x1b]" not in found.stdout
+
+
+def test_a_broken_one_ends_found_wanting_and_writes_no_json(project: Project, tmp_path: Path) -> None:
+    (project.root / "submissions" / "mine" / "tiny.jsonl").write_text("{\n")
+    out = tmp_path / "preview.json"
+    found = run(project, "mine", "--json", "--out", str(out))
+    assert (found.exit_code, found.stdout, out.exists()) == (1, "", False)
+    assert "submissions/mine/tiny.jsonl:1: " in found.stderr
+    markdown = run(project, "mine", "--markdown")
+    assert markdown.exit_code == 1
+    assert "to mend" in markdown.stdout
+
+
+def test_a_failure_of_ours_ends_as_one(tmp_path: Path) -> None:
+    """The numbers are shown all the same."""
+    project = small_checkout(tmp_path, TASKS, {"mine": {"files-1": ["lost"]}})
+    played_boards(project, {**SHOWN, "lost": EngineError("gone")})
+    found = run(project, "mine", "--markdown")
+    assert found.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("mine", "--json", "--markdown"), "expected one of them"),
+        (("mni",), "no submission is named 'mni'"),
+        (("mine", "--out", "/nowhere/preview.json"), "--out /nowhere/preview.json: No such file or directory"),
+    ],
+)
+def test_wrong_use_is_said(project: Project, arguments: tuple[str, ...], words: str) -> None:
+    found = run(project, *arguments)
+    assert found.exit_code == 2
+    assert words in found.stderr

@@ -51,9 +51,11 @@ def upsert_comment(
 ) -> StickyComment:
     """Let the pull request have this one comment of that name: made, changed, or left where it says so already.
 
-    A text that is too long is cut, and says so. Raises PermissionMissingError, GitHubError.
+    A text may begin with the marker already; one that is too long is cut, and says so.
+    Raises PermissionMissingError, GitHubError.
     """
-    body = _fitting(f"{marker(name)}\n{text.strip()}\n")
+    said = text.removeprefix(marker(name)).strip()
+    body = _fitting(f"{marker(name)}\n{said}\n")
     with speaking(connection, f"commenting on pull request {number}", _WRITE):
         pull = connection.hosted.get_issue(number)
         found = _own(pull, name, author)

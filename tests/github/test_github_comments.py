@@ -17,7 +17,9 @@ def write(bench: Bench, number: int, text: str) -> Written:
 def test_there_is_one_comment_whatever_is_said(bench: Bench):
     """Made, changed in place, and not written where it says so already."""
     pull = bench.pull()
-    written = [write(bench, pull.number, text) for text in ("One.", "Two.", "Two.", "Two.\n\n", "One.")]
+    written = [
+        write(bench, pull.number, text) for text in ("One.", "Two.", "Two.", f"{marker('report')}\nTwo.\n\n", "One.")
+    ]
     assert written == [Written.CREATED, Written.UPDATED, Written.UNCHANGED, Written.UNCHANGED, Written.UPDATED]
     assert [each.body for each in pull.comments] == [f"{marker('report')}\nOne.\n"]
     assert [each.split()[0] for each in bench.asked() if not each.startswith("GET")] == ["POST", "PATCH", "PATCH"]

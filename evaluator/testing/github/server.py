@@ -1,9 +1,8 @@
-"""The double's server: HTTP, tokens, pages, faults on demand, and what people do that no request of ours does."""
+"""The double's server: HTTP, tokens, pages, and faults on demand."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import secrets
 import sys
@@ -11,19 +10,15 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from evaluator.testing.github.repositories import BareRepository
+from evaluator.testing.github.hosting import Hosting
 from evaluator.testing.github.routes import ROUTES, TREE_ENTRIES, Answer, Asked, Refused, Route
-from evaluator.testing.github.state import Artifact, Comment, Hosted, Label, Pull, Run, Token, User
-
-ACTIONS_BOT: Final = User(41_898_282, "github-actions[bot]", "Bot")
-"""Who a workflow's own token speaks as."""
+from evaluator.testing.github.state import Artifact, Hosted
 
 
 class Exchange(NamedTuple):
@@ -58,22 +53,18 @@ class Fault:
         return self.method in ("", method) and path.endswith(self.path)
 
 
-class GitHubServer:
+class GitHubServer(Hosting):
     """Serves while its block runs. `examine` tells what is wrong with an exchange; it goes to `complaints`.
 
-    `now` is the time by which it stamps; a test moves it. `faults` are met in their order.
+    `faults` are met in their order; `exchanges` keeps all requests with their answers.
     """
 
     def __init__(self, folder: Path, examine: Callable[[Exchange], Iterable[str]] = lambda _: ()) -> None:
-        self._folder, self._examine = folder, examine
+        super().__init__(folder)
+        self._examine = examine
         self._lock = threading.Lock()
-        self._ids = itertools.count(1_001)
-        self._users: dict[str, User] = {}
-        self._repositories: dict[str, Hosted] = {}
-        self._tokens: dict[str, Token] = {}
         self._signed: dict[str, bytes] = {}
         self._server = _Server(("127.0.0.1", 0), self)
-        self.now = datetime(2026, 1, 2, 12, tzinfo=UTC)
         self.tree_entries = TREE_ENTRIES
         self.faults: list[Fault] = []
         self.exchanges: list[Exchange] = []
@@ -98,100 +89,6 @@ class GitHubServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def user(self, login: str) -> User:
-        """A person, made where there is none of that name."""
-        return self._users.setdefault(login, User(next(self._ids), login))
-
-    def token(self, permissions: Mapping[str, str], user: User = ACTIONS_BOT) -> str:
-        """A token with these permissions and no others; a workflow's own unless somebody else's is wanted."""
-        made = f"token-{secrets.token_hex(8)}"
-        self._tokens[made] = Token(user, permissions)
-        return made
-
-    def repository(self, name: str, owner: User) -> Hosted:
-        """An empty repository."""
-        return self._keep(name, owner, None)
-
-    def fork(self, hosted: Hosted, owner: User) -> Hosted:
-        """Somebody's fork, with what the repository holds now."""
-        return self._keep(hosted.name, owner, hosted)
-
-    def _keep(self, name: str, owner: User, parent: Hosted | None) -> Hosted:
-        number = next(self._ids)
-        git = BareRepository(self._folder / f"{number}.git", parent.git if parent else None)
-        made = Hosted(number, owner, name, git, self.now, parent)
-        self._repositories[made.full_name] = made
-        return made
-
-    def issue(self, hosted: Hosted, user: User, title: str = "An issue") -> Pull:
-        """An issue that is no pull request."""
-        number = len(hosted.issues) + 1
-        made = Pull(number, next(self._ids), user, title, None, self.now, self.now)
-        hosted.issues[number] = made
-        return made
-
-    def open_pull(
-        self, base: Hosted, head: Hosted, branch: str, title: str = "A submission", into: str = "main"
-    ) -> Pull:
-        """A pull request from a branch, of a fork or of the repository itself, by the owner of that."""
-        pull = self.issue(base, head.owner, title)
-        pull.head_ref, pull.head_repository, pull.base_ref = branch, head, into
-        self.pushed(base, pull)
-        return pull
-
-    def _follow(self) -> None:
-        """Let pull requests have what git itself pushed to their branches since."""
-        for base in self._repositories.values():
-            for pull in base.issues.values():
-                fork = pull.head_repository if pull.state == "open" else None
-                if fork and fork.git.find(f"refs/heads/{pull.head_ref}") not in (None, pull.head):
-                    self.pushed(base, pull)
-
-    def pushed(self, base: Hosted, pull: Pull) -> None:
-        """Let an open pull request follow its branch, also where that was pushed by force."""
-        if pull.head_repository is not None and pull.state == "open":
-            ref = f"refs/heads/{pull.head_ref}"
-            pull.head = base.git.fetch(pull.head_repository.git, ref, f"refs/pull/{pull.number}/head")
-            pull.base, pull.updated = base.git.resolve(f"refs/heads/{pull.base_ref}"), self.now
-
-    def push(self, base: Hosted, pull: Pull, files: Mapping[str, Any], *, force: bool = False) -> str:
-        """Push a commit to a pull request's branch, with `force` in place of its history; the new head."""
-        assert pull.head_repository is not None  # noqa: S101 - a test pushes to a fork that is there
-        pull.head_repository.git.commit(pull.head_ref, files, root=force)
-        self.pushed(base, pull)
-        return pull.head
-
-    def merge(self, base: Hosted, pull: Pull) -> str:
-        """Merge by a commit with two parents, whose name is returned."""
-        said = f"Merge pull request #{pull.number}"
-        pull.merge_commit = base.git.merge(pull.base_ref, pull.head, said)
-        pull.state, pull.merged, pull.updated = "closed", self.now, self.now
-        return pull.merge_commit
-
-    def comment(self, issue: Pull, user: User | None, body: str) -> Comment:
-        """Somebody's comment; of an account that is gone, nobody's."""
-        made = Comment(next(self._ids), user, body, self.now, self.now)
-        issue.comments.append(made)
-        return made
-
-    def label(self, hosted: Hosted, name: str, color: str, description: str | None = None) -> Label:
-        """A label of a repository, where it has none of that name in any case."""
-        return hosted.labels.setdefault(name.casefold(), Label(next(self._ids), name, color, description))
-
-    def run(self, base: Hosted, pull: Pull, conclusion: str = "success") -> Run:
-        """A finished run for the head that a pull request has now."""
-        assert pull.head_repository is not None  # noqa: S101 - a test runs a fork that is there
-        number = next(self._ids)
-        about = (pull.head, pull.head_ref, pull.head_repository, "pull_request", conclusion, self.now)
-        base.runs[number] = Run(number, *about)
-        return base.runs[number]
-
-    def upload(self, run: Run, name: str, content: bytes, size: int | None = None) -> Artifact:
-        """An artifact of a run: a zip's bytes, or any."""
-        made = Artifact(next(self._ids), name, content, len(content) if size is None else size, self.now)
-        run.artifacts.append(made)
-        return made
-
     def signed(self, artifact: Artifact) -> str:
         """An address at another host that needs no token, and takes none."""
         word = secrets.token_hex(8)
@@ -206,7 +103,7 @@ class GitHubServer:
         with self._lock:
             if parts.path.startswith("/blobs/"):
                 return self._blob(parts.path, headers)
-            self._follow()
+            self.follow()
             body = json.loads(raw) if raw else None
             asked = Exchange(method, parts.path, dict(parse_qsl(parts.query)), headers, body, 0, None)
             fault = next((each for each in self.faults if each.meets(method, parts.path)), None)
@@ -233,7 +130,7 @@ class GitHubServer:
     def _say(self, asked: Exchange) -> tuple[Answer, str]:
         route, hosted, words = self._routed(asked)
         needs = "; ".join(f"{name}={level}" for name, level in route.needs) if route else ""
-        token = self._tokens.get(asked.headers.get("authorization", "").partition(" ")[2])
+        token = self.tokens.get(asked.headers.get("authorization", "").partition(" ")[2])
         if token is None:
             return _refusal(401, "Bad credentials"), ""
         if route is None or hosted is None:
@@ -249,7 +146,7 @@ class GitHubServer:
         pieces = asked.path.split("/", 4)
         if len(pieces) < 5 or pieces[1] != "repos":
             return None, None, ()
-        hosted = self._repositories.get("/".join(pieces[2:4]))
+        hosted = self.repositories.get("/".join(pieces[2:4]))
         for route in ROUTES:
             match = route.address.fullmatch(f"/{pieces[4]}")
             if match and route.method == asked.method:

@@ -27,7 +27,8 @@ class Case:
     """One candidate of one task beside the task's references; `candidate` is None where none was given.
 
     `home` is the directory that `~` means in `scratch`, the suite's scratch paths, and `cwd` the one that commands
-    start in. Whoever is judged is never among the references: leaving them out is the caller's part.
+    start in. Whoever is judged is never among the references: leaving them out is the caller's part. `slip` tells
+    that the candidate's text is a reference's with one slip in it, and that nobody has found that slip harmless.
     """
 
     task: Task
@@ -36,6 +37,7 @@ class Case:
     home: str
     scratch: tuple[str, ...]
     cwd: str = "/"
+    slip: bool = False
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
 output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is looked at only to see whether it is a reference, byte for byte or as the shell reads its words.
+a command is looked at only to see whether it is a reference, byte for byte or as the shell reads its words,
+and a pass is left open where the text is a reference's with one slip in it (`Case.slip`).
 
 Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
 changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
@@ -25,6 +26,7 @@ from evaluator.judges.presentation import Asked, is_presentation
 from evaluator.judges.reasons import reason, shown
 from evaluator.judges.screening import settle_early
 from evaluator.judges.sets import alignment_of, compare_sets, is_same_set
+from evaluator.judges.shell import is_left_over
 from evaluator.judges.sights import Sight, same_bytes, sights_of
 from evaluator.judges.spelling import same_words
 from evaluator.judges.unseen import asks_elsewhere
@@ -39,6 +41,11 @@ _NO_WITNESS: Final = "every reference ran into a limit, or fails and shows nothi
 
 _NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
 
+_A_SLIP: Final = (
+    "does here what a reference does, but is one slip away from a reference, and of such slips this world's variants "
+    "let wrong ones through"
+)
+
 _Same = Callable[[Task, Text, Text | None], bool]
 
 _NO_TEXT: Final = Comparison(Agreement.DIFFERENT, "is a text, which no reference leaves there")
@@ -48,12 +55,12 @@ class Consensus:
     """Required and allowed effects, and the output rules, learned from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 4
+    version: Final = 5
     basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
         """Step 1 for every judge, then steps 2 to 4."""
-        finding = settle_early(case) or _settle_by_comparison(case)
+        finding = settle_early(case) or _with_slip_in_mind(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 
@@ -78,6 +85,17 @@ def alignment_problem(case: Case) -> str | None:
             if problem:
                 return f"variant {variant}, {name}: {problem}"
     return None
+
+
+def _with_slip_in_mind(case: Case, finding: Finding) -> Finding:
+    """The finding, or undecided where it is a pass that evidence alone does not bear out.
+
+    A flag dropped from a reference, a number one off: whoever reads such commands finds most of them wrong, also of
+    those that no variant tells from the reference. A maintainer's mark, or the panel, says what it is.
+    """
+    if finding.outcome is not Outcome.PASS or not case.slip or finding.step is Step.VERIFIER:
+        return finding
+    return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _A_SLIP})
 
 
 def _settle_by_comparison(case: Case) -> Finding:
@@ -202,6 +220,8 @@ def _wrong_effects(sight: Sight, step: Step) -> Iterator[Finding]:
     ignored = sight.ignored(step, sight.references) | (sight.leftovers if step is Step.FILES else frozenset())
     facts = [reference.facts[step] for reference in sight.references]
     for difference in differences(sight.candidate.facts[step], facts, ignored):
+        if step is Step.SHELL and is_left_over(difference):
+            continue
         yield Finding(
             outcome=Outcome.FAIL,
             step=step,

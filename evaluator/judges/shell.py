@@ -35,6 +35,49 @@ _ITS_OWN: Final = re.compile(
     r"_|PIPESTATUS|BASH(OPTS|PID)?|BASH_.*|SHELLOPTS|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH(SECONDS|REALTIME)"
     r"|PPID|SHLVL|PWD|OLDPWD|FUNCNAME|DIRSTACK|GROUPS|HISTCMD|COMP_.*|OPT(ARG|ERR|IND)|REPLY"
 )
+_HELPER: Final = re.compile(rb"declare -[-aAi]+ ")
+"""What `declare -p` says of a variable without the attributes that make it more than a helper."""
+
+_HEEDED: Final = frozenset(
+    {
+        "CDPATH",
+        "ENV",
+        "EXECIGNORE",
+        "FIGNORE",
+        "GLOBIGNORE",
+        "GLOBSORT",
+        "IGNOREEOF",
+        "INPUTRC",
+        "POSIXLY_CORRECT",
+        "PROMPT_COMMAND",
+        "PS0",
+        "PS1",
+        "PS3",
+        "TIMEFORMAT",
+        "TMOUT",
+        "TMPDIR",
+        "HISTFILE",
+        "HISTSIZE",
+        "HISTCONTROL",
+        "HISTFILESIZE",
+        "HISTIGNORE",
+        "HISTTIMEFORMAT",
+        "HOSTFILE",
+        "MAILCHECK",
+        "MAIL",
+        "MAILPATH",
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_MESSAGES",
+        "LC_NUMERIC",
+        "LC_TIME",
+        "FUNCNEST",
+        "BASH_ENV",
+    }
+)
+"""Variables that change what bash does though nobody exports them."""
+
 _OPTION: Final = re.compile(r"(?:set|shopt) (?P<state>[-+]o|-[su]) (?P<name>\w+)")
 
 
@@ -72,6 +115,23 @@ def is_its_own(variable: str) -> bool:
     to set, because bash overwrites them, refuses to, or mirrors what is compared elsewhere.
     """
     return _ITS_OWN.fullmatch(variable) is not None
+
+
+def is_left_over(difference: Difference) -> bool:
+    """True for a variable that a command used and left behind, which no reference sets and no program will see.
+
+    `d=$(...); cd "$d"` does what is asked as `cd "$(...)"` does. A near miss sets another variable than the one
+    asked for, and that one is then missing; one that exports, reads only or changes what bash heeds is no helper:
+    those of the shell that a command starts in are set by every reference too.
+    """
+    value = difference.found
+    return (
+        difference.key.facet is Facet.VARIABLE
+        and not difference.expected
+        and isinstance(value, bytes)
+        and _HELPER.match(value) is not None
+        and difference.key.subject.decode(errors="replace") not in _HEEDED
+    )
 
 
 def name_fact(key: Key) -> str:

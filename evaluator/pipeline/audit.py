@@ -32,7 +32,7 @@ def audit_suite(
     """Everything that does not hold of the tasks named, or of all: texts, then worlds, then commands by task."""
     chosen = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(chosen))
-    with open_grader(project, suite, progress, workers=workers) as grader:
+    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
         asked = {subject: number for task in chosen for subject, number in _subjects(task)}
         builds = [Subject(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
         grader.gather([*asked, *builds])

@@ -15,7 +15,9 @@ from evaluator.errors import EngineError, InfraError, MissingError, UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.adjudications import rulings_of
 from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.keys import no_slips
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.slips import slips_of
 from evaluator.progress import Progress
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.inputs import image_reference
@@ -171,7 +173,7 @@ def open_grader(
     """A grader of one suite with the project's store and judge; its workers are gone afterwards.
 
     With `execute` false it raises MissingError where evidence would have to be made. With `adjudicated` false no
-    ruling of a maintainer outranks the judge.
+    ruling of a maintainer outranks the judge, and no slip is doubted: for whoever asks what the worlds tell.
     """
     named = find_judge(judge or project.settings.judge)
 
@@ -182,5 +184,6 @@ def open_grader(
         if not execute and not bench.is_known():  # its keys cannot be told, and an image is not built for that
             raise _refusal(suite, judge)
         rulings = rulings_of(project, suite) if adjudicated else {}
+        slips = slips_of(project, suite, bench.store) if adjudicated else no_slips
         executor = bench.execute if execute else refuse
-        yield Grader(suite, named, bench.store, bench.fingerprint(), executor, progress, rulings=rulings)
+        yield Grader(suite, named, bench.store, bench.fingerprint(), executor, progress, rulings=rulings, slips=slips)

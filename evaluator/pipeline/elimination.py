@@ -25,7 +25,7 @@ from evaluator.judges.views import view
 from evaluator.judges.witness import usable_references
 from evaluator.pipeline.gathering import Execute, Gathering
 from evaluator.pipeline.grading import SPACING_S
-from evaluator.pipeline.keys import Keys, Subject, home_of, is_executable, key_of
+from evaluator.pipeline.keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
 from evaluator.progress import Silence
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request
@@ -172,8 +172,9 @@ class Elimination:
         return {run: request for run, request in runs.items() if run not in self._gathering.evidence}
 
     def _case(self, witnesses: _Witnesses, candidate: Executed, variants: Sequence[str]) -> Case:
-        manifest = self._suite.manifest
-        return Case(witnesses.task, witnesses.of(variants), candidate, home_of(manifest), manifest.scratch)
+        manifest, task = self._suite.manifest, witnesses.task
+        cwd = cwd_of(self._suite, task)
+        return Case(task, witnesses.of(variants), candidate, home_of(manifest), manifest.scratch, cwd)
 
     def _requests(self, task: Task, command: bytes) -> Mapping[str, tuple[str, Request]]:
         return self._keys.requests(task.id, command)

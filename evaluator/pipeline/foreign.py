@@ -54,7 +54,7 @@ def order_suite(project: Project, added: Suite, progress: Progress, *, workers: 
 
     Written anew where there are any. What a task compares is no part of its evidence: nothing is executed twice.
     """
-    with open_grader(project, added, progress, workers=workers) as grader:
+    with open_grader(project, added, progress, workers=workers, adjudicated=False) as grader:
         grader.gather(Subject(task.id, command) for task in added.tasks for command in task.references)
         ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
     changed = (task for task in added.tasks if task.id in ordered)

@@ -17,7 +17,7 @@ from evaluator.errors import InfraError
 from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
 from evaluator.pipeline.gathering import Execute, Gathering
-from evaluator.pipeline.keys import Keys, Rulings, Subject, home_of, is_executable, key_of
+from evaluator.pipeline.keys import Keys, Rulings, Slips, Subject, cwd_of, home_of, is_executable, key_of, no_slips
 from evaluator.progress import Progress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request
@@ -69,13 +69,14 @@ class Grader:
     progress: Progress
     spacing_s: float = SPACING_S
     rulings: Rulings = field(default_factory=dict)
+    slips: Slips = no_slips
     keys: Keys = field(init=False)
     _tasks: dict[str, Task] = field(init=False)
     _gathering: Gathering = field(init=False)
 
     def __post_init__(self) -> None:
         self._tasks = {task.id: task for task in self.suite.tasks}
-        self.keys = Keys(self.suite, self.judge, self.fingerprint, self.rulings)
+        self.keys = Keys(self.suite, self.judge, self.fingerprint, self.rulings, self.slips)
         self._gathering = Gathering(self.store, self.execute, self.progress, self.spacing_s)
 
     # -- what is stale
@@ -102,7 +103,11 @@ class Grader:
             return "never judged"
         closest = max(earlier, key=lambda each: sum(each.parts.get(name) == value for name, value in parts.items()))
         changed = [name for name, value in parts.items() if closest.parts.get(name) != value]
-        words = {"command": "world, limits, clock or base changed", "references": "references or their worlds changed"}
+        words = {
+            "command": "world, limits, clock or base changed",
+            "references": "references or their worlds changed",
+            "slip": "marks of harmless slips changed",
+        }
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
     def known(self, subjects: Iterable[Subject]) -> dict[Subject, Finding]:
@@ -141,8 +146,8 @@ class Grader:
             candidate = Executed(subject.command, trials)
         references = tuple(Executed(each, self.trials(subject.task, each)) for each in self.keys.references(subject))
         manifest, task = self.suite.manifest, self._tasks[subject.task]
-        cwd = self.suite.worlds[task.world].manifest.cwd or manifest.cwd
-        return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd)
+        cwd, slip = cwd_of(self.suite, task), self.keys.is_slip(subject)
+        return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd, slip)
 
     def gather(self, subjects: Iterable[Subject]) -> None:
         """See to it that the evidence of these subjects is at hand, executing what is missing."""

@@ -6,7 +6,7 @@ what the task compares, and the judge. So nothing ever has to be told that it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
@@ -17,6 +17,15 @@ from evaluator.suites.load import Suite
 
 Rulings = Mapping[tuple[str, str], Adjudication]
 """What maintainers ruled, by task id and command digest."""
+
+
+Slips = Callable[[Task, tuple[bytes, ...]], Collection[str]]
+"""Digests of the commands that are one slip away from one of these references of a task and not found harmless."""
+
+
+def no_slips(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
+    """Nothing is held to be a slip: for whoever asks what the worlds themselves tell."""
+    return ()
 
 
 class Subject(NamedTuple):
@@ -48,8 +57,15 @@ def is_executable(command: bytes | None) -> bool:
 class Keys:
     """Requests and keys of one suite's commands, on one base, by one judge."""
 
-    def __init__(self, suite: Suite, judge: Judge, fingerprint: str, rulings: Rulings | None = None) -> None:
-        self._suite, self._judge, self._rulings = suite, judge, rulings or {}
+    def __init__(
+        self,
+        suite: Suite,
+        judge: Judge,
+        fingerprint: str,
+        rulings: Rulings | None = None,
+        slips: Slips = no_slips,
+    ) -> None:
+        self._suite, self._judge, self._rulings, self._slips = suite, judge, rulings or {}, slips
         self._tasks = {task.id: task for task in suite.tasks}
         self._machine = machine_digest(suite.manifest, fingerprint)
         self._worlds: dict[str, dict[str, World]] = {}
@@ -88,6 +104,12 @@ class Keys:
             return None
         return self._rulings.get((subject.task, command_digest(subject.command)))
 
+    def is_slip(self, subject: Subject) -> bool:
+        """Whether a subject's command is a reference's with one slip in it, and no reference itself."""
+        if subject.command is None or subject.command in (references := self.references(subject)):
+            return False
+        return command_digest(subject.command) in self._slips(self._tasks[subject.task], references)
+
     def _keys(self, task: str, command: bytes | None) -> list[str]:
         if command is None or not is_executable(command):
             return []
@@ -101,7 +123,8 @@ class Keys:
             *self._keys(subject.task, subject.command),
         ]
         ruling = self.ruling(subject)
-        return {
+        slip = {"slip": "one slip away from a reference"} if self.is_slip(subject) else {}
+        return slip | {
             "command": digest_of(*(key.encode() for key in own)),
             "references": self._references_digest(subject),
             "against": "all references" if subject.without is None else f"all but reference {subject.without + 1}",
@@ -138,6 +161,11 @@ class Keys:
 def key_of(parts: Mapping[str, str]) -> str:
     """The key that a verdict's parts make."""
     return digest_of(*(part.encode() for part in parts.values()))
+
+
+def cwd_of(suite: Suite, task: Task) -> str:
+    """The folder that a task's commands start in."""
+    return suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
 
 
 def home_of(manifest: SuiteManifest) -> str:

@@ -45,7 +45,8 @@ def text_files(package: Path = _PACKAGE) -> list[Path]:
     return [*reading_files(package), package / "metrics" / "texts.py", package / "metrics" / "bleu.py"]
 
 
-def _digest(distributions: Sequence[str], files: Sequence[Path]) -> str:
+def digest_of_program(distributions: Sequence[str], files: Sequence[Path]) -> str:
+    """Digest of what a program's results depend on beside its input."""
     sources = (path.read_bytes() for path in files)
     versions = [f"{name} {version(name)}" for name in distributions]
     return digest_of(*(fact.encode() for fact in (*versions, sys.version)), *sources)
@@ -54,13 +55,13 @@ def _digest(distributions: Sequence[str], files: Sequence[Path]) -> str:
 @cache
 def program_digest(package: Path = _PACKAGE) -> str:
     """Digest of everything but its input that an NLC2CMD score depends on."""
-    return _digest(PARSERS, program_files(package))
+    return digest_of_program(PARSERS, program_files(package))
 
 
 @cache
 def text_digest(package: Path = _PACKAGE) -> str:
     """Digest of everything but the texts that their comparison depends on."""
-    return _digest((*PARSERS, "nltk"), text_files(package))
+    return digest_of_program((*PARSERS, "nltk"), text_files(package))
 
 
 def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:

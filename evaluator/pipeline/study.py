@@ -23,6 +23,7 @@ from evaluator.pipeline.bench import Bench
 from evaluator.pipeline.grading import Grader
 from evaluator.pipeline.keys import Subject
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.slips import slips_of
 from evaluator.printable import printable
 from evaluator.progress import Progress, Silence
 from evaluator.records import Evidence, Finding, Outcome, Task
@@ -198,7 +199,8 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
             bench.clear_up()
             stack.callback(bench.close)
             judge = find_judge(project.settings.judge)
-            grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, beginning)
+            slips = slips_of(project, suite, store)
+            grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, beginning, slips=slips)
             lend_references(project, grader, tasks)
             grader.gather([Subject(task.id, None) for task in tasks])
             beginning.end()

@@ -32,10 +32,11 @@ from evaluator.judges.validation import (
 )
 from evaluator.pipeline.bench import Bench, open_bench
 from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.keys import Slips, Subject
 from evaluator.pipeline.panel import REPLAY, PanelUse, Place, ask_panel, open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.published import PUBLISHED, read_validation
+from evaluator.pipeline.slips import slips_of
 from evaluator.progress import Progress
 from evaluator.records import (
     Finding,
@@ -207,7 +208,7 @@ def validate_judges(
         able = [judge for judge in chosen if panel is not None or judge.name not in _MODELS]
         for each in sets:
             with open_bench(project, each.suite, progress, workers=workers) as bench:
-                work = _Work(each.suite, bench, progress, panel)
+                work = _Work(each.suite, bench, progress, panel, slips_of(project, each.suite, bench.store))
                 for kind, pairs in each.pairs.items():
                     for judge in able:
                         work.validate(judge, kind, pairs, results)
@@ -222,6 +223,7 @@ class _Work:
     bench: Bench
     progress: Progress
     panel: Panel | None
+    slips: Slips
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
         """Add what a judge makes of the pairs: by itself, and where a panel decides for it, with that."""
@@ -247,7 +249,10 @@ class _Work:
             self._add(judge, name, kind, both, usd, results)
 
     def _grader(self, judge: Judge) -> Grader:
-        return Grader(self.suite, judge, self.bench.store, self.bench.fingerprint(), self.bench.execute, self.progress)
+        bench = self.bench
+        return Grader(
+            self.suite, judge, bench.store, bench.fingerprint(), bench.execute, self.progress, slips=self.slips
+        )
 
     def _by_world(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         worlds = {task.id: task.world for task in self.suite.tasks}

@@ -303,6 +303,22 @@ SHELLS: dict[str, tuple[list[ShellState], ShellState, Outcome]] = {
     "other value": ([shell(PLAIN)] * 2, shell({**PLAIN, "X": "2"}), FAIL),
     "variable not set": ([shell(PLAIN)] * 2, shell({"HOME": "/root"}), FAIL),
     "variable nobody sets": ([shell(PLAIN)] * 2, shell({**PLAIN, "Y": "1"}), FAIL),
+    "a helper left behind": ([shell(PLAIN)] * 2, shell({**PLAIN, "d": 'declare -- d="1"'}), PASS),
+    "a helper that is an array": ([shell(PLAIN)] * 2, shell({**PLAIN, "d": 'declare -a d=([0]="1")'}), PASS),
+    "an exported variable nobody sets": ([shell(PLAIN)] * 2, shell({**PLAIN, "d": 'declare -x d="1"'}), FAIL),
+    "a read-only variable nobody sets": ([shell(PLAIN)] * 2, shell({**PLAIN, "d": 'declare -r d="1"'}), FAIL),
+    "a variable that bash heeds": ([shell(PLAIN)] * 2, shell({**PLAIN, "CDPATH": 'declare -- CDPATH="/"'}), FAIL),
+    "a helper beside what is missing": ([shell(PLAIN)] * 2, shell({"HOME": "/root", "d": 'declare -- d="1"'}), FAIL),
+    "a helper where the variable is to be gone": (
+        [shell({"HOME": "/root"})] * 2,
+        shell({"HOME": "/root", "X": "declare -x X"}),
+        FAIL,
+    ),
+    "a variable not exported that is to be": (
+        [shell({**PLAIN, "E": 'declare -x E="1"'})] * 2,
+        shell({**PLAIN, "E": 'declare -- E="1"'}),
+        FAIL,
+    ),
     "variable one reference sets": ([shell(PLAIN), shell({**PLAIN, "Y": "1"})], shell({**PLAIN, "Y": "1"}), PASS),
     "the shell's own variables": (
         [shell({**PLAIN, "_": "x", "BASH_COMMAND": "a", "SHLVL": "1", "PWD": "/a"})] * 2,

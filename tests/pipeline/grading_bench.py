@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator.judges import Judge, find_judge
 from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.keys import Slips, Subject, no_slips
 from evaluator.progress import Silence
 from evaluator.records import Finding, Task
 from evaluator.store import Store
@@ -38,12 +38,13 @@ class Bench:
         judge: str | Judge = "consensus",
         fingerprint: str = "f" * 64,
         spacing_s: float = 0.0,
+        slips: Slips = no_slips,
         **suite: Any,
     ) -> Grader:
         execution = play if isinstance(play, PlayedExecution) else PlayedExecution(play)
         loaded = small_suite(self.root, self.tasks, **suite)
         named = find_judge(judge) if isinstance(judge, str) else judge
-        return Grader(loaded, named, self.store, fingerprint, execution, Silence(), spacing_s)
+        return Grader(loaded, named, self.store, fingerprint, execution, Silence(), spacing_s, slips=slips)
 
     def grade(
         self, commands: Sequence[str | None], play: PlayedExecution, *, task: str = "files-1", **fields: Any

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from github_bench import FILES, Bench
 
-from evaluator.errors import Problem
+from evaluator.errors import GitHubError, Problem
 from evaluator.github.files import SubmissionFiles, read_submission
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.testing.github import Link, Submodule
+from evaluator.testing.github import Fault, Link, Submodule
 
 PLACE = Path("submissions/mine")
 LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)
@@ -34,6 +34,17 @@ def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path):
     assert (dict(files.files), files.problems) == ({"submission.toml": b"format = 1\n", "core.jsonl": content}, ())
     files.write(tmp_path / "written" / "mine")
     assert (tmp_path / "written" / "mine" / "core.jsonl").read_bytes() == content
+
+
+@pytest.mark.parametrize("content", ["YWxpZW4=", "e30", "", "=!"])
+def test_bytes_that_the_commit_does_not_hold_are_an_error(bench: Bench, content: str):
+    """A blob's name is the digest of its content; nothing else goes into a check or a comment."""
+    sha = bench.fork.git.store("blob", b"{}\n")
+    document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
+    head = bench.pull().head
+    bench.github.faults.append(Fault(200, path=f"/git/blobs/{sha}", document=document))
+    with pytest.raises(GitHubError, match=r"other bytes than blob|does not read as base64"):
+        read(bench, head)
 
 
 def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench):

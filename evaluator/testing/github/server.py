@@ -39,6 +39,7 @@ class Fault:
     """An answer that takes the place of the true one, once. With `late` the request is obeyed and its answer lost.
 
     It waits for a request of this `method`, to an address that ends as `path` says; any where they are empty.
+    `document` is answered in the place of an error's.
     """
 
     status: int
@@ -47,6 +48,7 @@ class Fault:
     method: str = ""
     path: str = ""
     late: bool = False
+    document: Any = None
 
     def meets(self, method: str, path: str) -> bool:
         """Whether it is for this request."""
@@ -105,13 +107,16 @@ class GitHubServer(Hosting):
                 return self._blob(parts.path, headers)
             self.follow()
             body = json.loads(raw) if raw else None
-            asked = Exchange(method, parts.path, dict(parse_qsl(parts.query)), headers, body, 0, None)
+            asked = Exchange(
+                method, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), headers, body, 0, None
+            )
             fault = next((each for each in self.faults if each.meets(method, parts.path)), None)
             if fault is not None:
                 self.faults.remove(fault)
             said, needs = (Answer(0), "") if fault and not fault.late else self._say(asked)
             if fault is not None:
                 said = _refusal(fault.status, fault.message, fault.headers)
+                said = said._replace(document=fault.document or said.document)
             said = self._page(said, asked)
             self._record(asked._replace(status=said.status, answer=said.document, injected=fault is not None))
         sent = {"Content-Type": "application/json; charset=utf-8", **needs_header(needs), **said.headers}

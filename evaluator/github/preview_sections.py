@@ -6,7 +6,7 @@ Every text of the record is a stranger's and stands in a code span; all other wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.github.markdown import cell, code, table
@@ -20,8 +20,8 @@ ROWS: Final = 20
 _ROLES: Final = {Role.LEADER: "leader", Role.BETTER: "next above", Role.WORSE: "next below"}
 _UNRANKED: Final = {
     Unranked.CONTROL: "It is a control, which tests the board and takes no rank.",
-    Unranked.NOT_ASKED: "It would be listed without a rank: it answers an earlier version of the suite, whose tasks "
-    "were fewer.",
+    Unranked.NOT_ASKED: "It would be listed without a rank: it answers an earlier version of the suite. Tasks that are "
+    "newer, and that it is not asked:",
     Unranked.INFRA_ERRORS: "It has no rank yet: some commands could not be executed.",
 }
 
@@ -64,12 +64,14 @@ def _figures(preview: Preview) -> str:
 
 def _place(preview: Preview) -> str:
     if preview.unranked is not None:
-        return _UNRANKED[preview.unranked]
+        newer = f" {preview.not_asked}." if preview.unranked is Unranked.NOT_ASKED else ""
+        return _UNRANKED[preview.unranked] + newer
     if preview.ranked == 1:
         return "It would be the first that is ranked."
     low, high = preview.rank_low, preview.rank_high
     rank = f"**rank {low}**" if low == high else f"**a rank from {low} to {high}**"
-    return f"It would take {rank} of {preview.ranked}, in tie group {preview.tie_group}."
+    tie = f"in tie group {preview.tie_group}. Those of one tie group are not told from its best."
+    return f"It would take {rank} of {preview.ranked}, {tie}"
 
 
 def _outcomes(preview: Preview) -> str:
@@ -99,10 +101,16 @@ def _gains(preview: Preview) -> str:
     if preview.alone.total:
         lines.append(f"- Newly passed, by no other that is ranked: {_names(preview.alone)}")
     for rival in preview.rivals:
-        gained, lost = _names(rival.gained), _names(rival.lost)
+        gained = f"the same {rival.gained.total}" if _is_same(rival.gained, preview.alone) else _names(rival.gained)
+        lost = _names(rival.lost)
         who = f"{code(rival.submission)} ({_roles(rival)})"
         lines.append(f"- Beside {who}: newly passed {gained}; missed {lost}. {_difference(rival)}.")
     return "### Tasks newly passed and missed\n\n" + "\n".join(lines)
+
+
+def _is_same(one: TaskList, other: TaskList) -> bool:
+    """True where both name all their tasks, and the same."""
+    return one == other and one.total == len(one.tasks) > 0
 
 
 def _difference(rival: Rival) -> str:
@@ -123,15 +131,16 @@ def _collateral(preview: Preview) -> str:
 
 
 def _open_verdicts(preview: Preview) -> str:
-    steps = Counter(each.step.value if each.step else "no step" for each in preview.open_verdicts)
-    counts = ", ".join(f"{count} at {code(step)}" for step, count in steps.most_common())
+    told = Counter((each.reason, each.variant) for each in preview.open_verdicts)
     lines = []
-    for each in preview.open_verdicts[:ROWS]:
-        where = f" (variant {code(each.variant, 60)})" if each.variant else ""
-        lines.append(f"- {code(each.task)}: {code(each.reason)}{where}")
+    for (reason, variant), count in told.most_common(ROWS):
+        same = (each.task for each in preview.open_verdicts if (each.reason, each.variant) == (reason, variant))
+        where = f" (variant {code(variant, 60)})" if variant else ""
+        lines.append(f"- {count}: {code(reason)}{where}: {_listed(tuple(same), count)}")
+    unknown = preview.undecided - sum(count for _, count in told.most_common(ROWS))
     upper = f"If all were passes, accuracy would be {_percent(preview.accuracy_upper)} %."
-    head = f"### Open verdicts\n\n{preview.undecided} undecided{f' ({counts})' if counts else ''}. {upper}\n\n"
-    return head + "\n".join(lines + _rest(preview.undecided - len(lines)))
+    head = f"### Open verdicts\n\n{preview.undecided} undecided, up for adjudication. {upper}\n\n"
+    return head + "\n".join(lines + _rest(unknown))
 
 
 def _roles(rival: Rival) -> str:
@@ -139,10 +148,15 @@ def _roles(rival: Rival) -> str:
 
 
 def _names(tasks: TaskList) -> str:
-    shown = ", ".join(code(task) for task in tasks.tasks[:NAMES])
-    more = tasks.total - min(NAMES, len(tasks.tasks))
-    rest = f" and {more} more" if shown and more else ""
-    return f"{tasks.total}{f' ({shown}{rest})' if shown else ''}"
+    listed = _listed(tasks.tasks, tasks.total)
+    return f"{tasks.total} ({listed})" if listed else f"{tasks.total}"
+
+
+def _listed(tasks: Sequence[str], total: int) -> str:
+    """The first few, and how many more there are."""
+    shown = tasks[:NAMES]
+    more = f" and {total - len(shown)} more" if shown and total > len(shown) else ""
+    return ", ".join(map(code, shown)) + more
 
 
 def _rest(count: int) -> list[str]:

@@ -87,7 +87,8 @@ def preview(**fields: Any) -> Preview:
 def contested() -> Preview:
     """One with three verdicts open and collateral damage."""
     reason = "prints fields that no reference shows: '4096'"
-    open_verdicts = [{"task": each, "step": "output", "reason": reason, "variant": "crowded"} for each in TASKS[30:33]]
+    open_verdicts = [{"task": each, "step": "output", "reason": reason, "variant": "crowded"} for each in TASKS[30:32]]
+    open_verdicts.append({"task": TASKS[32], "step": "equal", "reason": "neither shows anything"})
     touched = [
         {"task": "files-002", "total": 7, "paths": ["/srv/a", "/srv/b"]},
         {"task": "files-003"},

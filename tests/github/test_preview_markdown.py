@@ -87,7 +87,7 @@ def test_any_text_is_code_wherever_it_stands(text: str) -> None:
         assert skeleton(shown) == skeleton(plain)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS, st.integers(1, 60))
 def test_a_span_is_one_span_in_prose_a_list_a_heading_and_a_table(text: str, length: int) -> None:
     for make, around in ((code, "a {} b"), (code, "- {}\n- x"), (code, "# {}: x"), (cell, "| {} | x |\n| - | - |")):
@@ -96,7 +96,7 @@ def test_a_span_is_one_span_in_prose_a_list_a_heading_and_a_table(text: str, len
         assert skeleton(written) == skeleton(around.format("`x`"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_nothing_in_a_span_is_unseen_or_moves_its_neighbours(text: str) -> None:
     (shown,) = spans(f"x {code(text)}")

@@ -153,6 +153,15 @@ def test_tasks_gained_and_missed_are_named_and_the_rest_counted() -> None:
     assert TASKS[20 + NAMES] not in text
 
 
+def test_tasks_that_were_just_named_are_not_named_again() -> None:
+    record = preview(
+        alone={"total": 2, "tasks": TASKS[:2]}, rivals=[rival("last", "worse", passed=20, gained=2, lost=0)]
+    )
+    text = comment("my-system", [], record)
+    assert "Newly passed, by no other that is ranked: 2 (`text-001`, `text-002`)\n" in text
+    assert "Beside `last` (next below): newly passed the same 2; missed 0." in text
+
+
 def test_a_difference_has_its_interval_and_p_value() -> None:
     text = comment("my-system", [], preview())
     assert "Difference -27.5 points (95 % interval -50.0 to +50.0, McNemar p = 0.041)." in text
@@ -193,8 +202,9 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
 def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
     text = comment("my-system", [], contested())
     assert headings(text)[0] == "my-system: nothing to mend, 3 verdicts open"
-    assert "3 undecided (3 at `output`). If all were passes, accuracy would be 67.5 %." in text
-    assert "- `text-031`: `prints fields that no reference shows: '4096'` (variant `crowded`)" in text
+    assert "3 undecided, up for adjudication. If all were passes, accuracy would be 67.5 %." in text
+    assert "- 2: `prints fields that no reference shows: '4096'` (variant `crowded`): `text-031`, `text-032`" in text
+    assert "- 1: `neither shows anything`: `text-033`" in text
 
 
 def test_a_contested_one_knows_who_rules_and_how_to_appeal() -> None:

@@ -110,6 +110,15 @@ def test_an_artifact_that_is_not_there_is_a_fault(bench: Bench, name: str, expir
     run = bench.github.run(bench.board, bench.pull())
     bench.github.upload(run, name, packed((FILE, b"{}"))).expired = expired
     assert fault in read_artifact(bench.connect(), run.id, "preview", FILE).fault
+    assert not [each for each in bench.asked() if each.endswith("/zip")]
+
+
+def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(bench: Bench):
+    assert (
+        read(bench, packed((FILE, b"{}")), size=20_001).fault
+        == "artifact 'preview' has 20001 bytes: expected at most 20000"
+    )
+    assert not [each for each in bench.asked() if each.endswith("/zip")]
 
 
 def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench):

@@ -43,14 +43,14 @@ def fetch(kept: Path) -> None:
         raise MissingError("this machine lacks npm; type: sudo apt-get install -y npm")
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
-            [npm, "pack", "--silent", "--fetch-retries=1", PACKAGE],
+            [npm, "pack", "--loglevel=error", "--fetch-retries=1", PACKAGE],
             cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
         if run.returncode:
-            raise MissingError(f"npm did not bring {PACKAGE}: {run.stderr.strip()[-500:]!r}; look at the network")
+            raise MissingError(f"npm did not bring {PACKAGE}: {run.stderr.strip()[:200]!r}; look at the network")
         packed = next(Path(folder).glob("*.tgz"))
         found = "sha512-" + base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
         if found != INTEGRITY:

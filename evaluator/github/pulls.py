@@ -17,6 +17,7 @@ from evaluator.github.connection import Connection, account, speaking
 MOST_CHANGED: Final = 3_000
 """Changed files of one pull request that GitHub lists; of what comes after them it says nothing."""
 
+_NEWCOMERS: Final = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
 _READ: Final = "pull-requests: read"
 
 
@@ -24,8 +25,9 @@ _READ: Final = "pull-requests: read"
 class PullRequest:
     """A pull request; title, branch and login are a stranger's text.
 
-    `head_repository` is the numeric id of the repository it comes from, None where that was deleted.
-    `author` is the numeric id that stays when its owner takes another name; None, and no login, when they are gone.
+    `head_repository` is the numeric id of the repository it comes from, None where that was deleted. `author` is the
+    numeric id that stays when its owner takes another name; None, and no login, when they are gone. `newcomer` tells
+    that nothing of theirs was merged here before.
     """
 
     number: int
@@ -40,6 +42,7 @@ class PullRequest:
     base_branch: str
     created: datetime
     labels: frozenset[str]
+    newcomer: bool
 
 
 class Match(StrEnum):
@@ -124,6 +127,7 @@ def _pull(found: HostedPull) -> PullRequest:
         base_branch=found.base.ref,
         created=found.created_at,
         labels=frozenset(label.name for label in found.labels),
+        newcomer=found.author_association in _NEWCOMERS,
     )
 
 

@@ -47,6 +47,16 @@ def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, b
     assert (told.pull.author, told.pull.head_repository) == (bench.stranger.id, bench.fork.id)
 
 
+@pytest.mark.parametrize(
+    ("association", "newcomer"),
+    [("FIRST_TIME_CONTRIBUTOR", True), ("NONE", True), ("CONTRIBUTOR", False), ("OWNER", False)],
+)
+def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool):
+    pull = bench.pull()
+    pull.association = association
+    assert read_pull(bench.connect(), pull.number).newcomer is newcomer
+
+
 def test_a_push_in_between_makes_the_run_stale(bench: Bench):
     """By force or not: its numbers are of another commit."""
     pull = bench.pull()

@@ -127,7 +127,7 @@ def _shared(url: str, hosted: Hosted, issue: Pull) -> Document:
         "updated_at": stamp(issue.updated),
         "assignee": None,
         "milestone": None,
-        "author_association": "NONE",
+        "author_association": issue.association,
         "labels": [label_document(url, hosted, hosted.labels[name.casefold()]) for name in issue.labels],
     }
 

@@ -70,6 +70,7 @@ class Pull:
     base_ref: str = "main"
     merged: datetime | None = None
     merge_commit: str | None = None
+    association: str = "FIRST_TIME_CONTRIBUTOR"
     comments: list[Comment] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
 

@@ -182,4 +182,4 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 def _name(slug: str) -> str:
     """A slug as it is typed; one that is none is not repeated."""
-    return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) and "\n" not in slug else "your-system"
+    return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

@@ -31,7 +31,7 @@ SHOWN: dict[str, Shows] = {
 }
 ANSWERS: Mapping[str, Mapping[str, list[str]]] = {
     "best": {f"files-{number}": [f"echo {number}"] for number in (1, 2, 3, 4)},
-    "near": {f"files-{number}": [f"echo {number}"] for number in (1, 2, 3)},
+    "near": {**{f"files-{number}": [f"echo {number}"] for number in (1, 2, 3)}, "files-5": ["true", "ls 5"]},
     "mine": {"files-1": ["ls 1"], "files-2": ["mess"], "files-3": ["true"], "files-5": ["ls 5"]},
     "last": {"files-1": ["ls 1"]},
 }

@@ -119,8 +119,15 @@ def test_no_fence_is_longer_than_github_reads(text: str) -> None:
 
 
 def test_two_texts_that_differ_only_in_blanks_look_different() -> None:
-    texts = ["a b", "a  b", " a b", "a b ", "a\tb", "a\u00a0b", "a\nb", "a\u3164b"]
-    assert len({code(each) for each in texts}) == len(texts)
+    """Also where a browser draws many blanks as one and none at an end."""
+    texts = ["a b", "a  b", " a b", "a b ", "a\tb", "a\u00a0b", "a\nb"]
+    assert len({" ".join(spans(f"x {code(each)}")[0].split()) for each in texts}) == len(texts)
+
+
+@pytest.mark.parametrize("blank", "\u034f\u115f\u17b4\u180b\u200b\u2800\u3164\ufe0f\uffa0\U000e0100")
+def test_a_character_that_shows_nothing_is_written_out(blank: str) -> None:
+    assert blank not in code(f"a{blank}b")
+    assert blank.encode("unicode_escape").decode() in code(f"a{blank}b")
 
 
 def test_what_is_cut_says_how_much_is_missing() -> None:

@@ -31,8 +31,8 @@ COMMON_FAULTS: Final = (
     r"Backslashes. In JSON one is written as two: `find . -exec ls {} \\;`.",
     "Words round the command. A candidate is given to Bash as it is: no `$ ` before it, no explanation behind it. For "
     'a model\'s raw replies write `"output"` instead, and `extraction = "markdown"` in `submission.toml`.',
-    "Programs that are not there. Commands run on the suite's own machine, without network, Python or `sudo`; "
-    "`suite.toml` lists its packages.",
+    "Programs that are not there. Commands run on the suite's own machine, without a network, and with the packages "
+    "that its `suite.toml` lists and no others: on `core` there is no Python.",
 )
 """What goes wrong most often with a first submission."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,12 +84,26 @@ def test_a_pull_request_follows_a_push_by_force(bench: Bench):
     assert bench.board.git.blob(f"{before}:submissions/mine/core.jsonl") == b"{}\n"
 
 
-def test_a_pull_request_follows_what_git_pushes(bench: Bench):
-    """Into the fork's own repository, as a person does."""
+def git(*words: str | Path) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    plain = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", *identity, *words], check=True, capture_output=True, env=plain)
+
+
+def test_a_pull_request_follows_what_git_pushes(bench: Bench, tmp_path: Path):
+    """From a clone of the fork's own repository, as a person does."""
     pull = bench.pull()
-    pushed = bench.fork.git.commit("mine", {"submissions/mine/core.jsonl": b"later\n"})
+    before, clone = pull.head, tmp_path / "clone"
+    git("clone", "--branch", "mine", bench.fork.git.folder, clone)
+    (clone / "submissions" / "mine" / "core.jsonl").write_text("later\n")
+    git("-C", clone, "commit", "--all", "--message", "Later")
+    git("-C", clone, "push", "origin", "mine")
     answer = ask(bench, "/repos/maintainer/board/pulls/1", bench.github.token(REPORT))
-    assert pull.head == answer.json()["head"]["sha"] == pushed
+    assert before != pull.head == answer.json()["head"]["sha"]
+    assert bench.board.git.blob(f"{pull.head}:submissions/mine/core.jsonl") == b"later\n"
+    bench.github.merge(bench.board, pull)
+    git("clone", bench.board.git.folder, tmp_path / "merged")
+    assert (tmp_path / "merged" / "submissions" / "mine" / "core.jsonl").read_text() == "later\n"
 
 
 def test_pages_name_those_beside_them(bench: Bench):

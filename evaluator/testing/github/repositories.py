@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,11 +65,18 @@ class BareRepository:
     def __init__(self, folder: Path, origin: BareRepository | None = None) -> None:
         self.folder = folder
         self._changes: dict[tuple[str, str], list[Change]] = {}
-        if origin is None:
-            folder.mkdir(parents=True)
-            self._git("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
-        else:
-            origin._git("clone", "--quiet", "--bare", "--template=", str(origin.folder), str(folder))
+        folder.mkdir(parents=True)
+        self._git("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+        if origin is not None:
+            self._borrow(origin)
+            shutil.copytree(origin.folder / "refs" / "heads", folder / "refs" / "heads", dirs_exist_ok=True)
+
+    def _borrow(self, other: BareRepository) -> None:
+        """Read another's objects as one's own: a repository and its forks share theirs, as on GitHub."""
+        file, place = self.folder / "objects" / "info" / "alternates", f"{other.folder / 'objects'}\n"
+        known = file.read_text() if file.is_file() else ""
+        if place not in known:
+            file.write_text(known + place)
 
     def commit(
         self, branch: str, files: Mapping[str, Content], message: str = "A change", *, root: bool = False
@@ -108,8 +116,11 @@ class BareRepository:
 
     def fetch(self, other: BareRepository, ref: str, into: str) -> str:
         """Bring a ref of another repository under another name here, whatever stood there; the commit's name."""
-        self._git("fetch", "--quiet", "--no-tags", str(other.folder), f"+{ref}:{into}")
-        return self.resolve(into)
+        self._borrow(other)
+        sha, kept = other.resolve(ref), self.folder / into
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(f"{sha}\n")
+        return sha
 
     def merge(self, branch: str, head: str, message: str) -> str:
         """Merge a commit into a branch by a commit with two parents. Raises CalledProcessError at a conflict."""

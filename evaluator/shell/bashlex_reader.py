@@ -16,6 +16,10 @@ from evaluator.shell.words import unquoted
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 
+_UNENDING: Final = re.compile(r"\$\{[^}']*(?:'|\Z)")
+"""`${` that no `}` follows in its word, as it may be between single quotes: bashlex looks for one there too, and begins
+the word again where there is none, for ever."""
+
 MAX_CHARACTERS: Final = 4096
 """Longer commands go to the other reader: bashlex's time grows with the square of a pipeline's length."""
 
@@ -38,6 +42,8 @@ def remembered(command: str) -> Sequence[Any] | str:
     """Trees, or why there are none. A command is often read twice in a row, with the organisers' eyes and with ours."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
+    if _UNENDING.search(command):
+        return "bashlex: an expansion that may have no end"
     import bashlex  # which makes its tables when imported: 0.1 s, for nothing where no command is read
 
     try:

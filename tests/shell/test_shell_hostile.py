@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -47,6 +49,18 @@ def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
 def test_deep_nesting_is_unreadable_or_read_but_never_an_error(before: str, after: str) -> None:
     """Closed nesting a thousand deep is no more dangerous than unclosed."""
     utilities_of(before * 1000 + "ls" + after * 1000)
+
+
+READ = "import sys; from evaluator.shell import utilities_of; utilities_of(sys.argv[1]); print('read')"
+
+
+@pytest.mark.parametrize(
+    "command", ["echo a'${'", "echo 'a${' }", "echo \"$(echo a'${')\"", "a'-\"${;\"<\n'\n*aas'*|*1<", "x=a'${'$(ls)"]
+)
+def test_an_expansion_without_an_end_is_not_looked_for_for_ever(command: str) -> None:
+    """bashlex expands what stands in single quotes, and where no brace closes begins the word again and again."""
+    done = subprocess.run([sys.executable, "-c", READ, command], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "read\n"
 
 
 def test_a_command_with_nul_is_unreadable() -> None:

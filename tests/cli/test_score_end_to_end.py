@@ -155,7 +155,7 @@ def test_one_worker_comes_to_the_same_board(scored: Scored, tmp_path: Path) -> N
     assert (code, stdout) == (0, scored.stdout), stderr
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak), signal.SIGINT])
 def test_killed_in_the_middle_it_continues_where_it_was(scored: Scored, tmp_path: Path, blow: signal.Signals) -> None:
     project = fresh(tmp_path)
     process = start(project, "score")

@@ -19,7 +19,7 @@ from evaluator.pipeline.scores import PARSERS, digest_of_program, kept_figures, 
 from evaluator.records import Task, command_digest
 from evaluator.store import Store
 from evaluator.suites.load import Suite
-from evaluator.suites.mutants import Mark, equivalences_path, read_equivalences
+from evaluator.suites.mutants import Mark, equivalences_path, marks_of, read_equivalences
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _DIGESTS: Final = TypeAdapter(frozenset[str])
@@ -68,6 +68,6 @@ def _slips_of(references: Sequence[bytes]) -> frozenset[str]:
 def slips_of(project: Project, suite: Suite, store: Store) -> KnownSlips:
     """The slips of a suite here. Raises FormatError for a file of marks that does not read."""
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    slips = KnownSlips(store, frozenset((mark.task_digest, mark.command_digest) for mark in marks))
+    slips = KnownSlips(store, marks_of(marks))
     slips.prepare(suite.tasks)
     return slips

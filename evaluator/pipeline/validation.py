@@ -53,7 +53,7 @@ from evaluator.records import (
 )
 from evaluator.shell.mutation import mutants_of
 from evaluator.suites.load import Suite
-from evaluator.suites.mutants import equivalences_path, mutants_of_task, read_equivalences
+from evaluator.suites.mutants import equivalences_path, marks_of, mutants_of_task, read_equivalences
 from evaluator.writing import write_whole
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants
 
 def _mutant_pairs(project: Project, suite: Suite) -> Iterator[Pair]:
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    known = {(mark.task_digest, mark.command_digest) for mark in marks}
+    known = marks_of(marks)
     for task in suite.tasks:
         for mutant in mutants_of_task(task, mutants_of):
             yield Pair(task.id, mutant.command, None, (task.digest, command_digest(mutant.command)) in known)

@@ -90,6 +90,11 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
     return tuple(marks)
 
 
+def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
+    """What equivalences are keyed by."""
+    return frozenset((each.task_digest, each.command_digest) for each in equivalences)
+
+
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
     """Add a mark to the file and return it. Raises UsageError where it is there, or the reason does not do."""
     marks = read_equivalences(path)
@@ -124,7 +129,7 @@ def report(
 
     `retired` are the ids of marked tasks that the suite has no more; `whole` tells that `tasks` are all it has.
     """
-    known = {(mark.task_digest, mark.command_digest) for mark in marks}
+    known = marks_of(marks)
     judged = [_judged(asked, finding, known) for asked, finding in findings.items()]
     counted = [each for each in judged if each.outcome not in _UNCOUNTED]
     equivalent = sum(each.equivalent for each in counted)

@@ -55,12 +55,12 @@ class Consensus:
     """Required and allowed effects, and the output rules, learned from the task's references."""
 
     name: Final = "consensus"
-    version: Final = 5
+    version: Final = 6
     basis: Final = Basis.REPEATS
 
     def judge(self, case: Case) -> Finding:
         """Step 1 for every judge, then steps 2 to 4."""
-        finding = settle_early(case) or _with_slip_in_mind(case, _settle_by_comparison(case))
+        finding = settle_early(case) or _settle_by_words(case) or _with_slip_in_mind(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 
@@ -87,6 +87,19 @@ def alignment_problem(case: Case) -> str | None:
     return None
 
 
+def _settle_by_words(case: Case) -> Finding | None:
+    """A pass where the text is a reference's own, which needs no evidence."""
+    if case.candidate is None:
+        return None
+    command = case.candidate.command
+    for number, reference in enumerate(case.references, start=1):
+        if reference.command == command:
+            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, byte for byte")
+        if same_words(command, reference.command):
+            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, word for word")
+    return None
+
+
 def _with_slip_in_mind(case: Case, finding: Finding) -> Finding:
     """The finding, or undecided where it is a pass that evidence alone does not bear out.
 
@@ -102,11 +115,6 @@ def _settle_by_comparison(case: Case) -> Finding:
     candidate, references = case.candidate, usable_references(case)
     if candidate is None:
         return Finding(outcome=Outcome.UNANSWERED)
-    for number, reference in enumerate(case.references, start=1):
-        if reference.command == candidate.command:
-            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, byte for byte")
-        if same_words(candidate.command, reference.command):
-            return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=f"is reference {number}, word for word")
     if not references:
         return asks_elsewhere(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
     if show_nothing(case.task, [candidate, *references]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evaluator.judges import find_judge
@@ -29,3 +31,10 @@ def test_the_reason_says_what_is_doubted() -> None:
     """And that equal evidence is no proof here."""
     finding = find_judge("consensus").judge(case(SAME, "1\n", slip=True))
     assert "one slip away from a reference" in finding.reason
+
+
+def test_a_reference_in_other_words_is_no_slip() -> None:
+    """`find .` is `find . -print` to the shell's reader and to find, so nothing is left to doubt."""
+    told = case(SAME, "1\n", slip=True, command=b"find . -print")
+    references = (told.references[0], replace(told.references[1], command=b"find ."))
+    assert find_judge("consensus").judge(replace(told, references=references)).outcome is Outcome.PASS

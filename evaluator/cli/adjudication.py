@@ -36,7 +36,7 @@ def adjudicate(
     as_json: AsJson = False,
 ) -> None:
     """Rule one answer, above every judge. It holds for everyone who gave that command, until the task is reworded."""
-    from evaluator.pipeline.adjudications import adjudicate as rule
+    from evaluator.pipeline.grading.adjudications import adjudicate as rule
 
     made = rule(
         here(), suite=suite, submission=submission, task=task, ruling=_ruling(ruling), because=because, rank=rank

@@ -33,7 +33,7 @@ def sandbox(
     as_json: AsJson = False,
 ) -> None:
     """Time one command bare, ours with full evidence, by docker exec and by docker run; milliseconds and ratios."""
-    from evaluator.pipeline.benchmark import bench_sandbox
+    from evaluator.pipeline.benchmarks.score_benchmark import bench_sandbox
 
     with shown_progress() as progress:
         found: Any = bench_sandbox(here(), progress, suite=suite, jobs=jobs)
@@ -60,7 +60,7 @@ def score(
     "in jobs" is the share of all workers' time between a job's spawn and its clean-up, "in answers" that between asking
     for a job and its answer. CPU seconds tell a busy machine from a slow program.
     """
-    from evaluator.pipeline.benchmark import bench_score
+    from evaluator.pipeline.benchmarks.score_benchmark import bench_score
 
     with shown_progress() as progress:
         found: Any = bench_score(here(), progress, suite=suite, executions=executions, with_processes=with_processes)
@@ -87,7 +87,7 @@ def metrics(
     The pairs are near misses and submissions' first candidates, each against every reference of its task. What was
     read and scored is forgotten before each run. CPU seconds tell a busy machine from a slow program.
     """
-    from evaluator.pipeline.metric_benchmark import bench_metrics
+    from evaluator.pipeline.benchmarks.metric_benchmark import bench_metrics
 
     with shown_progress() as progress:
         rows = bench_metrics(here, progress, suite=suite, file=file, runs=runs)
@@ -110,7 +110,7 @@ def standings(
 
     CPU seconds tell a busy machine from a slow program. Memory is the most that was held up to the end of a part.
     """
-    from evaluator.pipeline.standings_benchmark import bench_standings
+    from evaluator.pipeline.benchmarks.standings_benchmark import bench_standings
 
     with shown_progress() as progress:
         rows = bench_standings(

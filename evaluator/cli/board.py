@@ -18,7 +18,7 @@ from evaluator.cli.progress import shown_progress
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
     from evaluator.leaderboard.board import SuiteBoard
-    from evaluator.pipeline.grading import Plan
+    from evaluator.pipeline.grading.grader import Plan
 
 SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")]
 UsePanel = Annotated[
@@ -37,7 +37,7 @@ MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="US dolla
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print standings, and fail where one of them is incomplete through a failure of ours."""
     from evaluator.cli.tables import standings_table
-    from evaluator.pipeline.board import incomplete
+    from evaluator.pipeline.boards.board import incomplete
 
     if as_json:
         print_records(row for board in boards for row in board.standings)
@@ -72,8 +72,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Execute what has no evidence yet, judge what has no verdict, and print the standings."""
-    from evaluator.pipeline.board import make_boards
-    from evaluator.pipeline.panel import PanelUse, open_panel
+    from evaluator.pipeline.boards.board import make_boards
+    from evaluator.pipeline.grading.panel import PanelUse, open_panel
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
@@ -91,7 +91,7 @@ def score(
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Say what asking the panel came to, then show the boards, and fail where the panel did."""
-    from evaluator.pipeline.panel import report
+    from evaluator.pipeline.grading.panel import report
 
     if line := report(panel):
         typer.echo(f"bashboard: {line}", err=True)
@@ -130,8 +130,8 @@ def rescore(
     as_json: AsJson = False,
 ) -> None:
     """Say which verdicts are stale and why, then bring them up to date and print the standings."""
-    from evaluator.pipeline.board import make_boards, plan_rescore
-    from evaluator.pipeline.panel import PanelUse, open_panel
+    from evaluator.pipeline.boards.board import make_boards, plan_rescore
+    from evaluator.pipeline.grading.panel import PanelUse, open_panel
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     names = suite or [each.manifest.name for each in project.suites()]
@@ -165,8 +165,8 @@ def _plan_json(plan: Plan) -> dict[str, object]:
 @example("bashboard standings", "bashboard standings --suite core --json")
 def standings(suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False) -> None:
     """Print the standings from what is judged already; nothing is executed."""
-    from evaluator.pipeline.board import make_boards
-    from evaluator.pipeline.panel import open_panel
+    from evaluator.pipeline.boards.board import make_boards
+    from evaluator.pipeline.grading.panel import open_panel
     from evaluator.progress import Silence
 
     project = here()
@@ -178,7 +178,7 @@ def standings(suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = F
 @example("bashboard build", "bashboard build && bashboard serve")
 def build(judge: Judge = None) -> None:
     """Build the site into build/site from what is judged already; nothing is executed."""
-    from evaluator.pipeline.site import build_boards_site
+    from evaluator.pipeline.boards.site import build_boards_site
 
     with shown_progress() as progress:
         folder = build_boards_site(here(), progress, judge)
@@ -193,7 +193,7 @@ def serve(
     """Serve build/site on this machine only, until interrupted."""
     import threading
 
-    from evaluator.pipeline.site import served_site
+    from evaluator.pipeline.boards.site import served_site
 
     with served_site(here(), port) as address, contextlib.suppress(KeyboardInterrupt):
         typer.echo(f"serving build/site at {address} (interrupt to stop)")

@@ -27,7 +27,7 @@ def compare(
     with what decided for the other.
     """
     from evaluator.cli.tables import comparison_text
-    from evaluator.pipeline.compare import compare as compare_submissions
+    from evaluator.pipeline.boards.compare import compare as compare_submissions
     from evaluator.progress import Silence
 
     found = compare_submissions(here(), Silence(), first, second, suites=suite or (), judge=judge)

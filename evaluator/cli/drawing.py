@@ -13,7 +13,7 @@ from rich.text import Text
 from evaluator.printable import printable
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.explain import Explanation
+    from evaluator.pipeline.boards.explain import Explanation
     from evaluator.records import Evidence, Finding, Task
     from evaluator.suites.load import Suite
 

@@ -24,7 +24,7 @@ def explain(
 ) -> None:
     """Show candidate and references side by side, and the step that decided. Executes what has no evidence yet."""
     from evaluator.cli.drawing import explanation_text
-    from evaluator.pipeline.explain import explain_answer
+    from evaluator.pipeline.boards.explain import explain_answer
 
     with shown_progress() as progress:
         found = explain_answer(here(), progress, suite=suite, submission=submission, task=task, rank=rank, judge=judge)

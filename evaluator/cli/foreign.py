@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
     """Print what an audit of a foreign suite finds."""
-    from evaluator.pipeline.audit import audit_suite, variant_counts
+    from evaluator.pipeline.upkeep.audit import audit_suite, variant_counts
 
     with shown_progress() as progress:
         notes = audit_suite(project, suite, progress, tasks=tasks, workers=workers)
@@ -73,7 +73,7 @@ def add(
     Tasks of nl2sh-alfa and intercode get further variants of their worlds, with objects near what their references
     look for. Each is asked in those in which its references hold; unexecuted, in the publisher's alone.
     """
-    from evaluator.pipeline.foreign import add_and_look
+    from evaluator.pipeline.upkeep.foreign import add_and_look
 
     with shown_progress() as progress:
         report = add_and_look(here(), name, path, progress, execute=not no_execute, workers=workers)

@@ -15,7 +15,7 @@ from evaluator.cli.progress import shown_progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from evaluator.pipeline.validation import Results
+    from evaluator.pipeline.upkeep.validation import Results
     from evaluator.records import Agreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
@@ -28,7 +28,7 @@ JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this
 @example("bashboard judges list", "bashboard judges list --json")
 def list_judges(as_json: AsJson = False) -> None:
     """List the judges that a board can be graded by, and what each looks at."""
-    from evaluator.pipeline.validation import describe_judges
+    from evaluator.pipeline.upkeep.validation import describe_judges
 
     rows = describe_judges()
     if as_json:
@@ -74,9 +74,9 @@ def validate(
     counts as fail in accuracy. Below the figures stand the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.panel import PanelUse
-    from evaluator.pipeline.people import compare_with_people
-    from evaluator.pipeline.validation import Results, keep, read_labelled, sets_of_suite, validate_judges
+    from evaluator.pipeline.grading.panel import PanelUse
+    from evaluator.pipeline.upkeep.people import compare_with_people
+    from evaluator.pipeline.upkeep.validation import Results, keep, read_labelled, sets_of_suite, validate_judges
     from evaluator.records import Validation
 
     if (human is None) != (references is None):

@@ -16,7 +16,7 @@ from evaluator.cli.progress import shown_progress
 from evaluator.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.text_metrics import Problems
+    from evaluator.pipeline.boards.text_metrics import Problems
 
 metrics = typer.Typer(
     cls=Group, help="Score commands by their text alone.", no_args_is_help=True, rich_markup_mode=None
@@ -90,7 +90,7 @@ def nlc2cmd(
     Prints {"score": ...} for each line, in order; of a list its score by both aggregations besides. Confidence is 1
     where it is not given. A line that does not read prints null, and is named on standard error in the end.
     """
-    from evaluator.pipeline.text_metrics import Aggregation, Problems, nlc2cmd_scores
+    from evaluator.pipeline.boards.text_metrics import Aggregation, Problems, nlc2cmd_scores
 
     if aggregation not in set(Aggregation):
         raise UsageError(f"--aggregation {aggregation}: expected one of {', '.join(Aggregation)}")
@@ -111,7 +111,7 @@ def parse(file: File, strict_2020: Strict = False) -> None:
     Prints {"utils": [[name, [flags]], ...]} for each line, in order, and null for utilities where a command does not
     read. A utility's flags are those of all that is nested in it, as often as they are given; the metric takes the set.
     """
-    from evaluator.pipeline.text_metrics import Problems, parsed_commands
+    from evaluator.pipeline.boards.text_metrics import Problems, parsed_commands
 
     with ExitStack() as stack:
         problems = Problems(_named(file))

@@ -29,7 +29,7 @@ def mutate(
     it with `suite equivalent` where it does what the task asks. Score: failed / (mutants - marked equivalent).
     """
     from evaluator.cli.survivors import mutation_lines
-    from evaluator.pipeline.mutate import mutate_suite
+    from evaluator.pipeline.upkeep.mutate import mutate_suite
 
     project = here()
     with shown_progress() as progress:
@@ -52,7 +52,7 @@ def equivalent(
     because: Annotated[str, typer.Option("--because", help="Why it does what the task asks in every world.")],
 ) -> None:
     """Mark a mutant of a task as equivalent: it does what the task asks, and no variant could tell it."""
-    from evaluator.pipeline.mutate import mark_mutant
+    from evaluator.pipeline.upkeep.mutate import mark_mutant
 
     project = here()
     given = sys.stdin.buffer.read().removesuffix(b"\n") if command == "-" else command.encode(errors="surrogateescape")

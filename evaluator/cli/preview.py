@@ -36,7 +36,7 @@ def preview(
     no evidence yet is executed. JSON there is only of a submission without errors.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.preview import preview_submission
+    from evaluator.pipeline.boards.preview import preview_submission
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")

@@ -61,7 +61,7 @@ def run(
 ) -> None:
     """Execute one command exactly as scoring does and print its evidence. Nothing is stored."""
     from evaluator.cli.drawing import evidence_table
-    from evaluator.pipeline.run import run_command
+    from evaluator.pipeline.grading.run import run_command
 
     with shown_progress() as progress:
         found = run_command(

@@ -85,7 +85,7 @@ def fit(
     Of a participant the first measurement of a task counts. With five or more of a task, those are left out whose
     logarithm lies further than three scaled median absolute deviations from the median.
     """
-    from evaluator.pipeline.timings import fit_study, write_timings
+    from evaluator.pipeline.benchmarks.timings import fit_study, write_timings
 
     loaded = here().suite(suite)
     found = fit_study(loaded, files)

@@ -28,8 +28,8 @@ def check(
     Without folders it also checks what maintainers adjudicated: lines that contradict each other or rule nothing.
     """
     from evaluator.errors import Severity
-    from evaluator.pipeline.adjudications import check_adjudications
-    from evaluator.pipeline.submissions import check_folders, diff_annotations
+    from evaluator.pipeline.grading.adjudications import check_adjudications
+    from evaluator.pipeline.submitting.submissions import check_folders, diff_annotations
 
     project = here()
     found = check_folders(project, folders or [])
@@ -59,7 +59,7 @@ def baseline(
     only_check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the files differ.")] = False,
 ) -> None:
     """Regenerate a baseline's submission, byte for byte."""
-    from evaluator.pipeline.submissions import differing_files, list_baselines, write_baseline
+    from evaluator.pipeline.submitting.submissions import differing_files, list_baselines, write_baseline
 
     if name is None:
         for each, description in list_baselines():

@@ -32,7 +32,7 @@ def init(
     method: Annotated[MethodName, typer.Option("--method", help="How it makes its commands.")] = "prompted",
 ) -> None:
     """Write a submission's folder to fill in: who and what, and a line for every task with its instruction."""
-    from evaluator.pipeline.submit import init_submission
+    from evaluator.pipeline.submitting.submit import init_submission
     from evaluator.records import Method
 
     project = here()
@@ -52,7 +52,7 @@ def prompts(
     model: Annotated[str | None, typer.Option("--model", help="The batch's model, as its server calls it.")] = None,
 ) -> None:
     """Print a prompt a task, so that any model can be run on a suite: the instruction and the machine, no more."""
-    from evaluator.pipeline.submit import suite_prompts
+    from evaluator.pipeline.submitting.submit import suite_prompts
 
     for line in suite_prompts(here(), suite, batch=form == "openai-batch", model=model):
         typer.echo(line)
@@ -65,7 +65,7 @@ def collect(
     suite: SuiteName = "core",
 ) -> None:
     """Write a submission's predictions from a batch's results. A request that failed leaves its task unanswered."""
-    from evaluator.pipeline.submit import collect_replies
+    from evaluator.pipeline.submitting.submit import collect_replies
 
     path, answered, failed = collect_replies(here(), slug, suite, replies)
     typer.echo(f"{shown(path)}: {answered} answered")

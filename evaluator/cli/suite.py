@@ -74,7 +74,7 @@ def verify(
 
     Of a foreign suite it is an audit and no gate: what does not hold is reported by class, and it ends with 0.
     """
-    from evaluator.pipeline.verify import verify_suite
+    from evaluator.pipeline.upkeep.verify import verify_suite
 
     project = here()
     suite = project.suite(name)

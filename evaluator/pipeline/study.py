@@ -19,11 +19,11 @@ from typing import Final
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.bench import Bench
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import Bench
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.slips import slips_of
 from evaluator.printable import printable
 from evaluator.progress import Progress, Silence
 from evaluator.records import Evidence, Finding, Outcome, Task

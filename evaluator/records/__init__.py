@@ -49,6 +49,7 @@ from evaluator.records.mutation import (
     StaleEquivalence,
 )
 from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
+from evaluator.records.published import BundleHeader, KeptEvidence, PublishedVerdict, VerdictsHeader
 from evaluator.records.standings import Resolution, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -90,7 +91,6 @@ from evaluator.records.validation import (
 from evaluator.records.verdicts import (
     Finding,
     Outcome,
-    PublishedVerdicts,
     Step,
     Verdict,
 )
@@ -106,6 +106,7 @@ __all__ = [
     "Author",
     "Base",
     "BleuCounts",
+    "BundleHeader",
     "Bytes",
     "Candidate",
     "Change",
@@ -122,6 +123,7 @@ __all__ = [
     "Identifier",
     "JudgeFigures",
     "JudgedMutant",
+    "KeptEvidence",
     "Kind",
     "LabelledCommand",
     "Limits",
@@ -145,7 +147,7 @@ __all__ = [
     "Prediction",
     "Preview",
     "Process",
-    "PublishedVerdicts",
+    "PublishedVerdict",
     "Record",
     "Resolution",
     "Result",
@@ -177,6 +179,7 @@ __all__ = [
     "Validation",
     "Variant",
     "Verdict",
+    "VerdictsHeader",
     "VersionText",
     "WorldManifest",
     "canonical_json",
@@ -199,6 +202,10 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "comparison": Comparison,
     "preview": Preview,
     "verdict": Verdict,
+    "verdicts-header": VerdictsHeader,
+    "published-verdict": PublishedVerdict,
+    "bundle-header": BundleHeader,
+    "kept-evidence": KeptEvidence,
     "adjudication": Adjudication,
     "label": LabelledCommand,
     "mutant-label": MutantLabel,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
+from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug
 
 
 class Outcome(StrEnum):
@@ -55,7 +54,7 @@ class Finding(Record):
 
 
 class Verdict(Record):
-    """A published verdict: a finding about one command on one task, by one judge, under its key."""
+    """A verdict: a finding about one command on one task, by one judge, under its key."""
 
     key: Digest
     suite: Slug
@@ -64,12 +63,3 @@ class Verdict(Record):
     judge: str
     judge_version: int
     finding: Finding
-
-
-class PublishedVerdicts(Record):
-    """First line of `<suite>.verdicts.jsonl`; the verdicts follow, a line each, sorted by key."""
-
-    format: Literal[1]
-    suite: Slug
-    suite_version: VersionText
-    judge: str

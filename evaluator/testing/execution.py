@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.adjudications import rulings_of
-from evaluator.pipeline.board import board_of
-from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.boards.board import board_of
+from evaluator.pipeline.grading.adjudications import rulings_of
+from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Silence
 from evaluator.records import Evidence
 from evaluator.sandbox.evidence import Answer, Request

@@ -63,3 +63,28 @@ def test_no_relative_import_goes_round_this() -> None:
         if isinstance(node, ast.ImportFrom) and node.level
     ]
     assert relative == []
+
+
+PIPELINE: Final = (
+    {"project"},
+    {"submitting", "machine"},
+    {"grading"},
+    {"boards"},
+    {"publishing", "upkeep", "benchmarks", "study"},
+)
+
+
+def joined_by(path: Path) -> set[str]:
+    """The pipeline's own rooms that a file of it imports."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    modules = [str(node.module).split(".") for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {names[2] for names in modules if names[:2] == ["evaluator", "pipeline"] and len(names) > 2}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "pipeline").rglob("*.py")), ids=lambda path: path.stem)
+def test_a_room_of_the_pipeline_imports_only_those_before_it_and_no_neighbour(path: Path) -> None:
+    own = path.relative_to(PACKAGE / "pipeline").parts[0].removesuffix(".py")
+    if own == "__init__":
+        return
+    (place,) = (number for number, row in enumerate(PIPELINE) if own in row)
+    assert joined_by(path) <= {own}.union(*PIPELINE[:place])

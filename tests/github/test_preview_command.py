@@ -14,7 +14,7 @@ from evaluator.cli import app
 from evaluator.errors import EngineError, UsageError
 from evaluator.github.preview_artifact import read_preview
 from evaluator.github.preview_text import MARKER, comment
-from evaluator.pipeline.preview import preview_submission
+from evaluator.pipeline.boards.preview import preview_submission
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Preview, Role, Unranked

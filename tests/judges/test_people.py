@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.judges import TextScorer, find_judge
 from evaluator.judges.people import PLACEHOLDER, Assessed, agreements, kappa
-from evaluator.pipeline.people import compare_with_people
+from evaluator.pipeline.upkeep.people import compare_with_people
 from evaluator.progress import Silence
 from evaluator.records import Agreement
 

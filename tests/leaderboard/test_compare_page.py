@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.leaderboard.build import site_server
 from evaluator.metrics.paired import mcnemar_p
-from evaluator.pipeline.compare import compare_on
+from evaluator.pipeline.boards.compare import compare_on
 from evaluator.records import Comparison
 from evaluator.testing.boards import drawn_board
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.judges import Judge, find_judge
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Slips, Subject, no_slips
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Slips, Subject, no_slips
 from evaluator.progress import Silence
 from evaluator.records import Finding, Task
 from evaluator.store import Store

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, Severity, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.adjudications import adjudicate, adjudications_path, check_adjudications, rulings_of
+from evaluator.pipeline.grading.adjudications import adjudicate, adjudications_path, check_adjudications, rulings_of
 from evaluator.pipeline.project import Project
 from evaluator.records import Finding, Outcome, Ruling, Step
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite

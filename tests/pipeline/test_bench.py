@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.sandbox.engine import find_engine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.benchmark import Load, repeated
+from evaluator.pipeline.benchmarks.score_benchmark import Load, repeated
 from evaluator.pipeline.project import Project
 
 CORE = Project(Path(__file__).parents[2]).suite("core")

@@ -8,9 +8,9 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.board import answers, incomplete
+from evaluator.pipeline.boards.board import answers, incomplete
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.records import Evidence, Outcome, Standing
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence

@@ -7,8 +7,8 @@ from grading_bench import SHOWN, Bench
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.elimination import Elimination
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.upkeep.elimination import Elimination
 from evaluator.records import Finding, Outcome
 from evaluator.sandbox.evidence import Answer
 from evaluator.suites.mutants import AskedMutant

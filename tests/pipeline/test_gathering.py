@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from grading_bench import SHOWN, Bench
 
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.execution import Call, PlayedExecution, Shows

@@ -9,7 +9,7 @@ from grading_bench import SHOWN, Bench
 
 from evaluator.errors import EngineError
 from evaluator.judges import Basis, Case
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.records import Ending, Evidence, Finding, Outcome, Step
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence

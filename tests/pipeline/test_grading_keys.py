@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from grading_bench import Bench
 
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.records import Task, Timing
 from evaluator.testing.checkouts import small_task
 

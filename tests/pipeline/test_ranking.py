@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.errors import UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.compare import compare, compare_on
+from evaluator.pipeline.boards.compare import compare, compare_on
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Comparison, Standing, Unranked

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.runs import NOTHING_RUN, figures_of
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.runs import NOTHING_RUN, figures_of
 from evaluator.records import Ending, Evidence, Result
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence

@@ -14,7 +14,7 @@ import pytest
 import evaluator
 from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.texts import compare_texts
-from evaluator.pipeline.scores import (
+from evaluator.pipeline.grading.scores import (
     nlc2cmd_scores,
     program_digest,
     program_files,
@@ -148,7 +148,7 @@ def test_where_nothing_changed_neither_engine_nor_parsers_nor_charts_are_loaded(
     project = small_checkout(tmp_path, [TASK], {"known": {"files-1": ["ls -la"]}})
     played_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
     score = (
-        "from pathlib import Path\nfrom evaluator.pipeline.board import make_boards\n"
+        "from pathlib import Path\nfrom evaluator.pipeline.boards.board import make_boards\n"
         "from evaluator.pipeline.project import Project\nfrom evaluator.progress import Silence\n"
         f"assert make_boards(Project(Path({str(tmp_path)!r})), Silence())[0].results"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from grading_bench import Bench
 
-from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.slips import KnownSlips
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.slips import KnownSlips
 from evaluator.records import Outcome, command_digest
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
@@ -72,7 +72,7 @@ def test_slips_are_made_once(tmp_path: Path) -> None:
 
 
 def _keys(known: KnownSlips) -> list[str]:
-    from evaluator.pipeline.scores import score_key
-    from evaluator.pipeline.slips import mutation_digest
+    from evaluator.pipeline.grading.scores import score_key
+    from evaluator.pipeline.grading.slips import mutation_digest
 
     return [score_key(f"slips {mutation_digest()}", b"", TASK.references)]

@@ -9,12 +9,12 @@ import pytest
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.people import compare_with_people
+from evaluator.pipeline.boards.judge_figures import read_validation
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.published import read_validation
-from evaluator.pipeline.validation import (
+from evaluator.pipeline.upkeep.people import compare_with_people
+from evaluator.pipeline.upkeep.validation import (
     Results,
     describe_judges,
     keep,

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 from workbench import Bench
 
-from evaluator.pipeline.keys import worlds_of_suite
+from evaluator.pipeline.grading.keys import worlds_of_suite
 from evaluator.records import Evidence, Output, Task
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine

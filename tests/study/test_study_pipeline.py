@@ -12,8 +12,8 @@ import pytest
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.study import MOST_SHOWN, GraderExaminer, StudyPlan, lend_references, printed, served_study
 from evaluator.progress import Silence
 from evaluator.records import Evidence

@@ -13,8 +13,8 @@ import pytest
 
 from evaluator.errors import FormatError, Severity, UsageError
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import check_folders
-from evaluator.pipeline.submit import collect_replies, init_submission, suite_prompts
+from evaluator.pipeline.submitting.submissions import check_folders
+from evaluator.pipeline.submitting.submit import collect_replies, init_submission, suite_prompts
 from evaluator.records import Method
 from evaluator.submissions.drafting import draft_manifest
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from picture import PICTURE, depicted, marked
 
-from evaluator.pipeline.board import make_boards
+from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.verify import verify_suite
+from evaluator.pipeline.upkeep.verify import verify_suite
 from evaluator.progress import Silence
 from evaluator.suites.verify import Violation
 from evaluator.testing.checkouts import copy_checkout

@@ -10,11 +10,11 @@ from typing import Any
 import foreign_trees as trees
 import pytest
 
-from evaluator.pipeline.audit import audit_suite
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.foreign import order_suite
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.upkeep.audit import audit_suite
+from evaluator.pipeline.upkeep.foreign import order_suite
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Finding, Outcome, OutputMode, Step, SuiteManifest, Task
 from evaluator.sandbox.image import SuiteImage

@@ -12,9 +12,9 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.holding import held_variants
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.upkeep.holding import held_variants
 from evaluator.progress import Silence
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of

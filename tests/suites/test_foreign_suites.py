@@ -13,8 +13,8 @@ import foreign_trees as trees
 import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
-from evaluator.pipeline.board import suites_on_board
-from evaluator.pipeline.foreign import add_suite
+from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.upkeep.foreign import add_suite
 from evaluator.progress import Silence
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of

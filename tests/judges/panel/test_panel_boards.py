@@ -20,8 +20,8 @@ from panel_bench import KEY
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.pipeline.board import make_boards
-from evaluator.pipeline.panel import open_panel
+from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.grading.panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Ending

@@ -10,13 +10,13 @@ from evaluator.github.preview_text import comment
 from evaluator.judges import find_judge
 from evaluator.judges.collateral import collateral_paths
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.board import make_boards
-from evaluator.pipeline.compare import compare_on
-from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.panel import open_panel
+from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.boards.compare import compare_on
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import check_folders, load_submissions
+from evaluator.pipeline.submitting.submissions import check_folders, load_submissions
 from evaluator.progress import Progress
 from evaluator.records import (
     OpenVerdict,

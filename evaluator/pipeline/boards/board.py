@@ -13,16 +13,16 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
 from evaluator.metrics.human_time import human_time
 from evaluator.metrics.judge_error import JudgeError, measured_error
-from evaluator.pipeline.bench import BaseChangedError, open_grader
-from evaluator.pipeline.grading import Grader, Plan
-from evaluator.pipeline.keys import Subject
-from evaluator.pipeline.panel import Place, describe_panel, plan_panel, results_with_panel
+from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.boards.ranking import rank_submissions
+from evaluator.pipeline.boards.runs import Asked, run_figures
+from evaluator.pipeline.grading.bench import BaseChangedError, open_grader
+from evaluator.pipeline.grading.grader import Grader, Plan
+from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.panel import Place, describe_panel, plan_panel, results_with_panel
+from evaluator.pipeline.grading.scores import nlc2cmd_scores, reference_calls, text_figures
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.published import PUBLISHED, read_validation
-from evaluator.pipeline.ranking import rank_submissions
-from evaluator.pipeline.runs import Asked, run_figures
-from evaluator.pipeline.scores import nlc2cmd_scores, reference_calls, text_figures
-from evaluator.pipeline.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Candidate, Finding, Outcome, Prediction, Result, RunFigures, Task, TextFigures, Usage
 from evaluator.store import Store

@@ -15,8 +15,8 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.judges import Basis
 from evaluator.judges.panel.judges import BY_MODEL
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
-from evaluator.pipeline.grading import Grader, PanelPlan
-from evaluator.pipeline.keys import Subject, key_of
+from evaluator.pipeline.grading.grader import Grader, PanelPlan
+from evaluator.pipeline.grading.keys import Subject, key_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, Verdict, command_digest, digest_of

@@ -15,9 +15,9 @@ from typing import TypeVar
 from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.write import write_pages
 from evaluator.metrics.frames import results_frame, utilities_frame
-from evaluator.pipeline.drawn_boards import Drawing, drawing, facts_of
+from evaluator.pipeline.benchmarks.drawn_boards import Drawing, drawing, facts_of
+from evaluator.pipeline.boards.ranking import rank_submissions
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.ranking import rank_submissions
 from evaluator.progress import Progress
 
 Value = TypeVar("Value")
@@ -81,7 +81,7 @@ def _build(project: Project, drawn: Drawing, measure: Callable[[str, Callable[[]
         copy = Path(scratch)
         shutil.copyfile(project.root / "mkdocs.yml", copy / "mkdocs.yml")
         shutil.copytree(project.root / "site", copy / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
-        (copy / "evaluator").symlink_to(Path(__file__).parents[1])
+        (copy / "evaluator").symlink_to(Path(__file__).parents[2])
         measure("write the pages", lambda: write_pages([board], copy / "site" / "board"))
         measure("build the site", lambda: build_site(copy))
 

@@ -30,13 +30,13 @@ from evaluator.judges.validation import (
     parts_of,
     table_4_pairs,
 )
-from evaluator.pipeline.bench import Bench, open_bench
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Slips, Subject
-from evaluator.pipeline.panel import REPLAY, PanelUse, Place, ask_panel, open_panel
+from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.grading.bench import Bench, open_bench
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Slips, Subject
+from evaluator.pipeline.grading.panel import REPLAY, PanelUse, Place, ask_panel, open_panel
+from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.published import PUBLISHED, read_validation
-from evaluator.pipeline.slips import slips_of
 from evaluator.progress import Progress
 from evaluator.records import (
     Finding,

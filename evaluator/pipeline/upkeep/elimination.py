@@ -23,9 +23,9 @@ from evaluator.judges.case import Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
 from evaluator.judges.views import view
 from evaluator.judges.witness import usable_references
-from evaluator.pipeline.gathering import Execute, Gathering
-from evaluator.pipeline.grading import SPACING_S
-from evaluator.pipeline.keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
+from evaluator.pipeline.grading.gathering import Execute, Gathering
+from evaluator.pipeline.grading.grader import SPACING_S
+from evaluator.pipeline.grading.keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
 from evaluator.progress import Silence
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request

@@ -13,9 +13,9 @@ from typing import Final
 
 from evaluator.judges import Case
 from evaluator.judges.case import Executed
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Ending, Evidence, Outcome, Task, json_lines

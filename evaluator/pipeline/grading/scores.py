@@ -22,7 +22,7 @@ from evaluator.store import Store
 PARSERS: Final = ("bashlex", "tree-sitter", "tree-sitter-bash")
 """Distributions whose reading of a command decides a score."""
 
-_PACKAGE: Final = Path(__file__).parents[1]
+_PACKAGE: Final = Path(__file__).parents[2]
 _TEXT: Final = TypeAdapter(TextFigures)
 _CALLS: Final = TypeAdapter(dict[str, float])
 

@@ -14,14 +14,14 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
+from evaluator.pipeline.grading.scores import PARSERS, digest_of_program, kept_figures, reading_files, score_key
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.scores import PARSERS, digest_of_program, kept_figures, reading_files, score_key
 from evaluator.records import Task, command_digest
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 from evaluator.suites.mutants import Mark, equivalences_path, marks_of, read_equivalences
 
-_PACKAGE: Final = Path(__file__).parents[1]
+_PACKAGE: Final = Path(__file__).parents[2]
 _DIGESTS: Final = TypeAdapter(frozenset[str])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluator.errors import InfraError, UsageError
-from evaluator.pipeline.bench import open_bench
-from evaluator.pipeline.keys import worlds_of_suite
+from evaluator.pipeline.grading.bench import open_bench
+from evaluator.pipeline.grading.keys import worlds_of_suite
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation

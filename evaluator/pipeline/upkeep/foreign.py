@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.errors import MissingError, UsageError
-from evaluator.pipeline.audit import audit_suite, variant_counts
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.holding import hold_suite, rewrite_tasks
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.upkeep.audit import audit_suite, variant_counts
+from evaluator.pipeline.upkeep.holding import hold_suite, rewrite_tasks
 from evaluator.progress import Progress
 from evaluator.records import OutputMode, Task
 from evaluator.shell import utilities_of

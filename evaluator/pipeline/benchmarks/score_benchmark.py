@@ -11,9 +11,9 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from evaluator.judges import find_judge
-from evaluator.pipeline.bench import Bench
-from evaluator.pipeline.board import board_of
-from evaluator.pipeline.grading import Grader
+from evaluator.pipeline.boards.board import board_of
+from evaluator.pipeline.grading.bench import Bench
+from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluator.judges import alignment_problem, volatile_fields
-from evaluator.pipeline.bench import open_grader
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import Subject
+from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Task

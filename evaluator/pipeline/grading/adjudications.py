@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, Severity, UsageError
-from evaluator.pipeline.keys import Rulings
+from evaluator.pipeline.grading.keys import Rulings
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from evaluator.errors import UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.bench import Bench, open_bench
-from evaluator.pipeline.elimination import Elimination
+from evaluator.pipeline.grading.bench import Bench, open_bench
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.upkeep.elimination import Elimination
 from evaluator.progress import Progress
 from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task
 from evaluator.shell.mutation import mutants_of

@@ -16,8 +16,18 @@ from typing import Final, NamedTuple
 from evaluator.errors import InfraError
 from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
-from evaluator.pipeline.gathering import Execute, Gathering
-from evaluator.pipeline.keys import Keys, Rulings, Slips, Subject, cwd_of, home_of, is_executable, key_of, no_slips
+from evaluator.pipeline.grading.gathering import Execute, Gathering
+from evaluator.pipeline.grading.keys import (
+    Keys,
+    Rulings,
+    Slips,
+    Subject,
+    cwd_of,
+    home_of,
+    is_executable,
+    key_of,
+    no_slips,
+)
 from evaluator.progress import Progress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from evaluator.errors import EngineError, InfraError, MissingError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.adjudications import rulings_of
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import no_slips
+from evaluator.pipeline.grading.adjudications import rulings_of
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import no_slips
+from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.slips import slips_of
 from evaluator.progress import Progress
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.inputs import image_reference

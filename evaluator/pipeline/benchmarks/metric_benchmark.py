@@ -18,9 +18,9 @@ from statistics import median
 from typing import TypeAlias
 
 from evaluator.errors import FormatError, UsageError
+from evaluator.pipeline.boards.text_metrics import Problems, read_pairs
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions import load_submissions
-from evaluator.pipeline.text_metrics import Problems, read_pairs
+from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Progress
 from evaluator.shell.nlc2cmd import forget_commands, reading_of, score_pair
 from evaluator.suites.load import Suite

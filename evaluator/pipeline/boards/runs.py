@@ -14,9 +14,9 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from evaluator.judges.screening import syntax_error
-from evaluator.pipeline.grading import Grader
-from evaluator.pipeline.keys import is_executable
-from evaluator.pipeline.scores import kept_figures
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.keys import is_executable
+from evaluator.pipeline.grading.scores import kept_figures
 from evaluator.records import Evidence, RunFigures, digest_of
 
 RULES: Final = 1

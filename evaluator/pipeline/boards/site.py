@@ -9,10 +9,10 @@ from pathlib import Path
 from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
-from evaluator.pipeline.board import make_boards
-from evaluator.pipeline.panel import open_panel
+from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.grading.panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.published import PUBLISHED, read_validation
 from evaluator.progress import Progress
 
 

@@ -1,0 +1,1 @@
+"""How fast the board itself is: what the `bashboard bench` commands run."""

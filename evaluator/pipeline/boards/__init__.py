@@ -1,0 +1,1 @@
+"""Verdicts to boards: standings, comparisons, explanations, previews and the site of them."""

@@ -1,0 +1,1 @@
+"""What a submitter does: a folder begun, prompts, the check of what is in it."""

@@ -1,0 +1,1 @@
+"""What keeps suites and judges honest: verified, mutated, measured, and brought here from elsewhere."""

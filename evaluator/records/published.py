@@ -1,0 +1,59 @@
+"""What is published of a submission: its verdicts on the main branch, and the evidence they follow from beside it.
+
+Both files are JSON lines, the first of which says what the others are of. They are written by the publish workflow
+alone, and read as what a stranger may have written.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from evaluator.records.base import Digest, Identifier, Record, Slug, VersionText
+from evaluator.records.evidence import Evidence
+from evaluator.records.figures import RunFigures
+from evaluator.records.verdicts import Finding
+
+
+class VerdictsHeader(Record):
+    """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: by what the verdicts that follow were given.
+
+    `fingerprint` is that of the environment (see `bashboard doctor`). The lines that follow are sorted by key.
+    """
+
+    format: Literal[1]
+    suite: Slug
+    suite_version: VersionText
+    judge: str
+    judge_version: int
+    fingerprint: Digest
+
+
+class PublishedVerdict(Record):
+    """A published verdict: what was found of one command on one task, under the verdict's key, and how it ran.
+
+    `command` is the digest of the command's bytes, of no bytes where nothing was given. `run` is None where the
+    judge looked at the text alone. No infra-error is ever published.
+    """
+
+    key: Digest
+    task: Identifier
+    command: Digest
+    finding: Finding
+    run: RunFigures | None = None
+
+
+class BundleHeader(Record):
+    """First line of a bundle of evidence; `submission` is None where it is of a suite's references."""
+
+    format: Literal[1]
+    suite: Slug
+    fingerprint: Digest
+    submission: Slug | None = None
+
+
+class KeptEvidence(Record):
+    """One run's evidence under its key: run 0, or 1 for the second, spaced one."""
+
+    key: Digest
+    run: Literal[0, 1]
+    evidence: Evidence

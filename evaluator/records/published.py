@@ -32,7 +32,8 @@ class PublishedVerdict(Record):
     """A published verdict: what was found of one command on one task, under the verdict's key, and how it ran.
 
     `command` is the digest of the command's bytes, of no bytes where nothing was given. `run` is None where the
-    judge looked at the text alone. No infra-error is ever published.
+    judge looked at the text alone. `panel` is the digest of who voted and how they were asked, where the panel of
+    models decided. No infra-error is ever published.
     """
 
     key: Digest
@@ -40,6 +41,7 @@ class PublishedVerdict(Record):
     command: Digest
     finding: Finding
     run: RunFigures | None = None
+    panel: Digest | None = None
 
 
 class BundleHeader(Record):

@@ -1,0 +1,151 @@
+"""Published verdicts on disk: `submissions/<slug>/<suite>.verdicts.jsonl`, a header and a line for every command.
+
+The publish workflow alone writes them, but a pull request may bring any bytes under the same name. So a file is read
+as a stranger's: no more of it than the limits say, every line validated, every problem named at its line.
+
+Lines are sorted by key, then by task; each command of a task has one. The same verdicts make the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem
+from evaluator.pipeline.project import Project
+from evaluator.records import Outcome, PublishedVerdict, Record, VerdictsHeader, read_format
+from evaluator.submissions.json_text import read_json
+
+VERDICTS_SUFFIX: Final = ".verdicts.jsonl"
+
+MAX_BYTES: Final = 32 << 20
+"""Of a file: 300 tasks with five candidates each take less than one megabyte."""
+MAX_LINE_BYTES: Final = 1 << 20
+MAX_PROBLEMS: Final = 50
+"""After so many the rest of a file is not looked at."""
+
+_NESTING: Final = 6
+_SHOWN: Final = 100
+_HEADER_FIRST: Final = "expected a header: format, suite, suite_version, judge, judge_version, fingerprint"
+
+RecordType = TypeVar("RecordType", bound=Record)
+
+
+@dataclass(frozen=True)
+class VerdictFile:
+    """A file's header and its verdicts, sorted by key and task as they stand in it."""
+
+    header: VerdictsHeader
+    verdicts: tuple[PublishedVerdict, ...]
+
+    @cached_property
+    def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
+        """The verdicts by task and command digest."""
+        return {(each.task, each.command): each for each in self.verdicts}
+
+    def line_of(self, task: str, command: str) -> int:
+        """The line that a verdict stands in, 1-based. Raises KeyError where there is none."""
+        return self._lines[task, command]
+
+    @cached_property
+    def _lines(self) -> Mapping[tuple[str, str], int]:
+        return {(each.task, each.command): number for number, each in enumerate(self.verdicts, 2)}
+
+
+def verdicts_path(project: Project, slug: str, suite: str) -> Path:
+    """Where a submission's published verdicts on a suite are."""
+    return project.root / "submissions" / slug / f"{suite}{VERDICTS_SUFFIX}"
+
+
+def read_verdicts(path: Path) -> VerdictFile | None:
+    """The file at `path`, None where there is none. Raises FormatError with every problem, at its line."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FormatError([Problem(path, 0, f"cannot be read: {error.strerror}; expected a regular file")]) from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FormatError([Problem(path, 0, "no regular file: expected one that the publish workflow wrote")])
+        return verdicts_in(file.read(MAX_BYTES + 1), path)
+
+
+def verdicts_in(data: bytes, path: Path) -> VerdictFile:
+    """What a file of these bytes says; `path` is only named. Raises FormatError with every problem, at its line."""
+    if len(data) > MAX_BYTES:
+        raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: it is not read")])
+    problems: list[Problem] = []
+    first, *lines = data.split(b"\n")
+    header = _read(first, VerdictsHeader, path, 1, problems)
+    if header is None:
+        raise FormatError([*problems, Problem(path, 1, _HEADER_FIRST)])
+    if lines[-1:] != [b""]:
+        problems.append(Problem(path, 1 + len(lines), "does not end with a newline: is it cut off?"))
+    verdicts = []
+    for number, line in enumerate(lines[:-1] if lines[-1:] == [b""] else lines, 2):
+        verdict = _read(line, PublishedVerdict, path, number, problems)
+        verdicts += [] if verdict is None else [(number, verdict)]
+        if len(problems) >= MAX_PROBLEMS:
+            raise FormatError([*problems, Problem(path, number, "too much is wrong: the rest is not read")])
+    problems += _contradictions(verdicts, path)
+    if problems:
+        raise FormatError(problems)
+    return VerdictFile(header, tuple(verdict for _, verdict in verdicts))
+
+
+def verdict_bytes(file: VerdictFile) -> bytes:
+    """The bytes of a file with these verdicts, whatever their order. Raises ValueError for what may not stand in it."""
+    verdicts = sorted(file.verdicts, key=_order)
+    faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
+    if faults:
+        raise ValueError(f"cannot be published: {faults[0]}")
+    return "".join(f"{record.model_dump_json(exclude_defaults=True)}\n" for record in (file.header, *verdicts)).encode()
+
+
+def _order(verdict: PublishedVerdict) -> tuple[str, str]:
+    return verdict.key, verdict.task
+
+
+def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
+    """The record that a line holds, None where a problem is added."""
+    if len(line) > MAX_LINE_BYTES:
+        problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
+        return None
+    try:
+        value, faults = read_json(line.decode(), _NESTING)
+        if faults:
+            raise ValueError("; ".join(faults))
+        read_format(value, path.name, record.newest_format)
+        return record.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        for each in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
+            place = ".".join(map(str, each["loc"])) or "the line"
+            problems.append(Problem(path, number, f"{place}: {each['msg']}, found {each['input']!r:.{_SHOWN}}"))
+    except ValueError as error:  # UnicodeDecodeError is one
+        problems.append(Problem(path, number, f"does not read: {error}"[: 3 * _SHOWN]))
+    return None
+
+
+def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
+    """What no writer of ours would have written: another order, one command twice, a failure of ours."""
+    seen: dict[tuple[str, str], int] = {}
+    previous: tuple[str, str] | None = None
+    for number, each in verdicts:
+        if each.finding.outcome is Outcome.INFRA_ERROR:
+            yield Problem(path, number, "finding.outcome: an infra-error is no verdict and is never published")
+        if previous is not None and _order(each) <= previous:
+            what = "stands twice" if _order(each) == previous else "stands after a greater one"
+            yield Problem(path, number, f"key: {each.key[:16]}… {what}: expected lines sorted by key")
+        first = seen.setdefault((each.task, each.command), number)
+        if first != number:
+            yield Problem(path, number, f"rules a command of {each.task} again, which line {first} does already")
+        previous = _order(each)

@@ -9,7 +9,14 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, Severity, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.grading.adjudications import adjudicate, adjudications_path, check_adjudications, rulings_of
+from evaluator.pipeline.grading.adjudications import (
+    Adjudicated,
+    adjudicate,
+    adjudication_of,
+    adjudications_path,
+    check_adjudications,
+    rulings_of,
+)
 from evaluator.pipeline.project import Project
 from evaluator.records import Finding, Outcome, Ruling, Step
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
@@ -174,3 +181,23 @@ def test_who_gave_the_command_is_told(project: Project) -> None:
     made = adjudicate(project, suite="tiny", submission="second", task="files-1", ruling=Ruling.PASS, because=WHY)
     assert (made.command, made.submissions) == (b"ls -l a", ("first", "second"))
     assert made.path == project.root / "fixtures" / "overrides" / "tiny" / "adjudications.jsonl"
+
+
+def made_for_first(project: Project, present: bytes | None = None) -> Adjudicated:
+    asked = {"suite": "tiny", "submission": "first", "task": "files-1", "because": WHY}
+    return adjudication_of(project, ruling=Ruling.PASS, present=present, **asked)  # type: ignore[arg-type]
+
+
+def test_what_would_be_ruled_is_known_without_writing_it(project: Project) -> None:
+    made = made_for_first(project)
+    assert not made.path.exists()
+    rule(project)
+    assert made.path.read_bytes() == made.content
+
+
+def test_a_line_joins_those_that_stand_elsewhere(project: Project) -> None:
+    rule(project, Ruling.FAIL, "third")
+    there = adjudications_path(project, "tiny").read_bytes()
+    rewrite(project)
+    made = made_for_first(project, there)
+    assert sorted(json.loads(line)["ruling"] for line in made.content.splitlines()) == ["fail", "pass"]

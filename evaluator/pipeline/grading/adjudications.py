@@ -26,12 +26,13 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A line that was written, where, and the submissions that gave the command."""
+    """A line, the file it stands in with all that file shall hold, and the submissions that gave the command."""
 
     path: Path
     adjudication: Adjudication
     command: bytes
     submissions: tuple[str, ...]
+    content: bytes
 
 
 def adjudications_path(project: Project, suite: str) -> Path:
@@ -55,21 +56,44 @@ def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
     """Rule a candidate's command on a task. Raises UsageError where it is ruled already, or there is none."""
+    made = adjudication_of(
+        project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
+    )
+    made.path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(made.path, made.content)
+    return made
+
+
+def adjudication_of(
+    project: Project,
+    *,
+    suite: str,
+    submission: str,
+    task: str,
+    ruling: Ruling,
+    because: str,
+    rank: int = 1,
+    present: bytes | None = None,
+) -> Adjudicated:
+    """What `adjudicate` would write, without writing it; `present` stands for what the file holds now.
+
+    Raises UsageError where the command is ruled already, or there is none.
+    """
     asked = project.suite(suite).task(task)
     entries = load_submissions(project)
     command = _command(project, entries, suite, submission, task, rank)
     path = adjudications_path(project, suite)
-    lines, problems = _read(path)
+    lines, problems = _read(path, present)
     if problems:
         raise FormatError(problems)
     made = _adjudication(asked, command, ruling, because)
     for number, each in lines:
         if (each.task_digest, each.command_digest) == (made.task_digest, made.command_digest):
-            raise UsageError(f"{path}:{number}: rules this command {each.ruling.value} already: change that line")
-    path.parent.mkdir(parents=True, exist_ok=True)
+            place = path.relative_to(project.root)
+            raise UsageError(f"{place}:{number}: rules this command {each.ruling.value} already: change that line")
     ordered = sorted([*(each for _, each in lines), made], key=lambda each: (each.task, each.command_digest))
-    write_whole(path, json_lines(ordered).encode())
-    return Adjudicated(path, made, command, tuple(_givers(entries, suite, task, made.command_digest)))
+    givers = _givers(entries, suite, task, made.command_digest)
+    return Adjudicated(path, made, command, tuple(givers), json_lines(ordered).encode())
 
 
 def _command(
@@ -117,11 +141,13 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
         return None
 
 
-def _read(path: Path) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
+def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
     """Lines with their numbers, and what is wrong with others; nothing where there is no file."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
-    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
+    if present is None:
+        present = path.read_bytes() if path.is_file() else b""
+    for number, line in enumerate(present.splitlines(), 1):
         try:
             value = json.loads(line)
             read_format(value, path.name)

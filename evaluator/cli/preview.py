@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, SuiteName, Workers, console, example, here
+from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, example, here
 from evaluator.cli.progress import shown_progress
+from evaluator.printable import printable
 
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The submission.", show_default=False)]
+if TYPE_CHECKING:
+    from evaluator.pipeline.boards.preview import Previewed
+    from evaluator.pipeline.project import Project
+
+Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The submission.", show_default=False)]
+Since = Annotated[str | None, typer.Option("--since", metavar="COMMIT", help="The one that differs from this commit.")]
+SuiteChoice = Annotated[str | None, typer.Option("--suite", help="Which suite; core where it answers several.")]
+Summary = Annotated[bool, typer.Option("--summary", help="Also append the comment to a GitHub job's summary.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print the Markdown of a pull request's comment.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
 
@@ -19,15 +28,18 @@ Out = Annotated[Path | None, typer.Option("--out", help="Write to this file inst
     "bashboard preview my-system",
     "bashboard preview my-system --json --out preview.json",
     "bashboard preview my-system --markdown",
+    "bashboard preview --since origin/main",
 )
 def preview(
-    slug: Slug,
-    suite: SuiteName = "core",
+    slug: Slug = None,
+    since: Since = None,
+    suite: SuiteChoice = None,
     judge: Judge = None,
     workers: Workers = None,
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
     out: Out = None,
+    summary: Summary = False,
 ) -> None:
     """Show what a submission would come to if it were merged, or what is to be mended in it first.
 
@@ -37,20 +49,22 @@ def preview(
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.boards.preview import preview_submission
+    from evaluator.pipeline.job import summarise
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
+    if (slug is None) == (since is None):
+        raise UsageError("expected a submission's slug, or --since and the commit that it differs from")
+    project = here()
+    chosen = slug or _changed(project, str(since))
+    if chosen is None:
+        return
     with shown_progress() as progress:
-        made = preview_submission(here(), progress, slug, suite=suite, judge=judge, workers=workers)
-    found, text = made.preview, made.markdown
-    if as_json:
-        for problem in made.problems:
-            typer.echo(str(problem), err=True)
-        text = f"{found.model_dump_json()}\n" if found else ""
-    if out and text:
-        _write(out, text)
-    elif not out:
-        _print(text, plain=as_json or markdown)
+        made = preview_submission(project, progress, chosen, suite=suite, judge=judge, workers=workers)
+    _show(made, as_json=as_json, markdown=markdown, out=out)
+    if summary:
+        summarise(os.environ, made.markdown)
+    found = made.preview
     if found is None:
         raise typer.Exit(FOUND_WANTING)
     if found.infra_errors:
@@ -59,11 +73,38 @@ def preview(
         raise typer.Exit(3)
 
 
+def _show(made: Previewed, *, as_json: bool, markdown: bool, out: Path | None) -> None:
+    found, text = made.preview, made.markdown
+    if as_json:
+        for problem in made.problems:
+            typer.echo(str(problem), err=True)  # begins with a path of ours, so it is no command to a runner
+        text = f"{found.model_dump_json()}\n" if found else ""
+    if out and text:
+        _write(out, text)
+    elif not out:
+        _print(text, plain=as_json or markdown)
+
+
+def _changed(project: Project, since: str) -> str | None:
+    """The one submission that differs from a commit; None, and a word, where none is there to preview."""
+    from evaluator.errors import UsageError
+    from evaluator.pipeline.submitting.changed import changed_submissions
+
+    found = [folder.name for folder in changed_submissions(project, since).there]
+    if len(found) > 1:
+        listed = ", ".join(map(printable, found))
+        raise UsageError(f"{len(found)} submissions differ: {listed}; a pull request is for one: open one for each")
+    if not found:
+        typer.echo(f"no submission here differs from {printable(since)}: there is nothing to preview", err=True)
+    return found[0] if found else None
+
+
 def _write(path: Path, text: str) -> None:
     from evaluator.errors import UsageError
     from evaluator.writing import write_whole
 
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     except OSError as error:
         raise UsageError(f"--out {path}: {error.strerror}") from error

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, example, here, print_json, shown
+from evaluator.printable import printable
+
+if TYPE_CHECKING:
+    from evaluator.errors import Problem
+    from evaluator.pipeline.project import Project
 
 
 @example(
     "bashboard check",
     "bashboard check submissions/my-system",
     "bashboard check submissions/my-system --json",
-    "bashboard check submissions/my-system --annotate",
+    "bashboard check --since origin/main --annotate",
 )
 def check(
     folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders; all where none is named.")] = None,
     as_json: AsJson = False,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only submissions that differ from this commit.", metavar="COMMIT")
+    ] = None,
     annotate: Annotated[
         bool, typer.Option("--annotate", help="Print what makes GitHub show them on a pull request's diff.")
     ] = False,
@@ -27,14 +35,18 @@ def check(
 
     Without folders it also checks what maintainers adjudicated: lines that contradict each other or rule nothing.
     """
-    from evaluator.errors import Severity
+    from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
     from evaluator.pipeline.submitting.submissions import check_folders, diff_annotations
 
+    if folders and since:
+        raise UsageError("--since names the submissions already: expected it, or folders")
     project = here()
-    found = check_folders(project, folders or [])
-    if not folders:
-        found += check_adjudications(project)
+    if since is not None:
+        found = _check_since(project, since)
+    else:
+        found = check_folders(project, folders or [])
+        found += [] if folders else check_adjudications(project)
     problems = [each._replace(path=shown(each.path)) for each in found]
     if as_json:
         print_json(
@@ -51,6 +63,20 @@ def check(
         typer.echo(f"errors: {errors}, warnings: {len(problems) - errors}", err=True)
     if errors:
         raise typer.Exit(FOUND_WANTING)
+
+
+def _check_since(project: Project, since: str) -> list[Problem]:
+    """The problems of what differs from a commit; says what is not there to be checked."""
+    from evaluator.pipeline.submitting.changed import changed_submissions
+    from evaluator.pipeline.submitting.submissions import check_folders
+
+    changed = changed_submissions(project, since)
+    for slug in changed.withdrawn:
+        typer.echo(f"withdrawn: {slug}", err=True)
+    if not changed.there:
+        typer.echo(f"no submission here differs from {printable(since)}", err=True)
+        return []
+    return check_folders(project, changed.there)
 
 
 @example("bashboard baseline tfidf-retrieval", "bashboard baseline rules --check", "bashboard baseline")

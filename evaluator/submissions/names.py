@@ -25,6 +25,9 @@ CONTROLS: Final = frozenset({"always-true", "second-reference"})
 VERDICTS: Final = ".verdicts.jsonl"
 """Ending of published verdicts; the publish workflow writes them and nothing here reads them."""
 
+OWNERS: Final = "owners.json"
+"""The file beside the submissions that says whose they are; the publish workflow writes it."""
+
 
 def is_slug(name: str) -> bool:
     """True for a name that is safe as a folder, an address and a table cell."""

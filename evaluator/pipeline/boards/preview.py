@@ -31,6 +31,7 @@ from evaluator.records import (
 )
 from evaluator.records.preview import PATHS, TEXT, TOLD
 
+_FIRST: Final = "core"
 _COUNTS: Final = ("asked", "passed", "failed", "timeout", "invalid", "unanswered", "undecided", "infra_errors")
 _SHARES: Final = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_upper")
 _PLACES: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_group")
@@ -55,11 +56,13 @@ def preview_submission(
     progress: Progress,
     slug: str,
     *,
-    suite: str,
+    suite: str | None = None,
     judge: str | None = None,
     workers: int | None = None,
 ) -> Previewed:
     """Check a submission and, where it is sound, grade the suite's board with it; what has no evidence is executed.
+
+    Without a `suite` it is `core`, or the first that it answers.
 
     Raises UsageError where there is no such submission or it does not answer the suite.
     """
@@ -69,6 +72,7 @@ def preview_submission(
     if any(each.severity is Severity.ERROR for each in problems):
         return Previewed(slug, problems, None)
     (entry,) = load_submissions(project, [slug])
+    suite = suite or min(entry.manifest.suites, key=lambda name: (name != _FIRST, name))
     if suite not in entry.manifest.suites:
         raise UsageError(f"{slug} does not answer suite {suite}; it answers: {', '.join(entry.manifest.suites)}")
     with open_panel(project, progress, judge=judge) as panel:

@@ -27,6 +27,7 @@ from evaluator.records.base import (
     json_lines,
     read_format,
 )
+from evaluator.records.changes import Changes, Contested, Flip, Giver, Place, RowChange, SuiteChanges
 from evaluator.records.comparison import Comparison, PairTally, TaskPair
 from evaluator.records.evidence import (
     Change,
@@ -48,9 +49,10 @@ from evaluator.records.mutation import (
     OperatorTally,
     StaleEquivalence,
 )
+from evaluator.records.owners import Owners
 from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
 from evaluator.records.published import BundleHeader, KeptEvidence, PublishedVerdict, VerdictsHeader
-from evaluator.records.standings import Resolution, Result, Standing, Unranked
+from evaluator.records.standings import JudgedBy, Resolution, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
@@ -110,7 +112,9 @@ __all__ = [
     "Bytes",
     "Candidate",
     "Change",
+    "Changes",
     "Comparison",
+    "Contested",
     "Digest",
     "Ending",
     "Equivalence",
@@ -119,9 +123,12 @@ __all__ = [
     "Figures",
     "FileType",
     "Finding",
+    "Flip",
+    "Giver",
     "HorizonSlice",
     "Identifier",
     "JudgeFigures",
+    "JudgedBy",
     "JudgedMutant",
     "KeptEvidence",
     "Kind",
@@ -140,10 +147,12 @@ __all__ = [
     "Outcome",
     "Output",
     "OutputMode",
+    "Owners",
     "PairKind",
     "PairTally",
     "Part",
     "Participant",
+    "Place",
     "Prediction",
     "Preview",
     "Process",
@@ -153,6 +162,7 @@ __all__ = [
     "Result",
     "Rival",
     "Role",
+    "RowChange",
     "Ruling",
     "RunFigures",
     "Share",
@@ -164,6 +174,7 @@ __all__ = [
     "Standing",
     "Step",
     "SubmissionManifest",
+    "SuiteChanges",
     "SuiteManifest",
     "Tally",
     "Task",
@@ -206,6 +217,9 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "published-verdict": PublishedVerdict,
     "bundle-header": BundleHeader,
     "kept-evidence": KeptEvidence,
+    "owners": Owners,
+    "changes": Changes,
+    "contested": Contested,
     "adjudication": Adjudication,
     "label": LabelledCommand,
     "mutant-label": MutantLabel,

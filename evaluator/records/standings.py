@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.figures import Figures, RunFigures, Share, Tally, TextFigures, Usage
 from evaluator.records.submissions import Method
 from evaluator.records.verdicts import Finding
@@ -56,6 +56,20 @@ class Resolution(Record):
     difference: Share | None
 
 
+class JudgedBy(Record):
+    """By what the published verdicts of a row were given; `fingerprint` is that of the environment.
+
+    `differs` names what of it is not as it is today: another `judge` or version of it, another version of the `suite`,
+    another `environment` than most rows of the board were judged in.
+    """
+
+    judge: str
+    judge_version: int
+    suite_version: VersionText
+    fingerprint: Digest
+    differs: tuple[Literal["judge", "suite", "environment"], ...] = ()
+
+
 class Standing(Record):
     """A submission's place on one suite's board.
 
@@ -69,13 +83,15 @@ class Standing(Record):
     `only_other` are the tasks that one of the two passes and the other does not, `p_value` is McNemar's exact one of
     them, `p_adjusted` the same by Holm for all comparisons made with that best.
 
-    Format 2 brought `format` itself, tie groups, why a standing is unranked, and `figures`; all of it has a default,
-    so a row of the first format still reads.
+    A row of published verdicts says in `judged_by` by what they were given.
+
+    Format 2 brought `format` itself, tie groups, why a standing is unranked, and `figures`, format 3 `judged_by`; all
+    of it has a default, so a row of an earlier format still reads.
     """
 
-    newest_format: ClassVar[int] = 2
+    newest_format: ClassVar[int] = 3
 
-    format: Literal[2] = 2
+    format: Literal[2, 3] = 3
     submission: Slug
     suite: Slug
     suite_version: VersionText
@@ -110,3 +126,4 @@ class Standing(Record):
     p_adjusted: Share | None = None
     topics: Mapping[str, Tally]
     figures: Figures = Figures()
+    judged_by: JudgedBy | None = None

@@ -1,0 +1,1 @@
+"""Runs workflow files of a repository over the GitHub double."""

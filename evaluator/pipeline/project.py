@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from evaluator.errors import UsageError
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.records import Record, Slug
-from evaluator.submissions.limits import SubmissionLimits
+from evaluator.submissions.limits import PullLimits, SubmissionLimits
 from evaluator.suites.load import Suite, find_suites, load_suite
 
 LISTED: Final = 10
@@ -27,6 +27,7 @@ class Settings(Record):
     judge: str = "consensus"
     panel: PanelSettings | None = None
     limits: SubmissionLimits = Field(default_factory=SubmissionLimits)
+    pulls: PullLimits = Field(default_factory=PullLimits)
 
 
 def _hint(name: str, names: Collection[str]) -> str:

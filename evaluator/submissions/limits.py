@@ -1,4 +1,7 @@
-"""How large a submission may be. Its author chooses the bytes, so every one of these is checked before use."""
+"""How large a submission may be, and how many one person may offer.
+
+Its author chooses the bytes, so every one of these is checked before use.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +30,14 @@ class SubmissionLimits(Record):
     entries: Count = 64
     nesting: Count = 16
     problems: Count = 1_000
+
+
+class PullLimits(Record):
+    """`[tool.bashboard.pulls]` of pyproject.toml: what one person may offer, as the NLC2CMD competition had it.
+
+    `a_day` counts pull requests with a submission that were opened within 24 hours, `a_suite_version` submissions
+    that answer one version of a suite, on the board and open.
+    """
+
+    a_day: Count = 5
+    a_suite_version: Count = 100

@@ -40,7 +40,7 @@ def packed_lines(data: bytes, limits: PackedLimits) -> Iterator[bytes]:
     if len(data) > limits.packed_bytes:
         raise RefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, begun = 0, bytearray()
-    for piece in _pieces(data, limits.bytes):
+    for piece in unpacked(data, limits.bytes):
         first, *others = piece.split(b"\n")
         begun += first
         for line in others:
@@ -65,7 +65,7 @@ def _too_long(number: int, limits: PackedLimits) -> RefusedError:
     return RefusedError(f"a line of more than {limits.line_bytes} bytes", number)
 
 
-def _pieces(data: bytes, most: int) -> Iterator[bytes]:
+def unpacked(data: bytes, most: int) -> Iterator[bytes]:
     """What unpacks, never more at a time than a piece."""
     packed = zlib.decompressobj(_GZIP)
     total, rest = 0, data

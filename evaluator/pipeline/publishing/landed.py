@@ -123,12 +123,15 @@ def write_landing(landing: Landing, path: Path) -> str:
     contents = {HEADER: canonical_json(landing.header.model_dump(mode="json", exclude_defaults=True))}
     contents |= {name: landing.files[name] for name in sorted(landing.files)}
     contents |= {f"{EVIDENCE}{name}": landing.evidence[name] for name in sorted(landing.evidence)}
-    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-            for name, data in contents.items():
-                entry = tarfile.TarInfo(name)
-                entry.size, entry.mode = len(data), 0o644
-                archive.addfile(entry, io.BytesIO(data))
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, data in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

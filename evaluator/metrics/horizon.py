@@ -66,6 +66,15 @@ def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFra
     )
 
 
+def by_latency_alone(frame: pl.DataFrame) -> pl.DataFrame:
+    """A results frame in which no command takes time: for boards that know of no wall time whether a command ran.
+
+    Published verdicts hold none, as times differ from run to run. A system's time is its latency then.
+    """
+    was_run = pl.col("answered") & pl.col("runnable").is_not_null()
+    return frame.with_columns(pl.when(was_run).then(pl.lit(0.0)).alias("wall_ms"))
+
+
 def _points(factors: Sequence[int]) -> pl.Expr:
     shares = [(_PASSED & (pl.col("used_s") <= k * pl.col("human_s"))).fill_null(value=False).mean() for k in factors]
     points = [

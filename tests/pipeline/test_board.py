@@ -8,7 +8,8 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.board import answers, incomplete
+from evaluator.pipeline.boards.board import incomplete
+from evaluator.pipeline.boards.results import answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.records import Evidence, Outcome, Standing

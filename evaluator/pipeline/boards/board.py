@@ -1,117 +1,31 @@
-"""From submissions to a board: what is asked of each, what became of it, and where that puts them."""
+"""From submissions to a board: what becomes of what they answer, and where that puts them."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
-from evaluator.metrics.human_time import human_time
 from evaluator.metrics.judge_error import JudgeError, measured_error
+from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
 from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
-from evaluator.pipeline.boards.ranking import rank_submissions
-from evaluator.pipeline.boards.runs import Asked, run_figures
+from evaluator.pipeline.boards.results import answers, measure_texts, result_of
+from evaluator.pipeline.boards.runs import run_figures
 from evaluator.pipeline.grading.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
-from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.panel import Place, describe_panel, plan_panel, results_with_panel
-from evaluator.pipeline.grading.scores import nlc2cmd_scores, reference_calls, text_figures
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Candidate, Finding, Outcome, Prediction, Result, RunFigures, Task, TextFigures, Usage
-from evaluator.store import Store
+from evaluator.records import Outcome, Result
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One candidate's place: which submission gave it for which task, and at which rank. None: nothing given."""
-
-    submission: str
-    task: Task
-    rank: int
-    candidate: Candidate | None
-    usage: Usage | None = None
-
-    @property
-    def command(self) -> bytes:
-        """Its text, empty where nothing was given."""
-        return self.candidate.command if self.candidate else b""
-
-    @property
-    def subject(self) -> Subject:
-        """What is to be judged of it."""
-        return Subject(self.task.id, None if self.candidate is None else self.candidate.command)
-
-
-def answers(suite: Suite, submissions: Sequence[Submission]) -> Iterator[Answer]:
-    """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1.
-
-    Tasks that are newer than the version that a submission answers are not asked of it.
-    """
-    for submission in submissions:
-        answered = submission.manifest.suites.get(suite.manifest.name)
-        if answered is None:
-            continue
-        for task in suite.tasks:
-            if not task.is_asked_of(answered):
-                continue
-            given = submission.candidates(suite.manifest.name, task.id)
-            usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
-            if not given:
-                yield Answer(submission.slug, task, 1, None, usage)
-            for rank, candidate in enumerate(given, 1):
-                yield Answer(submission.slug, task, rank, candidate, usage)
-
-
-def _usage(prediction: Prediction | None) -> Usage | None:
-    """What a prediction reports of the work it took, None where it is silent."""
-    fields = {name: getattr(prediction, name) for name in Usage.model_fields} if prediction else {}
-    return Usage(**fields) if any(value is not None for value in fields.values()) else None
-
-
-class _Measured(NamedTuple):
-    """What is measured of candidates beside verdicts, by task and command."""
-
-    scores: Mapping[tuple[str, bytes], float]
-    texts: Mapping[tuple[str, bytes], TextFigures]
-    runs: Mapping[Asked, RunFigures]
-
-
-def _measure(grader: Grader, given: Sequence[Answer]) -> _Measured:
-    commands = [(each.task, each.command) for each in given]
-    return _Measured(
-        nlc2cmd_scores(grader.store, ((each.task, each.candidate.command) for each in given if each.candidate)),
-        text_figures(grader.store, commands),
-        run_figures(grader, ((each.task.id, each.subject.command) for each in given)),
-    )
-
-
-def _result(suite: str, answer: Answer, finding: Finding, measured: _Measured) -> Result:
-    candidate = answer.candidate
-    return Result(
-        submission=answer.submission,
-        suite=suite,
-        task=answer.task.id,
-        rank=answer.rank,
-        command=candidate.command if candidate else None,
-        confidence=candidate.confidence if candidate else 0.0,
-        finding=finding,
-        nlc2cmd=measured.scores[answer.task.id, candidate.command] if candidate else -1.0,
-        text=measured.texts.get((answer.task.id, answer.command)),
-        run=measured.runs.get((answer.task.id, answer.subject.command)),
-        usage=answer.usage,
-    )
 
 
 def board_of(
@@ -125,48 +39,34 @@ def board_of(
 
     `error` is what was measured of the grader's judge.
     """
+    results = results_of(suite, submissions, grader, panel)
+    manifests = {submission.slug: submission.manifest for submission in submissions}
+    environment = _environment(suite, grader) | describe_panel(panel, results)
+    return board_of_results(suite, manifests, results, task_facts(suite, grader.store), environment, error)
+
+
+def results_of(
+    suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
+) -> list[Result]:
+    """The result of every answer; what is not graded yet is, and the panel is shown what that leaves undecided."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
-    measured = _measure(grader, given)
-    results = [_result(suite.manifest.name, each, findings[each.subject], measured) for each in given]
+    texts = measure_texts(grader.store, given)
+    runs = run_figures(grader, ((each.task.id, each.subject.command) for each in given))
+    results = [
+        result_of(
+            suite.manifest.name, each, findings[each.subject], texts, runs.get((each.task.id, each.subject.command))
+        )
+        for each in given
+    ]
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    results = results_with_panel(panel, grader, results, manifests)
-    facts = task_facts(suite, grader.store)
-    frame = results_frame(results, facts)
-    version, tasks = suite.manifest.version, len(suite.tasks)
-    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error)
-    return SuiteBoard(
-        manifest=suite.manifest,
-        worlds={name: world.manifest for name, world in suite.worlds.items()},
-        tasks=suite.tasks,
-        standings=rows,
-        results=tuple(results),
-        submissions={row.submission: manifests[row.submission] for row in rows},
-        environment=_environment(suite, grader) | describe_panel(panel, results),
-        resolution=resolution,
-        utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
-        times={name: each.timing for name, each in facts.items() if each.timing},
-    )
-
-
-def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
-    """What the metrics need to know of every task, by its id."""
-    calls = reference_calls(store, suite.tasks)
-    return {
-        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
-        for task in suite.tasks
-    }
+    return results_with_panel(panel, grader, results, manifests)
 
 
 def _environment(suite: Suite, grader: Grader) -> dict[str, str]:
     manifest = suite.manifest
-    return {
-        "Base": f"{manifest.base.distribution} {manifest.base.release}, fingerprint {grader.fingerprint[:16]}",
-        "Judge": f"{grader.judge.name}, version {grader.judge.version}",
-        "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "
-        f"{manifest.limits.disk_mb} MB of files, {manifest.limits.processes} processes",
-    }
+    base = f"{manifest.base.distribution} {manifest.base.release}, fingerprint {grader.fingerprint[:16]}"
+    return {"Base": base, "Judge": f"{grader.judge.name}, version {grader.judge.version}"} | suite_facts(manifest)
 
 
 def make_boards(

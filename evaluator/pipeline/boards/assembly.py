@@ -1,0 +1,67 @@
+"""A board from results that are there: the figures, the ranking, and what the pages need beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
+from evaluator.metrics.horizon import by_latency_alone
+from evaluator.metrics.human_time import human_time
+from evaluator.metrics.judge_error import JudgeError
+from evaluator.pipeline.boards.ranking import rank_submissions
+from evaluator.pipeline.grading.scores import reference_calls
+from evaluator.records import Result, SubmissionManifest, SuiteManifest
+from evaluator.store import Store
+from evaluator.suites.load import Suite
+
+
+def board_of_results(
+    suite: Suite,
+    manifests: Mapping[str, SubmissionManifest],
+    results: Sequence[Result],
+    facts: Mapping[str, TaskFacts],
+    environment: Mapping[str, str],
+    error: JudgeError | None = None,
+    *,
+    timed: bool = True,
+) -> SuiteBoard:
+    """The suite's board of results that are there already; `manifests` are their submissions', by slug.
+
+    `facts` are those of the suite's tasks and `error` is what was measured of the judge. With `timed` false no time
+    that a command took is known, and a system's time is the latency it reports alone.
+    """
+    frame = results_frame(results, facts)
+    frame = frame if timed else by_latency_alone(frame)
+    version, tasks = suite.manifest.version, len(suite.tasks)
+    rows, resolution = rank_submissions(frame, utilities_frame(facts), manifests, version, tasks, error)
+    return SuiteBoard(
+        manifest=suite.manifest,
+        worlds={name: world.manifest for name, world in suite.worlds.items()},
+        tasks=suite.tasks,
+        standings=rows,
+        results=tuple(results),
+        submissions={row.submission: manifests[row.submission] for row in rows},
+        environment=environment,
+        resolution=resolution,
+        utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
+        times={name: each.timing for name, each in facts.items() if each.timing},
+    )
+
+
+def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
+    """What the metrics need to know of every task, by its id."""
+    calls = reference_calls(store, suite.tasks)
+    return {
+        task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
+        for task in suite.tasks
+    }
+
+
+def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
+    """What the suite itself says of how its commands run."""
+    return {
+        "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "
+        f"{manifest.limits.disk_mb} MB of files, {manifest.limits.processes} processes",
+    }

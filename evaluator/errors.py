@@ -9,6 +9,7 @@
         ├── EngineError            the container engine did not answer or refused
         │   └── SilentEngineError  it takes requests and answers none
         ├── GitHubError            GitHub did not answer, or not as it should
+        │   └── MovedError         a branch is no longer where the work began
         ├── ImageError             the sandbox image could not be built
         └── SandboxError           the runner in the container failed or refuses to work
 
@@ -91,6 +92,10 @@ class SilentEngineError(EngineError):
 
 class GitHubError(InfraError):
     """GitHub did not answer although it was asked again, or answered what it should not."""
+
+
+class MovedError(GitHubError):
+    """Somebody else pushed to a branch since the work began; it is done again from where the branch is now."""
 
 
 class ImageError(InfraError):

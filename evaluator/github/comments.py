@@ -1,4 +1,4 @@
-"""One comment of ours on a pull request, written anew in place.
+"""One comment of ours on a pull request or an issue, written anew in place.
 
 It is ours when it begins with the marker *and* the bot wrote it: anybody may write the marker.
 """
@@ -20,8 +20,7 @@ ACTIONS_BOT: Final = 41_898_282
 LONGEST: Final = 65_536
 """Characters of a comment that GitHub takes."""
 
-_CUT: Final = "\n\n*This comment was cut: GitHub takes no longer ones.*\n"
-_WRITE: Final = "pull-requests: write"
+_CUT: Final = "\n\n*This text was cut: GitHub takes no longer ones.*\n"
 
 
 class Written(StrEnum):
@@ -47,22 +46,23 @@ def marker(name: str) -> str:
 
 
 def upsert_comment(
-    connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
+    connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT, *, issue: bool = False
 ) -> StickyComment:
-    """Let the pull request have this one comment of that name: made, changed, or left where it says so already.
+    """Let the pull request, or the `issue`, have this one comment of that name: made, changed, or left as it is.
 
     A text may begin with the marker already; one that is too long is cut, and says so.
     Raises PermissionMissingError, GitHubError.
     """
     said = text.removeprefix(marker(name)).strip()
-    body = _fitting(f"{marker(name)}\n{said}\n")
-    with speaking(connection, f"commenting on pull request {number}", _WRITE):
+    body = fitted(f"{marker(name)}\n{said}\n")
+    kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
+    with speaking(connection, f"commenting on {kind} {number}", permission):
         pull = connection.hosted.get_issue(number)
         found = _own(pull, name, author)
         if found is None:
             made = post(connection, lambda: pull.create_comment(body), lambda: _own(pull, name, author))
             return _said(made, Written.CREATED)
-        if _same(found.body, body):
+        if same_text(found.body, body):
             return _said(found, Written.UNCHANGED)
         found.edit(body)
         return _said(found, Written.UPDATED)
@@ -75,11 +75,12 @@ def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
     return next((each for each in ours if each.body.startswith(marker(name))), None)
 
 
-def _fitting(body: str) -> str:
+def fitted(body: str) -> str:
+    """A text as long as GitHub takes it; one that is too long is cut, and says so."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
 
-def _same(one: str, other: str) -> bool:
+def same_text(one: str, other: str) -> bool:
     """Whether two texts are one to readers, to whom ends of lines and blanks after the last are nothing."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
 

@@ -21,10 +21,11 @@ from github.Organization import Organization
 from github.Repository import Repository as HostedRepository
 from urllib3 import BaseHTTPResponse, Retry
 
-from evaluator.errors import GitHubError, PermissionMissingError, UsageError
+from evaluator.errors import GitHubError, MissingError, PermissionMissingError, UsageError
 from evaluator.printable import printable
 
 API: Final = "https://api.github.com"
+SERVER: Final = "https://github.com"
 PER_PAGE: Final = 100
 """The most that GitHub puts on one page."""
 
@@ -125,6 +126,23 @@ def connect(repository: str, token: str, base_url: str = API, patience: Patience
     return Connection(repository, github, github.get_repo(repository), patient)
 
 
+def connect_from(environ: Mapping[str, str], patience: Patience | None = None) -> Connection:
+    """The connection of a workflow's job, or of whoever sets the same: GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL.
+
+    Raises MissingError for what is not set, UsageError for a repository that is none.
+    """
+    repository = environ.get("GITHUB_REPOSITORY", "").strip()
+    if not repository:
+        raise MissingError("it is not said which repository on GitHub is meant; set GITHUB_REPOSITORY=owner/name")
+    return connect(repository, environ.get("GITHUB_TOKEN", ""), environ.get("GITHUB_API_URL") or API, patience)
+
+
+def server_address(environ: Mapping[str, str]) -> str:
+    """Where people read the repository: `https://github.com/owner/name`, without a slash behind it."""
+    server, name = environ.get("GITHUB_SERVER_URL") or SERVER, environ.get("GITHUB_REPOSITORY", "")
+    return f"{server.rstrip('/')}/{name}".rstrip("/")
+
+
 @contextlib.contextmanager
 def speaking(connection: Connection, what: str, permission: str) -> Iterator[None]:
     """Turn what the library raises into our errors: `what` was done, which needs this `permission`.
@@ -171,6 +189,9 @@ def account(user: NamedUser | Organization | None) -> int | None:
 def _refusal(error: GithubException, permission: str) -> str:
     if error.status == 401:
         return "GitHub does not know the token; expected one of this run, which ends with its job"
+    if "not permitted to create" in _said(error):
+        # no permission of a job's helps where the repository's owner did not allow it
+        return f"{_said(error)} Tick it in Settings > Actions > General > Workflow permissions, and give `{permission}`"
     needs = (error.headers or {}).get("x-accepted-github-permissions", "")
     known = f"; GitHub accepts {printable(str(needs)).replace('_', '-').replace('=', ': ')!r}" if needs else ""
     return f"the token may not: {_said(error)}; add `{permission}` to the job's permissions{known}"

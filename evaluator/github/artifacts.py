@@ -1,8 +1,9 @@
-"""One file out of one artifact of a run.
+"""One file out of one artifact of a run, or all files of several.
 
-A fork's pull request runs its own version of the workflow, so an artifact may be anything: too large, no archive,
-a bomb, links, paths that lead elsewhere. Of it one file of a known name is read, up to a limit, into memory; nothing
-is unpacked. What is wrong with it is a value, because it is the submitter's doing and the report says it.
+A fork's pull request runs its own version of the workflow, and whoever breaks out of a sandbox has its job's token for
+artifacts, so an artifact may be anything: too large, no archive, a bomb, links, paths that lead elsewhere. Files are
+read up to a limit, into memory, under the names that the archive gives them; nothing is unpacked. What is wrong with
+it is a value, because it is the submitter's doing and is said to them.
 
 The library refuses to follow GitHub to the host where artifacts are kept, which is none of GitHub's names. So it is
 asked for the address alone, which is signed, and the file is fetched without the token.
@@ -15,6 +16,7 @@ import itertools
 import stat
 import zipfile
 import zlib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,12 +31,16 @@ _CHUNK: Final = 65_536
 _MOST_ARTIFACTS: Final = 100
 """Artifacts of a run that are looked at; a stranger's workflow may upload any number."""
 
+_MOST_OF_A_MATRIX: Final = 1_000
+"""The same where each of a matrix's jobs, which are 256 at most, uploads some."""
+
 _MOST_MEMBERS: Final = 64
+_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactLimits:
-    """Bytes of the archive as it is sent, and of the one file that is read from it."""
+    """Bytes of the archive as it is sent, and of the files that are read from it."""
 
     archive_bytes: int = 8 * 1024 * 1024
     file_bytes: int = 8 * 1024 * 1024
@@ -48,6 +54,14 @@ class ArtifactFile:
     fault: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ArtifactFiles:
+    """Every file's bytes by the name that the archive gives it, or None and why there are none."""
+
+    files: Mapping[str, bytes] | None
+    fault: str = ""
+
+
 _DEFAULT: Final = ArtifactLimits()
 
 
@@ -55,21 +69,48 @@ def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
     """The file of that name in the run's newest artifact of that name. Raises PermissionMissingError, GitHubError."""
-    with speaking(connection, f"reading artifact {artifact!r} of run {run}", _READ):
-        listed = connection.hosted.get_workflow_run(run)
-        listed.update()
-        named = [each for each in itertools.islice(listed.get_artifacts(), _MOST_ARTIFACTS) if each.name == artifact]
-        if not named:
-            return ArtifactFile(None, f"the run has no artifact {artifact!r}")
-        newest = max(named, key=lambda each: each.id)
-        if newest.expired:
-            return ArtifactFile(None, f"artifact {artifact!r} has expired")
-        if newest.size_in_bytes > limits.archive_bytes:
-            return ArtifactFile(None, _too_large(f"artifact {artifact!r}", newest.size_in_bytes, limits.archive_bytes))
-        archive = _download(connection, newest, limits.archive_bytes)
+    newest = _newest(connection, run, _MOST_ARTIFACTS).get(artifact)
+    archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
     if archive.content is None:
         return archive
-    return _member(archive.content, artifact, file, limits.file_bytes)
+    found = _files(archive.content, artifact, file, limits.file_bytes)
+    return ArtifactFile(None, found.fault) if found.files is None else ArtifactFile(found.files[file])
+
+
+def read_artifacts(
+    connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
+) -> Iterator[tuple[str, ArtifactFiles]]:
+    """All files of the run's newest artifact of each of these names, one artifact after the other.
+
+    The run's artifacts are listed once, when the first is asked for. Raises PermissionMissingError, GitHubError.
+    """
+    listed = _newest(connection, run, _MOST_OF_A_MATRIX)
+    for name in artifacts:
+        archive = _archive(connection, run, name, listed.get(name), limits.archive_bytes)
+        if archive.content is None:
+            yield name, ArtifactFiles(None, archive.fault)
+        else:
+            yield name, _files(archive.content, name, None, limits.file_bytes)
+
+
+def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
+    """The newest artifact of each name: a job that ran again uploads again."""
+    with speaking(connection, f"listing the artifacts of run {run}", _READ):
+        about = connection.hosted.get_workflow_run(run)
+        about.update()
+        listed = list(itertools.islice(about.get_artifacts(), most))
+        return {each.name: each for each in sorted(listed, key=lambda each: each.id)}
+
+
+def _archive(connection: Connection, run: int, name: str, artifact: Artifact | None, most: int) -> ArtifactFile:
+    with speaking(connection, f"reading artifact {name!r} of run {run}", _READ):
+        if artifact is None:
+            return ArtifactFile(None, f"the run has no artifact {name!r}")
+        if artifact.expired:
+            return ArtifactFile(None, f"artifact {name!r} has expired")
+        if artifact.size_in_bytes > most:
+            return ArtifactFile(None, _too_large(f"artifact {name!r}", artifact.size_in_bytes, most))
+        return _download(connection, artifact, most)
 
 
 def _too_large(what: str, size: int, most: int) -> str:
@@ -102,31 +143,46 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
     return request
 
 
-def _member(archive: bytes, artifact: str, file: str, most: int) -> ArtifactFile:
-    """One member's bytes; the library checks them against the length and checksum that its header says."""
+def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
+    """The bytes of one file, or of all; the library checks them against the length and checksum that headers say."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-            members = [each for each in opened.infolist() if each.filename == file]
-            fault = _member_fault(opened, members, artifact, file, most)
+            members = [each for each in opened.infolist() if file in (None, each.filename) and not each.is_dir()]
+            fault = _fault(opened, members, artifact, file, most)
             if fault:
-                return ArtifactFile(None, fault)
-            with opened.open(members[0]) as stream:
-                # never more than its header says, and no more than that is unpacked at a time
-                return ArtifactFile(stream.read(most))
+                return ArtifactFiles(None, fault)
+            return ArtifactFiles({each.filename: _content(opened, each) for each in members})
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        return ArtifactFile(None, f"artifact {artifact!r} does not read as a zip: {printable(str(error))[:200]}")
+        return ArtifactFiles(None, f"artifact {artifact!r} does not read as a zip: {printable(str(error))[:200]}")
 
 
-def _member_fault(opened: zipfile.ZipFile, members: list[zipfile.ZipInfo], artifact: str, file: str, most: int) -> str:
-    place = f"{file!r} in artifact {artifact!r}"
+def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Never more than its header says, and no more than that is unpacked at a time."""
+    with opened.open(member) as stream:
+        return stream.read(member.file_size)
+
+
+def _fault(opened: zipfile.ZipFile, members: list[zipfile.ZipInfo], artifact: str, file: str | None, most: int) -> str:
     if len(opened.infolist()) > _MOST_MEMBERS:
         return f"artifact {artifact!r} has more than {_MOST_MEMBERS} files"
-    if len(members) != 1:
+    if file is not None and len(members) != 1:
         return f"artifact {artifact!r} has {len(members)} files {file!r}: expected one"
-    if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    names = [each.filename for each in members]
+    if len(set(names)) != len(names):
+        return f"artifact {artifact!r} has two files of one name"
+    faults = (_member_fault(each, artifact) for each in members)
+    if fault := next(filter(None, faults), ""):
+        return fault
+    size = sum(each.file_size for each in members)
+    place = f"artifact {artifact!r}" if file is None else f"{file!r} in artifact {artifact!r}"
+    return _too_large(place, size, most) if size > most else ""
+
+
+def _member_fault(member: zipfile.ZipInfo, artifact: str) -> str:
+    place = f"{printable(member.filename)[:_SHOWN]!r} in artifact {artifact!r}"
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return f"{place} is compressed in a way that GitHub does not use"
-    mode = members[0].external_attr >> 16
+    mode = member.external_attr >> 16
     if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
         return f"{place} is no regular file"
-    size = members[0].file_size
-    return _too_large(place, size, most) if size > most else ""
+    return ""

@@ -1,4 +1,4 @@
-"""A submission's files at one commit, read through the interface as data: nothing is checked out, followed or run.
+"""Files at one commit, a submission's above all, read through the interface as data: nothing is checked out or run.
 
 What a commit holds by its name cannot change, so a push in between changes nothing here. Sizes are known from the
 tree before a byte is fetched.
@@ -27,6 +27,9 @@ from evaluator.submissions.wording import quoted
 
 _READ: Final = "contents: read"
 _LONGEST_NAME: Final = 255
+
+FILE_BYTES: Final = 16 * 1024 * 1024
+"""Of one file that the project itself keeps; none comes near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,22 @@ def read_submission(connection: Connection, commit: str, folder: str, limits: Su
         refused = {entry.path for entry, _ in faults}
         files = {entry.path: _blob(connection, entry) for entry in entries if entry.path not in refused}
     return SubmissionFiles(files, (*_overfull(place, overfull, limits), *_problems(place, faults)))
+
+
+def read_file(connection: Connection, commit: str, path: str, most: int = FILE_BYTES) -> bytes | None:
+    """One regular file's bytes at a commit; None where no file is.
+
+    Raises GitHubError where it has more bytes than `most`, or GitHub sends others than the commit holds.
+    """
+    place = PurePosixPath(path)
+    with speaking(connection, f"reading {printable(path)} at {commit}", _READ):
+        tree = _descend(connection, commit, place.parent.parts)
+        entry = next((each for each in tree.tree if each.path == place.name), None) if tree else None
+        if entry is None or _kind(entry) != "a file":
+            return None
+        if (entry.size or 0) > most:
+            raise GitHubError(f"{connection.name}: {printable(path)} has {entry.size} bytes: expected at most {most}")
+        return _blob(connection, entry)
 
 
 def _descend(connection: Connection, commit: str, parts: Iterable[str]) -> GitTree | None:

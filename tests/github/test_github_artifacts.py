@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from github_bench import Bench
 
-from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact
+from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
 from evaluator.testing.github import Fault
 
 FILE = "preview.json"
@@ -126,3 +126,30 @@ def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench):
     bench.github.upload(run, "preview", packed((FILE, b"{}")))
     bench.github.faults.append(Fault(410, "Artifact has expired", path="/zip"))
     assert "has expired" in read_artifact(bench.connect(), run.id, "preview", FILE).fault
+
+
+def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: Bench):
+    run = bench.github.run(bench.board, bench.pull())
+    bench.github.upload(run, "one", packed(("a/", b""), ("a/b", b"1"), ("../c", b"2")))
+    bench.github.upload(run, "other", b"no archive")
+    found = dict(read_artifacts(bench.connect(), run.id, ["one", "other", "none"]))
+    assert found["one"].files == {"a/b": b"1", "../c": b"2"}
+    assert [found[name].files for name in ("other", "none")] == [None, None]
+    assert len([each for each in bench.asked() if each.endswith("/artifacts")]) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("members", "fault"),
+    [
+        ((("a", b"x" * 3_000), ("b", b"x" * 3_000)), "has 6000 bytes: expected at most 5000"),
+        ((("a", b"1"), ("a", b"2")), "two files of one name"),
+        ((("a", b"1"), (link(), b"a")), "is no regular file"),
+    ],
+)
+def test_one_bad_file_spoils_the_artifact(bench: Bench, members: list[tuple[str, bytes]], fault: str):
+    run = bench.github.run(bench.board, bench.pull())
+    bench.github.upload(run, "one", packed(*members))
+    ((_, found),) = read_artifacts(bench.connect(), run.id, ["one"], LIMITS)
+    assert found.files is None
+    assert fault in found.fault

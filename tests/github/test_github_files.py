@@ -8,7 +8,7 @@ import pytest
 from github_bench import FILES, Bench
 
 from evaluator.errors import GitHubError, Problem
-from evaluator.github.files import SubmissionFiles, read_submission
+from evaluator.github.files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.testing.github import Fault, Link, Submodule
 
@@ -108,3 +108,13 @@ def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes
     assert told(read(bench, bench.pull(files=files).head)) == {
         "submissions/mine": "there is no such folder in this commit"
     }
+
+
+def test_one_file_is_read_as_it_is_at_a_commit(bench: Bench):
+    at = bench.board.git.commit("main", {"deep/down/kept": b"\0\xff", "deep/link": Link("down/kept")})
+    bench.board.git.commit("main", {"deep/down/kept": b"later"})
+    connection = bench.connect()
+    assert read_file(connection, at, "deep/down/kept") == b"\0\xff"
+    assert [read_file(connection, at, path) for path in ("deep/none", "no/where", "deep/link", "deep")] == [None] * 4
+    with pytest.raises(GitHubError, match="has 2 bytes: expected at most 1"):
+        read_file(connection, at, "deep/down/kept", 1)

@@ -66,20 +66,30 @@ def _too_long(number: int, limits: PackedLimits) -> RefusedError:
 
 
 def unpacked(data: bytes, most: int) -> Iterator[bytes]:
-    """What unpacks, never more at a time than a piece."""
+    """What unpacks, a piece at a time: one gzip stream of at most so many bytes. Raises RefusedError."""
     packed = zlib.decompressobj(_GZIP)
-    total, rest = 0, data
+    total = read = 0
     while not packed.eof:
-        try:
-            piece = packed.decompress(rest, _PIECE)
-        except zlib.error as error:
-            raise RefusedError(f"does not unpack as gzip: {error}") from error
-        if not piece and not packed.eof and not packed.unconsumed_tail:
-            raise RefusedError("does not unpack as gzip: it ends too early")
+        rest = packed.unconsumed_tail
+        if not rest:
+            rest = data[read : read + _PIECE]
+            read += len(rest)
+        piece = _unpack(packed, rest)
         total += len(piece)
         if total > most:
             raise RefusedError(f"unpacks to more than {most} bytes")
-        rest = packed.unconsumed_tail
-        yield piece
-    if packed.unused_data:
-        raise RefusedError(f"has {len(packed.unused_data)} bytes after its end: expected one gzip stream alone")
+        if piece:
+            yield piece
+    after = len(data) - read + len(packed.unused_data)
+    if after:
+        raise RefusedError(f"has {after} bytes after its end: expected one gzip stream alone")
+
+
+def _unpack(packed: zlib._Decompress, rest: bytes) -> bytes:
+    try:
+        piece = packed.decompress(rest, _PIECE)
+    except zlib.error as error:
+        raise RefusedError(f"does not unpack as gzip: {error}") from error
+    if not rest and not piece and not packed.eof:
+        raise RefusedError("does not unpack as gzip: it ends too early")
+    return piece

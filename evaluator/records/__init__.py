@@ -51,7 +51,7 @@ from evaluator.records.mutation import (
 )
 from evaluator.records.owners import Owners
 from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
-from evaluator.records.published import BundleHeader, KeptEvidence, PublishedVerdict, VerdictsHeader
+from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
 from evaluator.records.standings import JudgedBy, Resolution, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -127,11 +127,13 @@ __all__ = [
     "Giver",
     "HorizonSlice",
     "Identifier",
+    "Images",
     "JudgeFigures",
     "JudgedBy",
     "JudgedMutant",
     "KeptEvidence",
     "Kind",
+    "KnownImage",
     "LabelledCommand",
     "Limits",
     "Link",
@@ -217,6 +219,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "published-verdict": PublishedVerdict,
     "bundle-header": BundleHeader,
     "kept-evidence": KeptEvidence,
+    "images": Images,
     "owners": Owners,
     "changes": Changes,
     "contested": Contested,

@@ -6,12 +6,21 @@ alone, and read as what a stranger may have written.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
 
 from evaluator.records.base import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.evidence import Evidence
 from evaluator.records.figures import RunFigures
 from evaluator.records.verdicts import Finding
+
+
+ImageReference = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._/-]{0,127}:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")
+]
+"""An image's name and tag."""
 
 
 class VerdictsHeader(Record):
@@ -59,3 +68,20 @@ class KeptEvidence(Record):
     key: Digest
     run: Literal[0, 1]
     evidence: Evidence
+
+
+class KnownImage(Record):
+    """A sandbox image as the publish workflow saved it: its fingerprint and the SHA-256 of its file.
+
+    One file may hold the images of several suites.
+    """
+
+    fingerprint: Digest
+    sha256: Digest
+
+
+class Images(Record):
+    """`images.json` of the branch `evidence`: the images that published evidence was made in, by reference."""
+
+    format: Literal[1]
+    images: Mapping[ImageReference, KnownImage] = Field(default_factory=dict)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from evaluator.cli.adjudication import adjudicate
 from evaluator.cli.app import app
+from evaluator.cli.appeal import appeal
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.compare import compare
@@ -23,7 +24,7 @@ from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
 
 for command in (
-    *(score, rescore, standings, compare, preview, explain, adjudicate, run, check),
+    *(score, rescore, standings, compare, preview, explain, adjudicate, appeal, run, check),
     *(baseline, build, serve, doctor, schema),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)

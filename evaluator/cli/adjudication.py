@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from evaluator.records import Ruling
 
 
-def _ruling(word: str) -> Ruling:
+def ruling_named(word: str) -> Ruling:
+    """The ruling of that name. Raises UsageError where there is none."""
     from evaluator.errors import UsageError
     from evaluator.records import Ruling
 
@@ -39,7 +40,7 @@ def adjudicate(
     from evaluator.pipeline.grading.adjudications import adjudicate as rule
 
     made = rule(
-        here(), suite=suite, submission=submission, task=task, ruling=_ruling(ruling), because=because, rank=rank
+        here(), suite=suite, submission=submission, task=task, ruling=ruling_named(ruling), because=because, rank=rank
     )
     if as_json:
         print_json({**made.adjudication.model_dump(mode="json"), "submissions": list(made.submissions)})

@@ -27,7 +27,7 @@ _BACKTICKS: Final = 8
 """Together; a longer run is written out."""
 _MAX_ACCENTS: Final = 2
 """Accents one letter may carry; living scripts stack two."""
-_BLANK: Final = re.compile(
+BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Characters that count as printable and show nothing (Unicode's Default_Ignorable_Code_Point, and the empty pattern
@@ -102,7 +102,7 @@ def _escaped(text: str) -> list[str]:
 
 
 def _visible(character: str) -> str:
-    if _BLANK.match(character) or unicodedata.bidirectional(character) in _LEFTWARDS:
+    if BLANK.match(character) or unicodedata.bidirectional(character) in _LEFTWARDS:
         return _escape(character)
     return printable(character)
 

@@ -7,7 +7,7 @@ before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.records import (
@@ -21,6 +21,9 @@ from evaluator.records import (
     WorldManifest,
 )
 
+Appeal = Callable[[str, str, int], str]
+"""Where a verdict is appealed: the address of the form for a submission, a task and a candidate's rank."""
+
 
 @dataclass(frozen=True, slots=True)
 class SuiteBoard:
@@ -30,6 +33,9 @@ class SuiteBoard:
     `results` hold every candidate of every submission. `environment` says what the commands ran on (base,
     judge, clock) in words for the method page. `resolution` says what the board tells apart, `utilities` which ones
     the references of a task call, by its id, `times` how long a person takes for it.
+
+    A `published` board is of published verdicts, which hold no times; `awaiting` are submissions that answer the suite
+    and have none. `appeal` is None where nobody knows where the repository is.
     """
 
     manifest: SuiteManifest
@@ -42,6 +48,9 @@ class SuiteBoard:
     resolution: Resolution | None = None
     utilities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     times: Mapping[str, Timing] = field(default_factory=dict)
+    published: bool = False
+    awaiting: tuple[str, ...] = ()
+    appeal: Appeal | None = None
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ belong to this machine's store, as the time that a command took does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
 
@@ -81,10 +81,6 @@ def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunFigure
         return _figures(list(found.values())) if len(found) == len(runs[each]) else None
 
     kept = kept_figures(grader.store, keys, compute, _FORM)
-    return with_nothing_run({each: _record(figures) for each, figures in kept.items()}, wanted)
-
-
-def with_nothing_run(measured: Mapping[Asked, RunFigures], asked: Iterable[Asked]) -> dict[Asked, RunFigures]:
-    """What is measured, and beside it the figures of what no shell could be given; nothing where nothing is."""
-    nothing = {each: NOTHING_RUN for each in asked if not is_executable(each[1])}
-    return {**measured, **nothing} if measured else {}
+    measured: dict[Asked, RunFigures] = {each: _record(figures) for each, figures in kept.items()}
+    nothing = {each: NOTHING_RUN for each in wanted if not is_executable(each[1])}
+    return measured | nothing if measured else {}

@@ -1,0 +1,224 @@
+"""Boards of published verdicts: the same numbers as a board that is scored, from the committed files alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import FormatError
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.boards.published import NO_VERDICT, published_boards
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
+from evaluator.pipeline.project import Project
+from evaluator.progress import Silence
+from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
+from evaluator.testing.checkouts import small_checkout, small_task, write_submission
+from evaluator.testing.evidence import added, evidence
+from evaluator.testing.execution import FINGERPRINT, Shows, played_boards
+from evaluator.testing.published import JUDGE, header_of, verdict_file, write_verdicts
+
+TASKS = [
+    small_task("files-1", references=("ls a", "echo a")),
+    small_task("files-2", references=("cat b", "echo b")),
+    small_task("files-3", references=("touch c", ": > c"), output="none"),
+]
+SHOWN: dict[str, Shows] = {
+    **dict.fromkeys(("ls a", "echo a", "cat a"), "a\n"),
+    **dict.fromkeys(("cat b", "echo b"), "b\n"),
+    "nosuch": evidence(status=127, stderr="bash: line 1: nosuch: command not found\n"),
+    "echo (": evidence(status=2, stderr="bash: -c: line 1: syntax error near unexpected token `('\n"),
+    "true": "",
+    "touch c": evidence(changes=[added("/srv/c")]),
+    ": > c": evidence(changes=[added("/srv/c")]),
+    "touch c d": evidence(changes=[added("/srv/c"), added("/srv/d")]),
+}
+ANSWERS = {
+    "good": {"files-1": ["echo a"], "files-2": ["echo b"], "files-3": [": > c"]},
+    "late": {"files-1": ["true", "ls a"], "files-2": ["nosuch", "cat b"], "files-3": ["touch c d"]},
+    "lazy": {"files-1": ["echo ("], "files-2": [""]},
+    "still": {"files-1": ["true"], "files-2": ["true"], "files-3": ["true"]},
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return small_checkout(tmp_path, TASKS, ANSWERS)
+
+
+@pytest.fixture
+def scored(project: Project) -> SuiteBoard:
+    """The board as it is scored here; afterwards nothing is left of evidence and verdicts."""
+    (board,) = played_boards(project, SHOWN)
+    project.store_path.unlink()
+    return board
+
+
+def publish(project: Project, scored: SuiteBoard, *slugs: str) -> None:
+    for slug in slugs or ANSWERS:
+        write_verdicts(project, scored, slug)
+
+
+def published(project: Project) -> SuiteBoard:
+    (board,) = published_boards(project)
+    return board
+
+
+def row(board: SuiteBoard, slug: str) -> Standing:
+    return next(each for each in board.standings if each.submission == slug)
+
+
+def plain(standing: Standing) -> Standing:
+    """A row without what only published ones say."""
+    return standing.model_copy(update={"judged_by": None})
+
+
+def test_every_number_is_that_of_the_board_that_was_scored(project: Project, scored: SuiteBoard) -> None:
+    """From the same evidence, each field of each row and each result; no evidence is at hand any more."""
+    publish(project, scored)
+    board = published(project)
+    assert [plain(each) for each in board.standings] == list(scored.standings)
+    assert [each.to_json() for each in board.results] == [each.to_json() for each in scored.results]
+    assert (board.resolution, board.utilities, board.times) == (scored.resolution, scored.utilities, scored.times)
+
+
+def test_nothing_else_than_the_files_is_read(project: Project, scored: SuiteBoard) -> None:
+    """Neither the store nor an engine: what is in the store says otherwise, and nobody looks."""
+    publish(project, scored)
+    wrong = played_boards(project, lambda call: "elsewhere\n")[0]
+    assert [plain(each) for each in published(project).standings] != list(wrong.standings)
+    assert [plain(each) for each in published(project).standings] == list(scored.standings)
+
+
+def test_scoring_does_not_read_what_is_published(project: Project) -> None:
+    """`score`, `standings` and `build`: neither verdicts of other commands' nor a file that does not read matter."""
+    (before,) = played_boards(project, SHOWN)
+    passing = verdict_file(before, "good").verdicts
+    claimed = VerdictFile(header_of(before), tuple(each.model_copy(update={"run": None}) for each in passing))
+    verdicts_path(project, "late", "tiny").write_bytes(verdict_bytes(claimed))
+    verdicts_path(project, "still", "tiny").write_text("nonsense\n")
+    (stored,) = make_boards(project, Silence(), execute=False)
+    (scored,) = played_boards(project, SHOWN)
+    assert (stored.standings, scored.standings) == (before.standings, before.standings)
+    assert (stored.published, stored.awaiting) == (False, ())
+
+
+def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
+    """A command that takes a second more is not quicker than a person here, and is in what is published."""
+    path = project.root / "submissions" / "good" / "tiny.jsonl"
+    rows = [json.loads(line) | {"latency_s": 6.9} for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    slow = {name: shown if isinstance(shown, Evidence) else evidence(shown) for name, shown in SHOWN.items()}  # type: ignore[arg-type]
+    slow = {name: each.model_copy(update={"wall_ms": 5000.0}) for name, each in slow.items()}
+    (timed,) = played_boards(project, slow)
+    publish(project, timed)
+    before, after = (row(board, "good").figures.horizon[0] for board in (timed, published(project)))
+    assert (before.within, before.excess_s) == ({1: 0.0, 2: 1.0, 4: 1.0}, pytest.approx(3.7, abs=0.61))
+    assert (after.within, after.excess_s) == ({1: 1.0, 2: 1.0, 4: 1.0}, pytest.approx(before.excess_s - 5.0, abs=0.11))
+    assert row(published(project), "late").figures.horizon[0].within is None
+
+
+def test_what_has_no_line_is_no_score_and_leaves_its_row_unranked(project: Project, scored: SuiteBoard) -> None:
+    """A command that was changed after its verdicts were given is not taken for the one that was judged."""
+    publish(project, scored)
+    write_submission(project.root, "good", {**ANSWERS["good"], "files-2": ["cat b"]})
+    board = published(project)
+    standing = row(board, "good")
+    assert (standing.passed, standing.infra_errors, standing.unranked) == (2, 1, Unranked.INFRA_ERRORS)
+    (open_result,) = [each for each in board.results if each.finding.outcome is Outcome.INFRA_ERROR]
+    assert (open_result.task, open_result.finding) == ("files-2", NO_VERDICT)
+
+
+@pytest.mark.parametrize(("given", "before"), [([""], []), ([], [""])])
+def test_nothing_and_an_empty_command_are_not_taken_for_each_other(
+    project: Project, given: list[str], before: list[str]
+) -> None:
+    """Both have the digest of no bytes; the verdict on one is none on the other."""
+    write_submission(project.root, "good", {**ANSWERS["good"], "files-2": before})
+    publish(project, played_boards(project, SHOWN)[0])
+    write_submission(project.root, "good", {**ANSWERS["good"], "files-2": given})
+    assert row(published(project), "good").infra_errors == 1
+
+
+def test_who_has_no_file_awaits_its_verdicts(project: Project, scored: SuiteBoard) -> None:
+    """It is not on the board, neither as a row nor among the results, and is named."""
+    publish(project, scored, "good", "still")
+    board = published(project)
+    assert {each.submission for each in board.standings} == {"good", "still"}
+    assert {each.submission for each in board.results} == {"good", "still"}
+    assert board.awaiting == ("late", "lazy")
+
+
+def test_before_anything_is_published_everybody_awaits(project: Project) -> None:
+    """A board without rows, which says so."""
+    board = published(project)
+    assert (board.standings, board.awaiting) == ((), tuple(sorted(ANSWERS)))
+    assert "no verdict is published yet" in board.environment["Judge"]
+
+
+STALE = [
+    ({"judge_version": JUDGE.version - 1}, ("judge",)),
+    ({"judge": "exact"}, ("judge",)),
+    ({"suite_version": "0.9.0"}, ("suite",)),
+    ({"fingerprint": "a" * 64}, ("environment",)),
+    ({"judge_version": 1, "suite_version": "0.9.0", "fingerprint": "a" * 64}, ("judge", "suite", "environment")),
+    ({}, ()),
+]
+
+
+@pytest.mark.parametrize(("header", "differs"), STALE)
+def test_a_row_says_by_what_it_was_judged(
+    project: Project, scored: SuiteBoard, header: dict[str, object], differs: tuple[str, ...]
+) -> None:
+    """And what of that is not today's; of environments most rows' counts as today's."""
+    publish(project, scored)
+    write_verdicts(project, scored, "late", **header)
+    found = row(published(project), "late").judged_by
+    told = {"judge": JUDGE.name, "judge_version": JUDGE.version, "suite_version": "1.0.0", "fingerprint": FINGERPRINT}
+    assert found == JudgedBy.model_validate({**told, **header, "differs": differs})
+    assert row(published(project), "good").judged_by == JudgedBy.model_validate({**told, "differs": ()})
+
+
+def test_the_machine_is_what_the_headers_say(project: Project, scored: SuiteBoard) -> None:
+    """Where rows were judged by different ones, how many by which."""
+    publish(project, scored)
+    write_verdicts(project, scored, "late", judge_version=JUDGE.version - 1, fingerprint="a" * 64)
+    told = published(project).environment
+    assert (
+        told["Judge"] == f"consensus, version {JUDGE.version} (3 rows); consensus, version {JUDGE.version - 1} (1 row)"
+    )
+    assert "fingerprint ffffffffffffffff (3 rows); fingerprint aaaaaaaaaaaaaaaa (1 row)" in told["Base"]
+
+
+def test_what_is_measured_of_todays_judge_is_not_said_of_an_older_ones_row(
+    project: Project, scored: SuiteBoard
+) -> None:
+    """The range that accuracy would have if the judge erred is of that judge."""
+    root = Path(__file__).parents[2]
+    (project.root / "site" / "assets").mkdir(parents=True)
+    (project.root / "site" / "assets" / "judges.json").write_bytes((root / "site/assets/judges.json").read_bytes())
+    publish(project, scored)
+    write_verdicts(project, scored, "late", judge_version=JUDGE.version - 1)
+    board = published(project)
+    assert row(board, "good").figures.judge_low is not None
+    assert row(board, "late").figures.judge_low is None
+
+
+def test_a_panels_decisions_are_counted_from_the_verdicts(project: Project, scored: SuiteBoard) -> None:
+    """Who voted stands in no verdict file."""
+    publish(project, scored)
+    file = verdict_file(scored, "still")
+    found = [Finding(outcome=Outcome.FAIL, step=Step.PANEL), Finding(outcome=Outcome.UNDECIDED)]
+    lines = [each.model_copy(update={"finding": finding}) for each, finding in zip(file.verdicts, found, strict=False)]
+    changed = type(file)(file.header, (*lines, *file.verdicts[2:]))
+    verdicts_path(project, "still", "tiny").write_bytes(verdict_bytes(changed))
+    assert published(project).environment["Panel"] == "decided 1 of 2 answers left undecided by execution"
+
+
+def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scored: SuiteBoard) -> None:
+    """A copied file would give one suite's verdicts to another."""
+    write_verdicts(project, scored, "good", suite="other")
+    with pytest.raises(FormatError, match=r"good/tiny\.verdicts\.jsonl:1: suite: expected 'tiny', .* found 'other'"):
+        published_boards(project)

@@ -16,7 +16,6 @@ from evaluator.records.evidence import Evidence
 from evaluator.records.figures import RunFigures
 from evaluator.records.verdicts import Finding
 
-
 ImageReference = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._/-]{0,127}:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")
 ]
@@ -54,12 +53,16 @@ class PublishedVerdict(Record):
 
 
 class BundleHeader(Record):
-    """First line of a bundle of evidence; `submission` is None where it is of a suite's references."""
+    """First line of a bundle of evidence; `submission` is None where it is of a suite's references.
+
+    `verdicts` is the SHA-256 of the verdict file that was derived from it, None where none was yet.
+    """
 
     format: Literal[1]
     suite: Slug
     fingerprint: Digest
     submission: Slug | None = None
+    verdicts: Digest | None = None
 
 
 class KeptEvidence(Record):

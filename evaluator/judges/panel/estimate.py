@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.judges.panel.ledger import Key, Ledger
+from evaluator.judges.panel.ledger import Key, Ledger, Reply
 from evaluator.judges.panel.panel import Undecided
 from evaluator.judges.panel.prompt import Question, questions
 from evaluator.judges.panel.reply import read_reply
@@ -52,6 +52,19 @@ def estimate(settings: PanelSettings, ledger: Ledger, undecided: Sequence[Undeci
     # what is not charged has no price either, so only the price of what is asked counts
     is_priced = all(call.model.is_priced for call in missing)
     return Estimate(len(missing), sum(call.usd for call in missing) if is_priced else None)
+
+
+def replies_to(settings: PanelSettings, ledger: Ledger, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
+    """The replies of the ledger that the panel's findings on these follow from, by their keys."""
+    found: dict[Key, Reply] = {}
+    for item in undecided:
+        if item.judge in EMBEDDING:
+            keys = [key for key, _ in _embeddings(settings, item)]
+        else:
+            asked = questions(item.judge, item.case, item.finding, item.evidence)
+            keys = [_key(question, seat) for question in asked for seat in seats(settings, item.own)]
+        found |= {key: reply for key in keys if (reply := ledger.find(key)) is not None}
+    return tuple(found[key] for key in sorted(found))
 
 
 def _votes(settings: PanelSettings, ledger: Ledger, item: Undecided) -> Iterator[tuple[Key, _Call]]:

@@ -29,7 +29,7 @@ from evaluator.pipeline.grading.keys import (
     no_slips,
 )
 from evaluator.progress import Progress
-from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
+from evaluator.records import Evidence, Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.evidence import Request
 from evaluator.store import Judged, Run, Store
 from evaluator.suites.load import Suite
@@ -69,7 +69,10 @@ class PanelPlan(NamedTuple):
 
 @dataclass
 class Grader:
-    """Grades commands of one suite by one judge. `execute` is called with what has no evidence yet."""
+    """Grades commands of one suite by one judge. `execute` is called with what has no evidence yet.
+
+    `at_hand` is evidence that need not be asked of the store; where both have some of a run, it is what counts.
+    """
 
     suite: Suite
     judge: Judge
@@ -80,6 +83,7 @@ class Grader:
     spacing_s: float = SPACING_S
     rulings: Rulings = field(default_factory=dict)
     slips: Slips = no_slips
+    at_hand: Mapping[Run, Evidence] = field(default_factory=dict)
     keys: Keys = field(init=False)
     _tasks: dict[str, Task] = field(init=False)
     _gathering: Gathering = field(init=False)
@@ -88,6 +92,7 @@ class Grader:
         self._tasks = {task.id: task for task in self.suite.tasks}
         self.keys = Keys(self.suite, self.judge, self.fingerprint, self.rulings, self.slips)
         self._gathering = Gathering(self.store, self.execute, self.progress, self.spacing_s)
+        self._gathering.evidence.update(self.at_hand)
 
     # -- what is stale
 

@@ -23,6 +23,7 @@ from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest
 from evaluator.store import Judged
 
 if TYPE_CHECKING:
+    from evaluator.judges.panel.ledger import Reply
     from evaluator.judges.panel.panel import Panel, Undecided
 
 LEDGER: Final = "panel.jsonl"
@@ -189,6 +190,26 @@ def plan_panel(
     items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
     found = estimate(panel.settings, panel.ledger, items)
     return PanelPlan(len(items), found.calls, found.usd)
+
+
+def replies_of(
+    panel: Panel,
+    grader: Grader,
+    places: Iterable[Place],
+    findings: Mapping[Subject, Finding],
+    own: Mapping[str, Sequence[str]],
+) -> dict[Place, tuple[Reply, ...]]:
+    """The replies in the panel's ledger about what was left undecided, by place; a place without any is left out."""
+    from evaluator.judges.panel.estimate import replies_to
+
+    found = {}
+    for each in dict.fromkeys(places):
+        finding = findings[each.subject]
+        if finding.outcome is Outcome.UNDECIDED:
+            item = _undecided(grader, each, finding, own[each.submission])
+            if replies := replies_to(panel.settings, panel.ledger, [item]):
+                found[each] = replies
+    return found
 
 
 def results_with_panel(

@@ -69,11 +69,13 @@ browser:
 	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
 	{ $(call INSTALL,chromium); } || echo "no Chromium: the tests that need one are skipped"
 
-# GitHub's description of its interface, of a version and integrity that the module names
+# GitHub's description of its interface and its parser of workflows, of the versions and integrity that the modules name
 description: $(VENV)/.test
 	@command -v npm >/dev/null || { $(call INSTALL,npm); } || true
 	@$(BIN)/python -m evaluator.testing.github.description || \
 	  echo "no description of GitHub's interface: the double is not held against it"
+	@$(BIN)/python -m evaluator.testing.workflow_parser || \
+	  echo "no parser of GitHub's: the workflows are not held against it"
 
 # a wheel brings it where there is one for the machine
 shellcheck: $(VENV)/.test

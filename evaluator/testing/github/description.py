@@ -7,15 +7,10 @@ It is the npm package `@octokit/openapi`, fetched once by npm and kept beside th
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
-import shutil
-import subprocess
 import sys
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +22,7 @@ from referencing.jsonschema import DRAFT4
 
 from evaluator.errors import MissingError
 from evaluator.testing.github.server import Exchange
+from evaluator.testing.npm import brought
 from evaluator.writing import write_whole
 
 PACKAGE: Final = "@octokit/openapi@23.0.2"
@@ -38,32 +34,17 @@ KEPT: Final = Path(".bashboard") / "github" / f"{PACKAGE.rpartition('@')[2]}.jso
 
 def fetch(kept: Path) -> None:
     """Bring the description by npm, as its integrity says, to a file. Raises MissingError without npm or a network."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MissingError("this machine lacks npm; type: sudo apt-get install -y npm")
-    with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run(
-            [npm, "pack", "--loglevel=error", "--fetch-retries=1", PACKAGE],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode:
-            raise MissingError(f"npm did not bring {PACKAGE}: {run.stderr.strip()[:200]!r}; look at the network")
-        packed = next(Path(folder).glob("*.tgz"))
-        found = "sha512-" + base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
-        if found != INTEGRITY:
-            raise MissingError(f"{PACKAGE}: expected {INTEGRITY}, found {found}; it is not the file that was chosen")
-        with tarfile.open(packed) as archive:
-            member = archive.extractfile(_MEMBER)
-            assert member is not None  # noqa: S101 - the integrity says what is in it
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(kept, member.read())
+    with brought({PACKAGE: INTEGRITY}) as archives, tarfile.open(archives[PACKAGE]) as archive:
+        member = archive.extractfile(_MEMBER)
+        assert member is not None  # noqa: S101 - the integrity says what is in it
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, member.read())
 
 
 def _fits(template: str, path: str) -> bool:
-    theirs, ours = template.split("/"), path.split("/")
+    theirs = template.split("/")
+    # the name of a branch is one parameter with slashes in it
+    ours = path.split("/", len(theirs) - 1 if template.endswith(("/git/ref/{ref}", "/git/refs/{ref}")) else -1)
     pairs = zip(theirs, ours, strict=False)
     return len(theirs) == len(ours) and all(each == piece or (each[:1] == "{" and piece) for each, piece in pairs)
 

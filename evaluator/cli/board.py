@@ -34,6 +34,11 @@ MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Reques
 MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="US dollars the panel may cost at most.")]
 
 
+Published = Annotated[
+    bool, typer.Option("--published", help="From the published verdicts alone, whatever is judged here.")
+]
+
+
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print standings, and fail where one of them is incomplete through a failure of ours."""
     from evaluator.cli.tables import standings_table
@@ -45,7 +50,13 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
         out = console()
         for board in boards:
             out.print(standings_table(board, out.width))
+    for board in boards:
+        if board.awaiting:
+            typer.echo(f"bashboard: {board.name}: awaiting their verdicts: {', '.join(board.awaiting)}", err=True)
     if missing := incomplete(boards):
+        if all(board.published for board in boards):
+            typer.echo(f"bashboard: {missing.total()} answers have no published verdict yet", err=True)
+            raise typer.Exit(3)
         (reason, _), *others = missing.most_common()
         why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
         typer.echo(
@@ -162,26 +173,45 @@ def _plan_json(plan: Plan) -> dict[str, object]:
     return {"executions": plan.executions, "stale": stale, "panel": panel}
 
 
-@example("bashboard standings", "bashboard standings --suite core --json")
-def standings(suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False) -> None:
-    """Print the standings from what is judged already; nothing is executed."""
+def _one_source(published: bool, judge: str | None) -> None:
+    from evaluator.errors import UsageError
+
+    if published and judge:
+        raise UsageError("--published and --judge: published verdicts were given by the judges that they name")
+
+
+@example(
+    "bashboard standings",
+    "bashboard standings --suite core --json",
+    "bashboard standings --published --json | jq '.[] | select(.judged_by.differs != [])'",
+)
+def standings(
+    suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
+) -> None:
+    """Print the standings from what is judged already, or from what is published; nothing is executed."""
     from evaluator.pipeline.boards.board import make_boards
+    from evaluator.pipeline.boards.published import published_boards
     from evaluator.pipeline.grading.panel import open_panel
     from evaluator.progress import Silence
 
+    _one_source(published, judge)
     project = here()
+    if published:
+        _show(published_boards(project, suites=suite or ()), as_json)
+        return
     with open_panel(project, Silence(), judge=judge) as panel:
         boards = make_boards(project, Silence(), suites=suite or (), judge=judge, execute=False, panel=panel)
     _show(boards, as_json)
 
 
-@example("bashboard build", "bashboard build && bashboard serve")
-def build(judge: Judge = None) -> None:
-    """Build the site into build/site from what is judged already; nothing is executed."""
+@example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
+def build(judge: Judge = None, published: Published = False) -> None:
+    """Build the site into build/site from what is judged already, or from what is published; nothing is executed."""
     from evaluator.pipeline.boards.site import build_boards_site
 
+    _one_source(published, judge)
     with shown_progress() as progress:
-        folder = build_boards_site(here(), progress, judge)
+        folder = build_boards_site(here(), progress, judge, published=published, environ=os.environ)
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
     typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
 

@@ -25,7 +25,7 @@ _UNRANKED = {
     "not-asked": "not ranked: answers an earlier version",
     "infra-errors": "not ranked: infra-errors, which are ours",
 }
-_LEFT = {"submission", "why there", "task"}
+_LEFT = {"submission", "why there", "judged by", "task"}
 
 
 def _rank(row: Standing) -> str:
@@ -41,12 +41,24 @@ def p_text(value: float) -> str:
 
 def _why(row: Standing) -> str:
     if row.unranked is not None:
+        if row.judged_by and row.unranked.value == "infra-errors":
+            return "not ranked: verdicts are not published yet"
         left = f" ({row.not_asked} tasks not asked)" if row.not_asked else ""
         return _UNRANKED[row.unranked.value] + left
     if row.compared_with is None or row.p_adjusted is None:
         return "the best"
     verb = "told apart from" if row.p_adjusted <= 0.05 else "tied with"
     return f"{verb} {row.compared_with}, {row.only_this} : {row.only_other}, {p_text(row.p_adjusted)}"
+
+
+def _judged_by(row: Standing) -> str:
+    """What of a published row's verdicts is not as it is today."""
+    if row.judged_by is None or not row.judged_by.differs:
+        return ""
+    by = row.judged_by
+    said = {"judge": f"{by.judge} {by.judge_version}", "suite": f"{row.suite} {by.suite_version}"}
+    said["environment"] = f"environment {by.fingerprint[:8]}"
+    return ", ".join(printable(said[name]) for name in by.differs)
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
@@ -58,7 +70,8 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
     )
     figures = ("accuracy", "95 % interval", "passed", "undecided", "NLC2CMD", "by utility")
     why = ("why there",) if width >= ROOMY else ()
-    for name in ("group", "rank", "submission", *figures, *why, *topics):
+    judged = ("judged by",) if any(map(_judged_by, board.standings)) else ()
+    for name in ("group", "rank", "submission", *figures, *judged, *why, *topics):
         table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
     for row in board.standings:
         weighted = row.figures.utility_weighted
@@ -73,6 +86,7 @@ def standings_table(board: SuiteBoard, width: int) -> Group:
             str(row.undecided),
             f"{row.nlc2cmd:+.3f}",
             "" if weighted is None else f"{weighted:.3f}",
+            *([Text(_judged_by(row))] if judged else []),
             *([_why(row)] if why else []),
             *(f"{tally.passed}/{tally.asked}" if tally else "" for tally in tallies),
         )
@@ -85,6 +99,8 @@ def _notes(board: SuiteBoard) -> Iterator[str]:
     if board.resolution is not None and board.resolution.difference is not None:
         least = 100 * board.resolution.difference
         yield f"differences under {least:.1f} points are seldom told apart at {board.resolution.tasks} tasks"
+    if any(map(_judged_by, board.standings)):
+        yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
 
 
 def comparison_text(found: Comparison) -> Group:

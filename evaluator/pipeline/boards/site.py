@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
+from evaluator.pipeline.boards.appeals import appeal_form
 from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.boards.published import published_boards
 from evaluator.pipeline.grading.panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 
 
-def build_boards_site(project: Project, progress: Progress, judge: str | None = None) -> Path:
-    """Build the site from what is judged already; the folder it is in. MissingError says what is not."""
-    with open_panel(project, progress, judge=judge) as panel:
-        boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
+def build_boards_site(
+    project: Project,
+    progress: Progress,
+    judge: str | None = None,
+    *,
+    published: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Path:
+    """Build the site from what is judged already, or from the `published` verdicts alone; the folder it is in.
+
+    `environ` may tell where the repository is, for links to its forms. MissingError says what is not judged.
+    """
+    if published:
+        boards = published_boards(project)
+    else:
+        with open_panel(project, progress, judge=judge) as panel:
+            boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
+    boards = [replace(each, appeal=appeal_form(project, each.name, environ or {})) for each in boards]
     progress.say("building the site")
     validation = read_validation(project.root / PUBLISHED)
     write_pages(boards, project.root / "site" / "board", validation)

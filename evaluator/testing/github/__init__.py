@@ -7,16 +7,24 @@
         fork.git.commit("mine", {"submissions/mine/core.jsonl": b"..."})
         pull = github.open_pull(board, fork, "mine", title="Mine")
         token = github.token({"pull_requests": "write"})
+        run = github.start(board, "publish", "push", board.git.resolve("refs/heads/main"))
+        job = github.add_job(run, "execute (mine)", notices=[("evidence", "mine core 0f…")])
+
+A clone is made from `board.git.folder`. A job's token ends with it: `del github.tokens[token]`.
 
 `description.py`, which needs the development dependencies, holds each request and answer against GitHub's own
 description of its interface.
 """
 
+from evaluator.testing.github.commits import Method
+from evaluator.testing.github.hosting import ACTIONS_BOT
 from evaluator.testing.github.repositories import BareRepository, Link, Submodule
 from evaluator.testing.github.server import Exchange, Fault, GitHubServer
-from evaluator.testing.github.state import Artifact, Comment, Hosted, Label, Pull, Run, Token, User
+from evaluator.testing.github.state import Annotation, Artifact, Comment, Hosted, Job, Label, Pull, Run, Token, User
 
 __all__ = [
+    "ACTIONS_BOT",
+    "Annotation",
     "Artifact",
     "BareRepository",
     "Comment",
@@ -24,8 +32,10 @@ __all__ = [
     "Fault",
     "GitHubServer",
     "Hosted",
+    "Job",
     "Label",
     "Link",
+    "Method",
     "Pull",
     "Run",
     "Submodule",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.testing.github import commits
+from evaluator.testing.github.commits import Method
 from evaluator.testing.github.repositories import BareRepository
-from evaluator.testing.github.state import Artifact, Comment, Hosted, Label, Pull, Run, Token, User
+from evaluator.testing.github.state import Annotation, Artifact, Comment, Hosted, Job, Label, Pull, Run, Token, User
 
 ACTIONS_BOT: Final = User(41_898_282, "github-actions[bot]", "Bot")
 """Who a workflow's own token speaks as."""
@@ -52,18 +54,27 @@ class Hosting:
         self.repositories[made.full_name] = made
         return made
 
-    def issue(self, hosted: Hosted, user: User, title: str = "An issue") -> Pull:
-        """An issue that is no pull request."""
+    def issue(
+        self, hosted: Hosted, user: User, title: str = "An issue", body: str | None = None, labels: Iterable[str] = ()
+    ) -> Pull:
+        """An issue that is no pull request; labels that the repository lacks are made."""
         number = len(hosted.issues) + 1
-        made = Pull(number, next(self._ids), user, title, None, self.now, self.now)
+        made = Pull(number, next(self._ids), user, title, body, self.now, self.now)
+        made.labels += [self.label(hosted, name, "ededed").name for name in labels]
         hosted.issues[number] = made
         return made
 
     def open_pull(
-        self, base: Hosted, head: Hosted, branch: str, title: str = "A submission", into: str = "main"
+        self,
+        base: Hosted,
+        head: Hosted,
+        branch: str,
+        title: str = "A submission",
+        into: str = "main",
+        user: User | None = None,
     ) -> Pull:
-        """A pull request from a branch, of a fork or of the repository itself, by the owner of that."""
-        pull = self.issue(base, head.owner, title)
+        """A pull request from a branch of a fork or of the repository itself, by its owner unless another does it."""
+        pull = self.issue(base, user or head.owner, title)
         pull.head_ref, pull.head_repository, pull.base_ref = branch, head, into
         self.pushed(base, pull)
         return pull
@@ -90,10 +101,11 @@ class Hosting:
         self.pushed(base, pull)
         return pull.head
 
-    def merge(self, base: Hosted, pull: Pull) -> str:
-        """Merge by a commit with two parents, whose name is returned."""
-        said = f"Merge pull request #{pull.number}"
-        pull.merge_commit = base.git.merge(pull.base_ref, pull.head, said)
+    def merge(self, base: Hosted, pull: Pull, method: Method = Method.MERGE) -> str:
+        """Merge, by a commit with two parents unless another way is said; the branch's new head is returned."""
+        before, said = base.git.resolve(f"refs/heads/{pull.base_ref}"), f"Merge pull request #{pull.number}"
+        pull.merge_commit = commits.merge(base.git, pull.base_ref, pull.head, said, method)
+        pull.introduced = commits.introduced(base.git, before, pull.merge_commit)
         pull.state, pull.merged, pull.updated = "closed", self.now, self.now
         return pull.merge_commit
 
@@ -107,13 +119,29 @@ class Hosting:
         """A label of a repository, where it has none of that name in any case."""
         return hosted.labels.setdefault(name.casefold(), Label(next(self._ids), name, color, description))
 
-    def run(self, base: Hosted, pull: Pull, conclusion: str = "success") -> Run:
-        """A finished run for the head that a pull request has now."""
+    def run(self, base: Hosted, pull: Pull, conclusion: str | None = "success") -> Run:
+        """A run for the head that a pull request has now, finished unless its conclusion is None."""
         assert pull.head_repository is not None  # noqa: S101 - a test runs a fork that is there
+        run = self.start(base, "submission", "pull_request", pull.head, pull.head_ref, pull.head_repository)
+        run.conclusion = conclusion
+        return run
+
+    def start(
+        self, hosted: Hosted, workflow: str, event: str, head: str, branch: str = "main", origin: Hosted | None = None
+    ) -> Run:
+        """A run of `.github/workflows/<workflow>.yml` that is under way, for a commit of `origin`."""
         number = next(self._ids)
-        about = (pull.head, pull.head_ref, pull.head_repository, "pull_request", conclusion, self.now)
-        base.runs[number] = Run(number, *about)
-        return base.runs[number]
+        hosted.runs[number] = Run(number, head, branch, origin or hosted, event, None, self.now, workflow)
+        return hosted.runs[number]
+
+    def add_job(
+        self, run: Run, name: str, conclusion: str | None = "success", notices: Iterable[tuple[str, str]] = ()
+    ) -> Job:
+        """A job of a run's present attempt, with notices (title, message)."""
+        made = Job(next(self._ids), next(self._ids), name, conclusion, run.attempt, self.now)
+        made.annotations += [Annotation("notice", message, title) for title, message in notices]
+        run.jobs.append(made)
+        return made
 
     def upload(self, run: Run, name: str, content: bytes, size: int | None = None) -> Artifact:
         """An artifact of a run: a zip's bytes, or any."""

@@ -14,6 +14,7 @@ _ENVIRONMENT: Final = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
     **{
         f"GIT_{who}_{what}": value
         for who in ("AUTHOR", "COMMITTER")
@@ -66,7 +67,7 @@ class BareRepository:
         self.folder = folder
         self._changes: dict[tuple[str, str], list[Change]] = {}
         folder.mkdir(parents=True)
-        self._git("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+        self.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
         if origin is not None:
             self._borrow(origin)
             shutil.copytree(origin.folder / "refs" / "heads", folder / "refs" / "heads", dirs_exist_ok=True)
@@ -91,9 +92,9 @@ class BareRepository:
         stream = [f"commit {ref}\ncommitter A person <person@example.org> 1767225600 +0000\n".encode()]
         stream += [b"data %d\n%s\n" % (len(said), said), f"from {parent}\n".encode() if parent else b""]
         if root:
-            self._git("update-ref", "-d", ref)
+            self.run("update-ref", "-d", ref)
         stream += [_command(path, content) for path, content in files.items()]
-        self._git("fast-import", "--quiet", "--force", given=b"".join(stream))
+        self.run("fast-import", "--quiet", "--force", given=b"".join(stream))
         return self.resolve(ref)
 
     def commit_entries(self, branch: str, path: Sequence[str], entries: Sequence[tuple[str, str, bytes]]) -> str:
@@ -102,8 +103,8 @@ class BareRepository:
         tree = self._tree(rows)
         for name in reversed(path):
             tree = self._tree([("40000", name, tree)])
-        made = self._git("commit-tree", tree, "-m", "A change").decode().strip()
-        self._git("update-ref", f"refs/heads/{branch}", made)
+        made = self.run("commit-tree", tree, "-m", "A change").decode().strip()
+        self.run("update-ref", f"refs/heads/{branch}", made)
         return made
 
     def _tree(self, rows: Sequence[tuple[str, str, str]]) -> str:
@@ -112,7 +113,7 @@ class BareRepository:
 
     def store(self, kind: str, content: bytes) -> str:
         """Write an object as it is; its name."""
-        return self._git("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content).decode().strip()
+        return self.run("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content).decode().strip()
 
     def fetch(self, other: BareRepository, ref: str, into: str) -> str:
         """Bring a ref of another repository under another name here, whatever stood there; the commit's name."""
@@ -121,14 +122,6 @@ class BareRepository:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(f"{sha}\n")
         return sha
-
-    def merge(self, branch: str, head: str, message: str) -> str:
-        """Merge a commit into a branch by a commit with two parents. Raises CalledProcessError at a conflict."""
-        ref = f"refs/heads/{branch}"
-        tree = self._git("merge-tree", "--write-tree", ref, head).decode().split()[0]
-        made = self._git("commit-tree", tree, "-p", ref, "-p", head, "-m", message).decode().strip()
-        self._git("update-ref", ref, made)
-        return made
 
     def find(self, name: str) -> str | None:
         """The object that a name means, or None."""
@@ -155,12 +148,12 @@ class BareRepository:
 
     def tree(self, name: str, recursive: bool) -> list[TreeEntry]:
         """A tree's entries. Raises CalledProcessError where the name means no tree."""
-        said = self._git("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
+        said = self.run("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
         return [_entry(line) for line in said.decode(errors="replace").split("\0") if line]
 
     def blob(self, sha: str) -> bytes:
         """A blob's bytes. Raises CalledProcessError where the name means none."""
-        return self._git("cat-file", "blob", sha)
+        return self.run("cat-file", "blob", sha)
 
     def changes(self, base: str, head: str) -> list[Change]:
         """What one commit changed since it left another, by path; it cannot become different."""
@@ -170,9 +163,9 @@ class BareRepository:
 
     def _compare(self, base: str, head: str) -> list[Change]:
         between = f"{base}...{head}"
-        counts = _counted(self._git("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
+        counts = _counted(self.run("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
         fields = iter(
-            self._git("diff", "--raw", "-z", "-M", "--abbrev=40", between).decode(errors="replace").split("\0")
+            self.run("diff", "--raw", "-z", "-M", "--abbrev=40", between).decode(errors="replace").split("\0")
         )
         found = []
         for about in fields:
@@ -184,9 +177,11 @@ class BareRepository:
             found.append(Change(_STATUSES[status[0]], path, sha, *counts[path], earlier))
         return found
 
-    def _git(self, *words: str, given: bytes = b"") -> bytes:
-        run = ["git", "-C", str(self.folder), *words]
-        return subprocess.run(run, env=_ENVIRONMENT, input=given, capture_output=True, check=True).stdout
+    def run(self, *words: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
+        """Run git on this repository; what it says. Raises CalledProcessError."""
+        asked = ["git", "-C", str(self.folder), *words]
+        around = {**_ENVIRONMENT, **(environment or {})}
+        return subprocess.run(asked, env=around, input=given, capture_output=True, check=True).stdout
 
 
 def _command(path: str, content: Content) -> bytes:

@@ -70,6 +70,10 @@ class Pull:
     base_ref: str = "main"
     merged: datetime | None = None
     merge_commit: str | None = None
+    introduced: frozenset[str] = frozenset()
+    """The commits that its merge brought into the branch, the merge itself among them."""
+    reason: str | None = None
+    """Why it was closed, as GitHub says it: `completed`, `not_planned`."""
     association: str = "FIRST_TIME_CONTRIBUTOR"
     comments: list[Comment] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -87,9 +91,33 @@ class Artifact:
     expired: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a step printed as a command for the log: `level` is `notice`, `warning` or `failure`."""
+
+    level: str
+    message: str
+    title: str = ""
+    path: str = ".github"
+    line: int = 1
+
+
+@dataclass(slots=True)
+class Job:
+    """A job of a run's attempt; `conclusion` is None while it runs. Its annotations are its check run's."""
+
+    id: int
+    check_run: int
+    name: str
+    conclusion: str | None
+    attempt: int
+    created: datetime
+    annotations: list[Annotation] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Run:
-    """A run of a workflow for a pull request's head."""
+    """A run of a workflow for a commit; `conclusion` is None while it runs, `workflow` its file's name."""
 
     id: int
     head: str
@@ -98,12 +126,19 @@ class Run:
     event: str
     conclusion: str | None
     created: datetime
+    workflow: str = "submission"
+    attempt: int = 1
     artifacts: list[Artifact] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Hosted:
-    """A repository with all that belongs to it; `parent` is what it was forked from."""
+    """A repository with all that belongs to it; `parent` is what it was forked from.
+
+    `protected` are branches that nobody may move but by a pull request, save those of these numbers.
+    `actions_propose` is the setting by which a workflow's own token may open pull requests.
+    """
 
     id: int
     owner: User
@@ -114,6 +149,8 @@ class Hosted:
     issues: dict[int, Pull] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     runs: dict[int, Run] = field(default_factory=dict)
+    protected: dict[str, frozenset[int]] = field(default_factory=dict)
+    actions_propose: bool = True
 
     @property
     def full_name(self) -> str:

@@ -1,0 +1,34 @@
+"""The JSON documents that GitHub answers with, complete enough for its own description of them."""
+
+from evaluator.testing.github.documents.git import (
+    blob_document,
+    commit_document,
+    git_commit_document,
+    ref_document,
+    short_blob_document,
+    tree_document,
+)
+from evaluator.testing.github.documents.places import Document
+from evaluator.testing.github.documents.pulls import change_document, pull_document, whole_pull_document
+from evaluator.testing.github.documents.runs import annotation_document, artifact_document, job_document, run_document
+from evaluator.testing.github.documents.talk import comment_document, issue_document, label_document
+
+__all__ = [
+    "Document",
+    "annotation_document",
+    "artifact_document",
+    "blob_document",
+    "change_document",
+    "comment_document",
+    "commit_document",
+    "git_commit_document",
+    "issue_document",
+    "job_document",
+    "label_document",
+    "pull_document",
+    "ref_document",
+    "run_document",
+    "short_blob_document",
+    "tree_document",
+    "whole_pull_document",
+]

@@ -26,6 +26,7 @@ from evaluator.suites.load import Suite, load_suite
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -95,9 +96,9 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-    program = shutil.which("chromium")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        pytest.skip("no chromium on this machine")
+        pytest.skip("no Chromium on this machine")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS.split())
         yield browser

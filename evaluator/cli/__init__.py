@@ -13,6 +13,7 @@ from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.compare import compare
 from evaluator.cli.explain import explain
+from evaluator.cli.image import image
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
@@ -34,6 +35,7 @@ app.add_typer(suites, name="suite")
 app.add_typer(judges, name="judges")
 app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
+app.add_typer(image, name="image")
 
 
 def main() -> None:

@@ -1,0 +1,199 @@
+"""The sandbox images of a board: saved once by a job that executes nothing of a stranger's, loaded by the others.
+
+`images.json` on the branch `evidence` says by which file each image was published. What comes out of a cache is taken
+only if it is that file, because a job that executes strangers' commands can write to the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from evaluator.errors import FormatError, ImageError, Problem, UsageError
+from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.bundles import file_digest
+from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.progress import Progress
+from evaluator.records import Digest, Images, KnownImage, canonical_json, read_format
+from evaluator.sandbox.inputs import image_reference
+from evaluator.store import Store
+from evaluator.submissions.load import Submission
+from evaluator.suites.load import Suite
+
+if TYPE_CHECKING:
+    from evaluator.sandbox.engine import Engine
+
+IMAGES: Final = "images.json"
+
+_MOST_BYTES: Final = 1024 * 1024
+_DIGEST: Final = TypeAdapter[str](Digest)
+
+
+class Saved(NamedTuple):
+    """A file of images: their references, and its SHA-256."""
+
+    references: tuple[str, ...]
+    sha256: str
+
+
+def fetched_images(project: Project) -> Path:
+    """Where `bashboard fetch` keeps the branch's `images.json`."""
+    return project.store_path.with_name("evidence") / IMAGES
+
+
+def read_images(path: Path) -> Images:
+    """The images that a file says are published; none where there is no file. Raises FormatError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return Images(format=1)
+    try:
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"has more than {_MOST_BYTES} bytes")
+        read_format(TypeAdapter(dict[str, object]).validate_json(data), IMAGES)
+        return Images.model_validate_json(data)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise FormatError(
+            [Problem(path, 0, f"{'.'.join(map(str, each['loc']))}: {each['msg']}"[:300]) for each in faults]
+        ) from error
+    except ValueError as error:
+        raise FormatError([Problem(path, 0, str(error))]) from error
+
+
+def write_images(images: Images) -> bytes:
+    """The file's bytes."""
+    return canonical_json(images.model_dump(mode="json")) + b"\n"
+
+
+def known_image(images: Images, reference: str) -> KnownImage | None:
+    """What is published of an image."""
+    return images.images.get(reference)
+
+
+def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
+    """SHA-256 of the one file that is published to hold the images of all these suites, None where there is none."""
+    known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
+    digests = {each.sha256 if each else None for each in known}
+    return digests.pop() if len(digests) == 1 else None
+
+
+def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
+    """What to publish of these suites' images: fingerprints by suite, and the digest of the one file with them all."""
+    known = {
+        image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
+        for suite in suites
+    }
+    return Images(format=1, images=known)
+
+
+def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
+    """The suites named, or all on the board. A submission that does not load puts none there."""
+    if names:
+        return [project.suite(name) for name in dict.fromkeys(names)]
+    return suites_on_board(project, sound_submissions(project))
+
+
+def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
+    """The references of these suites' images, and SHA-256 of the one published file with them, None without one."""
+    chosen = image_suites(project, names)
+    digest = known_digest(read_images(fetched_images(project)), chosen)
+    return [image_reference(suite.manifest) for suite in chosen], digest
+
+
+def sound_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
+    """The submissions named, or all; those that break their format are passed over."""
+    found: list[Submission] = []
+    for slug in slugs or [folder.name for folder in project.submission_folders()]:
+        try:
+            found += load_submissions(project, [slug])
+        except FormatError:
+            continue
+    return found
+
+
+def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved:
+    """Save the images of the suites named, or of all on the board, to one file; what is not there is built first."""
+    from evaluator.sandbox.engine import find_engine
+    from evaluator.sandbox.image import ensure_image
+    from evaluator.sandbox.image_files import save_images
+
+    engine = find_engine(os.environ)
+    chosen = image_suites(project, suites)
+    references = tuple(ensure_image(engine, each.manifest, progress.say).reference for each in chosen)
+    _remember(project, engine, chosen)
+    progress.say(f"saving {', '.join(references)}")
+    return Saved(references, save_images(engine, references, path))
+
+
+def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> Saved:
+    """Load the images of a file whose SHA-256 is this: those of the suites named, or of all on the board.
+
+    Raises FormatError for another file, before the engine sees it, and ImageError where the file holds an image that
+    is none of this checkout's suites', or lacks one.
+    """
+    try:
+        _DIGEST.validate_python(sha256)
+    except ValidationError as error:
+        raise UsageError(f"--sha256 {sha256!r:.100}: expected 64 hexadecimal digits in lower case") from error
+    return _load(project, progress, path, sha256, suites, Images(format=1))
+
+
+def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved | str:
+    """Load a file if it is the one that is published to hold these images; otherwise why it is not.
+
+    Raises ImageError also where an image's fingerprint is not the published one.
+    """
+    images = read_images(fetched_images(project))
+    chosen = image_suites(project, suites)
+    digest = known_digest(images, chosen)
+    if digest is None:
+        names = ", ".join(image_reference(each.manifest) for each in chosen)
+        return f"no file with {names} is published, or it was not fetched (bashboard fetch)"
+    if not path.is_file():
+        return f"{path} is not there"
+    if (found := file_digest(path)) != digest:
+        return f"{path} has the SHA-256 {found}: published is {digest}"
+    return _load(project, progress, path, digest, suites, images)
+
+
+def _load(
+    project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str], published: Images
+) -> Saved:
+    from evaluator.sandbox.engine import find_engine
+    from evaluator.sandbox.image_files import load_images
+
+    chosen = image_suites(project, suites)
+    expected = {image_reference(each.manifest) for each in project.suites()}
+    engine = find_engine(os.environ)
+    progress.say(f"loading {path}")
+    loaded = load_images(engine, path, sha256, expected)
+    missing = [each.manifest.name for each in chosen if image_reference(each.manifest) not in loaded]
+    if missing:
+        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected those of all on the board")
+    _remember(project, engine, chosen, published)
+    return Saved(tuple(loaded), sha256)
+
+
+def _remember(project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None) -> None:
+    """Keep the fingerprints that the engine's own images have. Raises ImageError where another one is published."""
+    from evaluator.sandbox.image import find_image
+
+    with contextlib.closing(Store(project.store_path)) as store:
+        for suite in suites:
+            image = find_image(engine, suite.manifest)
+            if image is None:
+                raise ImageError(f"{image_reference(suite.manifest)} was loaded, but the engine does not show it")
+            known = known_image(published, image.reference) if published else None
+            if known and known.fingerprint != image.fingerprint:
+                raise ImageError(
+                    f"{image.reference} has the fingerprint {image.fingerprint}: published is {known.fingerprint}"
+                )
+            store.set_fingerprint(image.reference, image.fingerprint)

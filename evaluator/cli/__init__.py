@@ -18,6 +18,7 @@ from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
+from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.study import study
 from evaluator.cli.submission import baseline, check
@@ -26,7 +27,7 @@ from evaluator.cli.suite import suites
 
 for command in (
     *(score, rescore, standings, compare, preview, explain, adjudicate, appeal, run, check),
-    *(baseline, build, serve, doctor, schema),
+    *(baseline, build, serve, doctor, schema, report),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")

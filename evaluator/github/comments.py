@@ -68,6 +68,15 @@ def upsert_comment(
         return _said(found, Written.UPDATED)
 
 
+def amend_comment(
+    connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
+) -> StickyComment | None:
+    """The same where the pull request has that comment already; None, and nothing written, where it has none."""
+    with speaking(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
+        found = _own(connection.hosted.get_issue(number), name, author)
+    return upsert_comment(connection, number, name, text, author) if found is not None else None
+
+
 def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
     """The oldest comment of the bot that begins with the marker."""
     listed = pull.get_comments()

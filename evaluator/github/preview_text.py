@@ -1,5 +1,5 @@
 """What a submitter reads on their pull request: what is to be mended, or what the submission would come to, and what
-happens next.
+happens next; or why the pull request is held, and by whom it goes on.
 
 One text for the sticky comment, for the job's summary and for the command line. Problems are found by this
 repository's own code; the preview's numbers were made by the pull request's own run, and the text says so. Sections are
@@ -16,6 +16,14 @@ from typing import Final
 from evaluator.errors import Problem, Severity
 from evaluator.github.markdown import code
 from evaluator.github.preview_sections import Section, counted, preview_sections
+from evaluator.github.pull_sections import (
+    deed_section,
+    reason_sections,
+    turn_of,
+    turn_section,
+    withdrawal_sections,
+)
+from evaluator.github.pull_state import Deed, Reason
 from evaluator.records import SLUG_PATTERN, Preview
 
 MARKER: Final = "<!-- bashboard:submission -->"
@@ -47,32 +55,48 @@ def comment(
     missing: str = "",
     appeal: str | None = None,
     limit: int = LENGTH,
+    deed: Deed = Deed.ADDS,
+    reasons: Sequence[Reason] = (),
+    log: str | None = None,
+    commit: str | None = None,
 ) -> str:
     """The text for one submission as Markdown, at most `limit` bytes.
 
     `problems` are those of `check`, with paths as they stand in the repository. Without a `preview` the text says why
     by `missing`. `first_time` welcomes the contributor with `faults`, which are Markdown. `appeal` is the address of
-    the form to appeal by. Raises ValueError where the preview is of another submission, where it comes with errors, or
-    where the address is none.
+    the form to appeal by, `log` that of the run's log. `deed` is what the pull request does, `reasons` why it is held
+    or has to be changed, as Markdown; the slug is empty where it is of no single submission. `commit` is the one
+    that was looked at. Raises ValueError where the preview is of another submission, where it comes with errors or
+    reasons, or where an address is none.
     """
     errors = [each for each in problems if each.severity is Severity.ERROR]
-    if preview is not None and (preview.submission != slug or errors):
+    if preview is not None and (preview.submission != slug or errors or reasons):
         raise ValueError(f"a preview of {preview.submission!r} with {len(errors)} errors, for {slug!r}")
-    if appeal is not None and not re.fullmatch(r"https?://[\w.:/?=&%+-]+", appeal, re.ASCII):
-        raise ValueError(f"{appeal!r} is no address of a form")
-    sections = [Section(_headline(slug, problems, preview))]
+    _require_addresses(appeal, log)
+    sections = [Section(_headline(slug, problems, preview, deed, reasons))]
     if first_time:
         sections.append(Section(_welcome(faults)))
-    sections += _problem_sections(problems)
+    sections += [*reason_sections(reasons), *_problem_sections(problems)]
     if errors:
         sections.append(Section(_mend()))
-    elif preview is None:
-        sections.append(Section(_without_numbers(missing)))
-    else:
-        sections += preview_sections(preview)
-    sections.append(Section(_next(slug, preview, appeal)) if not errors else Section(""))
-    sections.append(Section(_by_hand(slug, preview)))
+    if reasons:
+        sections.append(turn_section(reasons))
+    elif deed is Deed.WITHDRAWS and not errors:
+        sections += withdrawal_sections()
+    elif not errors:
+        sections.append(deed_section(deed))
+        sections += preview_sections(preview) if preview else [Section(_without_numbers(missing, log))]
+        sections.append(Section(_next(slug, preview, appeal)))
+    if deed is not Deed.WITHDRAWS:
+        sections.append(Section(_by_hand(slug, preview)))
+    sections.append(Section(f"_Of commit {code(commit)}._" if commit else ""))
     return _fitted([each for each in sections if each.text], limit)
+
+
+def _require_addresses(*addresses: str | None) -> None:
+    for address in addresses:
+        if address is not None and not re.fullmatch(r"https?://[\w.:/?=&%+-]+", address, re.ASCII):
+            raise ValueError(f"{address!r} is no address of a form or a log")
 
 
 def _fitted(sections: list[Section], limit: int) -> str:
@@ -98,15 +122,26 @@ def _joined(sections: Iterable[Section], gone: Sequence[str]) -> str:
 # -- what stands first
 
 
-def _headline(slug: str, problems: Sequence[Problem], preview: Preview | None) -> str:
+def _headline(
+    slug: str, problems: Sequence[Problem], preview: Preview | None, deed: Deed, reasons: Sequence[Reason]
+) -> str:
     errors = sum(each.severity is Severity.ERROR for each in problems)
+    words = [turn_of(reasons)] if reasons else []
     if errors:
-        return f"## {code(slug, 80)}: {counted(errors, 'error')} to mend"
+        words.append(f"{counted(errors, 'error')} to mend")
+    if not words:
+        words = [_sound(preview, deed)]
+    return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(words)}"
+
+
+def _sound(preview: Preview | None, deed: Deed) -> str:
+    if deed is Deed.WITHDRAWS:
+        return "withdrawn as soon as this is merged"
     if preview is None:
-        return f"## {code(slug, 80)}: nothing to mend"
+        return "nothing to mend"
     if preview.undecided:
-        return f"## {code(slug, 80)}: nothing to mend, {counted(preview.undecided, 'verdict')} open"
-    return f"## {code(slug, 80)}: nothing to mend, {preview.passed} of {preview.asked} tasks passed"
+        return f"nothing to mend, {counted(preview.undecided, 'verdict')} open"
+    return f"nothing to mend, {preview.passed} of {preview.asked} tasks passed"
 
 
 def _welcome(faults: Sequence[str]) -> str:
@@ -142,9 +177,12 @@ def _mend() -> str:
     )
 
 
-def _without_numbers(missing: str) -> str:
+def _without_numbers(missing: str, log: str | None) -> str:
     why = f": {code(missing)}" if missing else ""
-    return f"The check finds nothing that has to be mended. There are no numbers to show yet{why}."
+    more = (
+        f" [The run's log]({log}) says more. They are a preview only: the merge does not wait for them." if log else ""
+    )
+    return f"The check finds nothing that has to be mended. There are no numbers to show yet{why}.{more}"
 
 
 # -- what happens next, and doing it by hand

@@ -18,6 +18,7 @@ MOST_CHANGED: Final = 3_000
 """Changed files of one pull request that GitHub lists; of what comes after them it says nothing."""
 
 _NEWCOMERS: Final = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
+_INSIDERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 _READ: Final = "pull-requests: read"
 
 
@@ -27,7 +28,7 @@ class PullRequest:
 
     `head_repository` is the numeric id of the repository it comes from, None where that was deleted. `author` is the
     numeric id that stays when its owner takes another name; None, and no login, when they are gone. `newcomer` tells
-    that nothing of theirs was merged here before.
+    that nothing of theirs was merged here before; `insider` that they belong here, or may push to the branch it is of.
     """
 
     number: int
@@ -43,6 +44,7 @@ class PullRequest:
     created: datetime
     labels: frozenset[str]
     newcomer: bool
+    insider: bool
 
 
 class Match(StrEnum):
@@ -75,10 +77,14 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changed files; `complete` is False where there may be more than GitHub lists."""
+    """The changed files; `complete` is False where there may be more than GitHub lists.
+
+    `heads` are the commits that they are found at: one, unless a push came while they were listed.
+    """
 
     files: tuple[ChangedFile, ...]
     complete: bool
+    heads: frozenset[str] = frozenset()
 
 
 def find_pull(connection: Connection, run: int) -> FoundPull:
@@ -128,7 +134,13 @@ def _pull(found: HostedPull) -> PullRequest:
         created=found.created_at,
         labels=frozenset(label.name for label in found.labels),
         newcomer=found.author_association in _NEWCOMERS,
+        insider=found.author_association in _INSIDERS or _is_own_branch(found),
     )
+
+
+def _is_own_branch(found: HostedPull) -> bool:
+    """True where it is of a branch of this repository, from which only those may offer who may push to it."""
+    return _number(found.head.repo) is not None and _number(found.head.repo) == _number(found.base.repo)
 
 
 def _number(repository: Repository | None) -> int | None:
@@ -139,12 +151,19 @@ def _number(repository: Repository | None) -> int | None:
 def changed_files(connection: Connection, number: int) -> Changes:
     """Every file that a pull request changes, by GitHub's own comparison."""
     with speaking(connection, f"listing the changed files of pull request {number}", _READ):
-        listed = connection.hosted.get_pull(number).get_files()
+        listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [
             ChangedFile(each.filename, each.status, each.previous_filename if each.status == "renamed" else None)
-            for each in itertools.islice(listed, MOST_CHANGED)
+            for each in listed
         ]
-    return Changes(tuple(files), complete=len(files) < MOST_CHANGED)
+        # pages are answered one by one; what is removed is found at another commit
+        heads = {each.contents_url.rpartition("?ref=")[2] for each in listed if each.status != "removed"}
+    return Changes(tuple(files), len(files) < MOST_CHANGED, frozenset(heads))
+
+
+def open_of(connection: Connection, author: int) -> tuple[PullRequest, ...]:
+    """The open pull requests of one account, newest first."""
+    return tuple(each for each in _open(connection) if each.author == author)
 
 
 def opened_lately(connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0) -> tuple[int, ...]:

@@ -1,15 +1,17 @@
-"""What a command tells the GitHub job that it runs in: its summary and the step's outputs.
+"""What a command tells the GitHub job that it runs in: its summary, the step's outputs, and text that is no command.
 
-Both are files that the runner names in the environment; elsewhere there are none, and whoever asked is told.
+The first two are files that the runner names in the environment; elsewhere there are none, and whoever asked is told.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 from evaluator.errors import MissingError
-from evaluator.github.actions import write_output, write_summary
+from evaluator.github.actions import silenced, write_output, write_summary
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
@@ -29,3 +31,8 @@ def give_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None
     file = _file(environ, "GITHUB_OUTPUT")
     for name, value in outputs.items():
         write_output(file, name, value)
+
+
+def inert(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
+    """A block in which a job's runner takes nothing that is printed for a command; elsewhere it is any other."""
+    return silenced(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

@@ -1,0 +1,300 @@
+"""What a pull request may do, decided from the paths it changes and from whose they are. Pure: nothing is asked here.
+
+Paths, slugs and names are a stranger's. They stand in a reason as code, and in a line to type only where they are of
+a form that no shell reads anything into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from evaluator.errors import Problem, Severity
+from evaluator.github.markdown import code
+from evaluator.github.preview_sections import counted
+from evaluator.github.pull_state import CONTESTED, READY, Deed, Reason, State
+from evaluator.github.pulls import MOST_CHANGED, ChangedFile, Changes, PullRequest
+from evaluator.pipeline.publishing.owners import Holder, Owner
+from evaluator.records import SLUG_PATTERN
+from evaluator.submissions.names import MANIFEST_NAME, OWNERS, VERDICTS
+
+FOLDER: Final = "submissions"
+BRANCH: Final = "main"
+"""Where submissions are merged."""
+JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requirements")
+"""Beginnings of paths that decide how a pull request's own run judges it."""
+_NAMED: Final = 5
+_PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]+/[a-z0-9-]+\.verdicts\.jsonl)", re.ASCII)
+
+
+class _Effect(Enum):
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a pull request's changed files are, all paths below the repository.
+
+    `slugs` are the folders of submissions that it touches, `earlier` among them the name that it renames. `outside`
+    stands outside of `submissions/`, `stray` in it and in no submission; `derived` is the publish workflow's, by
+    whether the pull request adds it. `left` stays of a submission whose manifest goes. Not `complete` means
+    that there are changed files that GitHub does not list.
+    """
+
+    deed: Deed
+    slugs: tuple[str, ...] = ()
+    earlier: str | None = None
+    outside: tuple[str, ...] = ()
+    stray: tuple[str, ...] = ()
+    derived: Mapping[str, bool] | None = None
+    left: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def slug(self) -> str:
+        """The one submission it is about, or empty."""
+        if self.deed is Deed.RENAMES:
+            return next(each for each in self.slugs if each != self.earlier)
+        return self.slugs[0] if len(self.slugs) == 1 else ""
+
+    @property
+    def is_plain(self) -> bool:
+        """True where it is about one submission's own files and nothing else."""
+        alone = self.deed in (Deed.ADDS, Deed.UPDATES, Deed.WITHDRAWS)
+        return alone and self.complete and not (self.outside or self.stray or self.derived or self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a pull request is not valid, and the labels that it gets; no label where there is nothing to say."""
+
+    reasons: tuple[Reason, ...]
+    labels: frozenset[str]
+
+    @property
+    def is_valid(self) -> bool:
+        """True where nobody but a merge is waited for."""
+        return State.VALID in self.labels
+
+    def contested(self) -> frozenset[str]:
+        """The labels where verdicts are open; they do not hinder the merge."""
+        return self.labels | {CONTESTED}
+
+
+# -- what the files are
+
+
+def touched_slugs(changes: Changes) -> tuple[str, ...]:
+    """The folders of submissions that changed files stand or stood in, in order."""
+    slugs = (_slug_of(path) for path, _ in _effects(changes.files))
+    return tuple(sorted({slug for slug in slugs if slug}))
+
+
+def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offer:
+    """What a pull request does; `standing` are the names of the files that the board's branch has, by slug."""
+    effects = dict(_effects(changes.files))
+    slugs = touched_slugs(changes)
+    within = [path for path in effects if path.startswith(f"{FOLDER}/")]
+    if not within and changes.complete:
+        return Offer(Deed.NOTHING, outside=tuple(sorted(effects)))
+    deed, earlier = _deed(slugs, effects, standing)
+    gone = {slug for slug in slugs if _is_gone(slug, effects)}
+    derived = {
+        path: effects[path] is _Effect.ADDED
+        for path in sorted(within)
+        if _is_derived(path) and not (_slug_of(path) in gone and effects[path] is _Effect.REMOVED)
+    }
+    left = (f"{FOLDER}/{slug}/{name}" for slug in gone for name in standing.get(slug, frozenset()))
+    return Offer(
+        deed,
+        slugs,
+        earlier,
+        outside=tuple(sorted(path for path in effects if path not in within)),
+        stray=tuple(sorted(path for path in within if not _slug_of(path) and not _is_derived(path))),
+        derived=derived,
+        left=tuple(sorted(path for path in left if effects.get(path) is not _Effect.REMOVED)),
+        complete=changes.complete,
+    )
+
+
+def _effects(files: Iterable[ChangedFile]) -> Iterator[tuple[str, _Effect]]:
+    """Paths with what happens at them: what is renamed goes at one and comes at another."""
+    for file in files:
+        if file.earlier is not None:
+            yield file.earlier, _Effect.REMOVED
+        added = file.status in ("added", "copied", "renamed")
+        yield file.path, _Effect.ADDED if added else _Effect.REMOVED if file.status == "removed" else _Effect.CHANGED
+
+
+def _slug_of(path: str) -> str:
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == FOLDER else ""
+
+
+def _is_derived(path: str) -> bool:
+    parts = path.split("/")
+    return path == f"{FOLDER}/{OWNERS}" or (len(parts) == 3 and parts[0] == FOLDER and parts[2].endswith(VERDICTS))
+
+
+def _is_gone(slug: str, effects: Mapping[str, _Effect]) -> bool:
+    """True where the manifest goes and nothing comes."""
+    own = {path: effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return f"{FOLDER}/{slug}/{MANIFEST_NAME}" in own and set(own.values()) == {_Effect.REMOVED}
+
+
+def _is_new(slug: str, effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]) -> bool:
+    own = {effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return own == {_Effect.ADDED} and not standing.get(slug)
+
+
+def _deed(
+    slugs: Sequence[str], effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]
+) -> tuple[Deed, str | None]:
+    """What is done to the submissions touched, and the name that one is renamed from."""
+    if len(slugs) == 1:
+        if _is_gone(slugs[0], effects):
+            return Deed.WITHDRAWS, None
+        return (Deed.ADDS if _is_new(slugs[0], effects, standing) else Deed.UPDATES), None
+    for old, new in ((slugs[0], slugs[1]), (slugs[1], slugs[0])) if len(slugs) == 2 else ():
+        if _is_gone(old, effects) and _is_new(new, effects, standing):
+            return Deed.RENAMES, old
+    return Deed.MIXES, None
+
+
+# -- what follows from them
+
+
+def decide(
+    offer: Offer,
+    pull: PullRequest,
+    owner: Owner,
+    problems: Sequence[Problem] = (),
+    limits: Sequence[Reason] = (),
+    *,
+    address: str,
+) -> Decision:
+    """The state of a pull request, with every reason.
+
+    `owner` is whose the submission is that it changes, withdraws or renames, or whose the name is that it adds;
+    `problems` are those of `check`, `limits` the reasons of `limits.py`; `address` is where the repository is fetched
+    from. Who may push here is held by nothing, and told only what the check finds in one submission's own files:
+    what else they change is the project's own work.
+    """
+    if offer.deed is Deed.NOTHING or (pull.insider and not offer.is_plain):
+        return Decision((), frozenset())
+    reasons = () if pull.insider else (*_reasons(offer, pull, owner, address), *limits)
+    states = {each.state for each in reasons}
+    if any(each.severity is Severity.ERROR for each in problems):
+        states.add(State.NEEDS_CHANGES)
+    if states:
+        return Decision(reasons, frozenset(states))
+    return Decision((), frozenset({State.VALID, READY} if offer.deed is Deed.ADDS else {State.VALID}))
+
+
+def _reasons(offer: Offer, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
+    yield from _place_reasons(offer, pull, address)
+    yield from _derived_reasons(offer, address)
+    yield from _owner_reasons(offer, pull, owner)
+    if offer.deed is Deed.RENAMES:
+        yield Reason(
+            State.HELD,
+            f"It renames the submission {code(offer.earlier or '', 80)}. A maintainer does that, because the row, its "
+            "verdicts and whose the name is go along: say here that you want it.",
+        )
+    if offer.left:
+        yield _left_reason(offer, address)
+
+
+def _place_reasons(offer: Offer, pull: PullRequest, address: str) -> Iterator[Reason]:
+    """What is offered in the wrong place, or with what does not belong to it."""
+    apart = _apart(offer.slug, address)
+    if pull.base_branch != BRANCH:
+        said = f"It is for the branch {code(pull.base_branch, 80)}. Submissions are merged into {code(BRANCH)}"
+        yield Reason(State.NEEDS_CHANGES, f"{said}: choose that one by *Edit* beside the title.")
+    if not offer.complete:
+        said = f"It changes {MOST_CHANGED:,} files or more, and GitHub names no others: nobody can say what they are."
+        yield Reason(State.HELD, f"{said} Offer the submission alone, in a pull request of its own.", apart)
+    if offer.outside:
+        yield Reason(State.HELD, _outside(offer.outside), apart)
+    if len(offer.slugs) > 1 and offer.deed is not Deed.RENAMES:
+        said = f"It changes {counted(len(offer.slugs), 'submission')}: {_listed(offer.slugs)}. A pull request is for"
+        yield Reason(State.NEEDS_CHANGES, f"{said} one, with a check and a row of its own: open one for each.", apart)
+    if offer.stray:
+        said = f"{_listed(offer.stray)}: in no submission's folder. Put it into yours, {code('submissions/<slug>/')}, "
+        yield Reason(State.NEEDS_CHANGES, f"{said}or remove it.")
+
+
+def _outside(paths: Sequence[str]) -> str:
+    said = f"It also changes {counted(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
+    if any(path.startswith(JUDGING) for path in paths):
+        said += " They are part of what judges it, so the numbers of its own run are not shown."
+    return f"{said} Open two pull requests, one with the submission alone and one with the rest."
+
+
+def _derived_reasons(offer: Offer, address: str) -> Iterator[Reason]:
+    for path, added in list((offer.derived or {}).items())[:_NAMED]:
+        said = f"{code(path)} is written by the publish workflow alone and edited by nobody. "
+        said += "Remove it from this pull request." if added else "Restore it as it was."
+        mended = f"git rm -- {path}" if added else f'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- {path}'
+        lines = (f"git fetch {address} {BRANCH}", mended, 'git commit -m "Leave derived files as they are" && git push')
+        yield Reason(State.NEEDS_CHANGES, said, lines[added:] if _PLAIN.fullmatch(path) else ())
+    if len(offer.derived or {}) > _NAMED:
+        more = counted(len(offer.derived or {}) - _NAMED, "more file")
+        yield Reason(State.NEEDS_CHANGES, f"… and {more} that the publish workflow writes: leave them as they are.")
+
+
+def _owner_reasons(offer: Offer, pull: PullRequest, owner: Owner) -> Iterator[Reason]:
+    """What is another's, and what nobody could own."""
+    slug = offer.earlier or offer.slug
+    named = code(slug, 80)
+    if not slug:
+        return
+    if owner.holder is Holder.PROJECT:
+        said = f"{named} is one of the project's own submissions, which its maintainers change."
+        yield Reason(State.HELD, f"{said} To offer a system of your own give its folder another name.")
+    elif owner.holder is Holder.ACCOUNT and owner.account != pull.author:
+        yield Reason(
+            State.HELD,
+            f"The name {named} belongs to another account, which offered it first. To offer a system of your own give "
+            "its folder another name. Where both accounts are yours, or its owner handed it over to you, say so here: "
+            "a maintainer can enter that.",
+        )
+    elif pull.author is None:
+        said = "The account that opened this pull request is gone, so the row would be nobody's."
+        yield Reason(State.HELD, f"{said} Anybody may open it again from an account of their own.")
+
+
+def _left_reason(offer: Offer, address: str) -> Reason:
+    said = f"It removes {code(MANIFEST_NAME)} and leaves {_listed(offer.left)}. A submission is withdrawn whole."
+    lines = (
+        f"git fetch {address} {BRANCH} && git merge FETCH_HEAD",
+        f"git rm -r -- {FOLDER}/{_typed(offer.earlier or offer.slug)}",
+        'git commit -m "Withdraw the submission" && git push',
+    )
+    return Reason(State.NEEDS_CHANGES, said, lines)
+
+
+def _apart(slug: str, address: str) -> tuple[str, ...]:
+    """The lines that make a branch with the submission alone."""
+    folder = f"{FOLDER}/{_typed(slug)}"
+    return (
+        f"git fetch {address} {BRANCH}",
+        "git switch --create submission-alone FETCH_HEAD",
+        f"git checkout @{{-1}} -- {folder}",
+        'git commit -m "Add a submission" && git push --set-upstream origin submission-alone',
+    )
+
+
+def _typed(slug: str) -> str:
+    """A slug as it is typed; one that is none is not repeated."""
+    return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) and not slug.endswith("\n") else "your-system"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(code(name, 120) for name in names[:_NAMED]) + more

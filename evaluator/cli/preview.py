@@ -21,6 +21,9 @@ Since = Annotated[str | None, typer.Option("--since", metavar="COMMIT", help="Th
 SuiteChoice = Annotated[str | None, typer.Option("--suite", help="Which suite; core where it answers several.")]
 Summary = Annotated[bool, typer.Option("--summary", help="Also append the comment to a GitHub job's summary.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print the Markdown of a pull request's comment.")]
+Published = Annotated[
+    bool, typer.Option("--published", help="Beside the published rows; nothing of other submissions is executed.")
+]
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
 
 
@@ -36,6 +39,7 @@ def preview(
     suite: SuiteChoice = None,
     judge: Judge = None,
     workers: Workers = None,
+    published: Published = False,
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
     out: Out = None,
@@ -60,7 +64,9 @@ def preview(
     if chosen is None:
         return
     with shown_progress() as progress:
-        made = preview_submission(project, progress, chosen, suite=suite, judge=judge, workers=workers)
+        made = preview_submission(
+            project, progress, chosen, suite=suite, judge=judge, workers=workers, published=published
+        )
     _show(made, as_json=as_json, markdown=markdown, out=out)
     if summary:
         summarise(os.environ, made.markdown)

@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.errors import EngineError, UsageError
+from evaluator.errors import EngineError, MissingError, UsageError
 from evaluator.github.preview_artifact import read_preview
 from evaluator.github.preview_text import MARKER, comment
+from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.boards.preview import preview_submission
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
@@ -21,19 +22,21 @@ from evaluator.records import Preview, Role, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.execution import Shows, played_boards
+from evaluator.testing.published import write_verdicts
 
 HOSTILE = b"/srv/<img src=x>|`@me`\x1b\xff"
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 6)]
 SHOWN: dict[str, Shows] = {
     **{f"{verb} {number}": f"{number}\n" for verb in ("ls", "echo") for number in range(1, 6)},
     "true": "",
+    "theirs alone": "",
     "mess": evidence("2\n", changes=[added(HOSTILE), added("/srv/b")]),
 }
 ANSWERS: Mapping[str, Mapping[str, list[str]]] = {
     "best": {f"files-{number}": [f"echo {number}"] for number in (1, 2, 3, 4)},
     "near": {**{f"files-{number}": [f"echo {number}"] for number in (1, 2, 3)}, "files-5": ["true", "ls 5"]},
     "mine": {"files-1": ["ls 1"], "files-2": ["mess"], "files-3": ["true"], "files-5": ["ls 5"]},
-    "last": {"files-1": ["ls 1"]},
+    "last": {"files-1": ["ls 1"], "files-2": ["theirs alone"]},
 }
 
 
@@ -139,6 +142,51 @@ def test_a_broken_one_has_problems_and_no_numbers(project: Project) -> None:
 def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
     with pytest.raises(UsageError, match="mine does not answer suite core; it answers: tiny"):
         preview_submission(project, Silence(), "mine", suite="core")
+
+
+# -- among the published rows
+
+
+@pytest.fixture
+def published(project: Project, tmp_path: Path) -> Project:
+    """A checkout with verdict files of all but one, and evidence of nothing but that one and the references."""
+    (board,) = played_boards(project, SHOWN)
+    others = [slug for slug in ANSWERS if slug != "mine"]
+    for slug in others:
+        write_verdicts(project, board, slug)
+        (project.root / "submissions" / slug).rename(tmp_path / slug)
+    project.store_path.unlink()
+    played_boards(project, SHOWN)
+    for slug in others:
+        (tmp_path / slug).rename(project.root / "submissions" / slug)
+    return project
+
+
+def test_beside_published_rows_it_is_the_same_preview_and_nothing_of_others_is_executed(
+    published: Project, project: Project, tmp_path: Path
+) -> None:
+    found = preview_submission(published, Silence(), "mine", published=True).preview
+    with pytest.raises(MissingError, match="evidence is missing"):
+        make_boards(published, Silence(), execute=False)
+    played_boards(project, SHOWN)
+    assert found == previewed(project, "mine")
+
+
+def test_its_own_published_row_is_not_beside_it(published: Project) -> None:
+    """An update is compared with the others alone."""
+    (board,) = make_boards(published, Silence(), submissions=["mine"], execute=False)
+    write_verdicts(published, board, "mine")
+    found = preview_submission(published, Silence(), "mine", published=True).preview
+    assert found is not None
+    assert "mine" not in {each.submission for each in found.rivals}
+    assert found.ranked == 4
+
+
+def test_who_awaits_their_verdicts_is_not_beside_it(project: Project) -> None:
+    played_boards(project, SHOWN)
+    found = preview_submission(project, Silence(), "mine", published=True).preview
+    assert found is not None
+    assert (found.ranked, found.rivals) == (1, ())
 
 
 # -- the command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ from evaluator.judges.collateral import collateral_paths
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.boards.compare import compare_on
+from evaluator.pipeline.boards.published import among_published
 from evaluator.pipeline.grading.bench import open_grader
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.panel import open_panel
@@ -59,10 +61,12 @@ def preview_submission(
     suite: str | None = None,
     judge: str | None = None,
     workers: int | None = None,
+    published: bool = False,
 ) -> Previewed:
     """Check a submission and, where it is sound, grade the suite's board with it; what has no evidence is executed.
 
-    Without a `suite` it is `core`, or the first that it answers.
+    Without a `suite` it is `core`, or the first that it answers. With `published` the other rows are those of the
+    verdict files here, so that nobody else's commands are executed or judged.
 
     Raises UsageError where there is no such submission or it does not answer the suite.
     """
@@ -76,7 +80,12 @@ def preview_submission(
     if suite not in entry.manifest.suites:
         raise UsageError(f"{slug} does not answer suite {suite}; it answers: {', '.join(entry.manifest.suites)}")
     with open_panel(project, progress, judge=judge) as panel:
-        (board,) = make_boards(project, progress, suites=[suite], judge=judge, workers=workers, panel=panel)
+        make = functools.partial(make_boards, project, progress, suites=[suite], judge=judge, workers=workers)
+        if published:
+            (own,) = make(submissions=[slug], panel=panel)
+            board = among_published(project, own)
+        else:
+            (board,) = make(panel=panel)
     touching = [each for each in _firsts(board, slug).values() if each.finding.collateral]
     paths = _paths_touched(project, progress, touching, suite=suite, judge=judge)
     return Previewed(slug, problems, preview_of(board, slug, judge or project.settings.judge, paths))

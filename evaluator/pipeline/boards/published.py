@@ -74,6 +74,20 @@ def published_boards(
         ]
 
 
+def among_published(project: Project, board: SuiteBoard) -> SuiteBoard:
+    """A scored board with the published rows of all others beside its own, which count instead of published ones."""
+    suite = project.suite(board.name)
+    others = [each for each in load_submissions(project) if each.slug not in board.submissions]
+    files = published_files(project, board.name, others)
+    there = [each for each in others if each.slug in files]
+    with contextlib.closing(Store(project.store_path)) as store:
+        results = [*board.results, *published_results(suite, list(answers(suite, there)), files, store)]
+        facts = task_facts(suite, store)
+    manifests = {**board.submissions, **{each.slug: each.manifest for each in there}}
+    error = judge_error(project)
+    return board_of_results(suite, manifests, results, facts, board.environment, error, timed=False)
+
+
 def published_files(project: Project, suite: str, submissions: Iterable[Submission]) -> dict[str, VerdictFile]:
     """The verdict files of those that have one on the suite. Raises FormatError for one that does not read."""
     found = {}

@@ -11,13 +11,16 @@ from evaluator.cli.app import app
 from evaluator.cli.appeal import appeal
 from evaluator.cli.bench import benches
 from evaluator.cli.board import build, rescore, score, serve, standings
+from evaluator.cli.changes import changes
 from evaluator.cli.compare import compare
+from evaluator.cli.contested import contested
 from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
+from evaluator.cli.publish import publish
 from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.study import study
@@ -26,7 +29,7 @@ from evaluator.cli.submit import submit
 from evaluator.cli.suite import suites
 
 for command in (
-    *(score, rescore, standings, compare, preview, explain, adjudicate, appeal, run, check),
+    *(score, rescore, standings, compare, preview, explain, contested, adjudicate, appeal, run, check),
     *(baseline, build, serve, doctor, schema, report),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)
@@ -37,6 +40,8 @@ app.add_typer(judges, name="judges")
 app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")
+app.add_typer(publish, name="publish")
+publish.command(epilog=changes.__dict__["epilog"])(changes)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, StringConstraints
 
 from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.figures import Share
@@ -79,6 +79,12 @@ class Changes(Record):
     suites: tuple[SuiteChanges, ...] = ()
 
 
+Line = Annotated[str, StringConstraints(pattern=r"^bashboard [a-z]+ [\w. '-]+$")]
+"""A command to type."""
+FormAddress = Annotated[str, StringConstraints(pattern=r"^https?://[\w.:/?=&%+-]+$")]
+"""Of an issue form with fields filled in."""
+
+
 class Giver(Record):
     """Who gave a command, as which of its candidates."""
 
@@ -105,6 +111,6 @@ class Contested(Record):
     variant: str | None
     given_by: Annotated[tuple[Giver, ...], Field(min_length=1)]
     rows: NonNegativeInt
-    explain: str
-    adjudicate: str
-    appeal: str | None = None
+    explain: Line
+    adjudicate: Line
+    appeal: FormAddress | None = None

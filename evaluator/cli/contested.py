@@ -1,0 +1,34 @@
+"""`bashboard contested`: the published verdicts that wait for a maintainer's ruling."""
+
+from __future__ import annotations
+
+import os
+
+import typer
+
+from evaluator.cli.app import AsJson, console, example, here, print_records
+from evaluator.cli.board import SuiteNames
+from evaluator.cli.changes import AsMarkdown
+
+
+@example("bashboard contested", "bashboard contested --suite core --json | jq '.[].adjudicate'")
+def contested(suite: SuiteNames = None, markdown: AsMarkdown = False, as_json: AsJson = False) -> None:
+    """List every published verdict that is undecided: what was asked and given, why it is open, and what to type.
+
+    Those by which most rows may move come first. A ruling holds for everyone who gave the command.
+    """
+    from evaluator.cli.changes_tables import contested_list
+    from evaluator.errors import UsageError
+    from evaluator.github.contested_text import contested_text
+    from evaluator.pipeline.publishing.contested import contested_verdicts
+
+    if as_json and markdown:
+        raise UsageError("--json and --markdown: expected one of them")
+    found = contested_verdicts(here(), suite or (), os.environ)
+    if as_json:
+        print_records(found)
+    elif markdown:
+        typer.echo(contested_text(found), nl=False)
+    else:
+        out = console()
+        out.print(contested_list(found))

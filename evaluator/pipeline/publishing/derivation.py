@@ -9,25 +9,24 @@ byte for byte, so anybody can derive a published file again (`verifying`).
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges import Judge, find_judge
 from evaluator.judges.case import Basis
+from evaluator.judges.panel.budget import Budget
+from evaluator.judges.panel.ledger import Ledger, Reply
+from evaluator.judges.panel.panel import Panel
 from evaluator.pipeline.boards.results import answers
 from evaluator.pipeline.boards.runs import NOTHING_RUN, figures_of
-from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
-from evaluator.pipeline.grading.keys import Keys, Rulings, Slips, Subject, is_executable
+from evaluator.pipeline.grading.keys import Subject, is_executable
 from evaluator.pipeline.grading.panel import Place, ask_panel, plan_panel, replies_of
-from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile
-from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.needed import Needed
+from evaluator.pipeline.publishing.ground import Ground
 from evaluator.progress import Silence
 from evaluator.records import (
     Evidence,
@@ -44,10 +43,6 @@ from evaluator.store import Run, Store
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
 
-if TYPE_CHECKING:
-    from evaluator.judges.panel.ledger import Reply
-    from evaluator.judges.panel.panel import Panel
-
 MAX_PLACE_BYTES: Final = 4096
 """Of a finding's place that are published: a path is no longer, a variable's name may be."""
 
@@ -55,7 +50,7 @@ _ABSENT: Final = InfraError("its evidence is not at hand")
 
 
 class Panels(NamedTuple):
-    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that there are, and alone
+    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
     decides what is published, so that whoever has the replies comes to the same."""
 
     replay: Panel
@@ -63,49 +58,11 @@ class Panels(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What all verdicts on one suite stand on: judge, references' evidence, rulings, and what counts as a slip."""
+class Held:
+    """What there is of a submission: evidence of its own commands, and the replies that its verdicts followed from."""
 
-    suite: Suite
-    judge: Judge
-    fingerprint: str
-    needed: Needed
-    rulings: Rulings
-    slips: Slips
-    references: Mapping[Run, Evidence]
-
-    @property
-    def header(self) -> VerdictsHeader:
-        """The header of what is judged today."""
-        return VerdictsHeader(
-            format=1,
-            suite=self.suite.manifest.name,
-            suite_version=self.suite.manifest.version,
-            judge=self.judge.name,
-            judge_version=self.judge.version,
-            fingerprint=self.fingerprint,
-        )
-
-    @property
-    def missing_references(self) -> int:
-        """How many runs of references have no evidence at hand, where the judge looks at any."""
-        if self.judge.basis is Basis.TEXT:
-            return 0
-        return len(self.needed.references - self.references.keys())
-
-
-def lay_ground(project: Project, suite: Suite, fingerprint: str, store: Store) -> Ground:
-    """The ground of a suite in the environment of this fingerprint; the references' evidence is the store's."""
-    needed = Needed(project, suite, fingerprint)
-    return Ground(
-        suite,
-        find_judge(project.settings.judge),
-        fingerprint,
-        needed,
-        rulings_of(project, suite),
-        slips_of(project, suite, store),
-        store.evidence(needed.references),
-    )
+    evidence: Mapping[Run, Evidence] = field(default_factory=dict)
+    replies: tuple[Reply, ...] = ()
 
 
 class Missing(NamedTuple):
@@ -148,7 +105,7 @@ class Dossier:
     def __init__(self, ground: Ground, submission: Submission) -> None:
         self.ground, self.submission = ground, submission
         self.subjects = subjects_of(ground.suite, submission)
-        self._keys = Keys(ground.suite, ground.judge, ground.fingerprint, ground.rulings, ground.slips)
+        self._keys = ground.new_keys()
 
     def key(self, subject: Subject) -> str:
         """The key that a verdict on it has today."""
@@ -165,15 +122,24 @@ class Dossier:
             return []
         return [key for key, _ in self._keys.requests(subject.task, subject.command).values()]
 
-    def derive(self, evidence: Mapping[Run, Evidence], panels: Panels | None = None, *, plans: bool = False) -> Derived:
-        """What follows from the references' evidence and from this of the submission's own commands.
+    def derive(
+        self,
+        held: Held,
+        panels: Panels | None = None,
+        ask: Collection[Subject] | None = None,
+        *,
+        plans: bool = False,
+    ) -> Derived:
+        """What follows from the references' evidence and from what is held of this submission.
 
-        With `plans` it is told what asking the panel would take. Raises InfraError where the panel's ledger takes no
-        reply.
+        `panels` decide what is left open of the subjects in `ask`, of all without it; of others the replies held do,
+        so that a reply which was bought for somebody else changes nothing that is published. With `plans` it is told
+        what asking would take. Raises InfraError where the panel's ledger takes no reply.
         """
         allowed = self.ground.needed.of(self.submission)
-        own = {run: each for run, each in evidence.items() if run in allowed}
+        own = {run: each for run, each in held.evidence.items() if run in allowed}
         at_hand = {**own, **self.ground.references}
+        asked = set(self.subjects if ask is None else ask)
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
             grader = Grader(
                 self.ground.suite,
@@ -186,36 +152,47 @@ class Dossier:
                 slips=self.ground.slips,
                 at_hand=at_hand,
             )
-            return self._derived(grader, at_hand, panels, plans=plans)
+            findings = grader.grade(self.subjects)
+            votes: dict[Subject, _Vote] = {}
+            if panels:
+                votes |= self._votes(grader, findings, [each for each in self.subjects if each in asked], panels)
+                with closing(_ledger_of(held.replies, Path(folder))) as ledger:
+                    kept = Panels(Panel(panels.replay.settings, ledger, Budget(), Silence()))
+                    votes |= self._votes(grader, findings, [each for each in self.subjects if each not in asked], kept)
+            planned = [Place(self.submission.slug, each) for each in self.subjects if each in asked]
+            panel = plan_panel(panels.replay, grader, planned, self._own()) if panels and plans else None
+        return self._derived(findings, votes, at_hand, panel)
 
     def _derived(
-        self, grader: Grader, at_hand: Mapping[Run, Evidence], panels: Panels | None, *, plans: bool
+        self,
+        findings: Mapping[Subject, Finding],
+        votes: Mapping[Subject, _Vote],
+        at_hand: Mapping[Run, Evidence],
+        panel: PanelPlan | None,
     ) -> Derived:
-        findings = grader.grade(self.subjects)
-        votes = self._votes(grader, findings, panels) if panels else {}
-        final = findings | {subject: vote.finding for subject, vote in votes.items()}
-        judged = [each for each in self.subjects if final[each].outcome is not Outcome.INFRA_ERROR]
+        final = {**findings, **{subject: vote.finding for subject, vote in votes.items()}}
+        failed = {subject: each.reason for subject, each in final.items() if each.outcome is Outcome.INFRA_ERROR}
+        judged = (each for each in self.subjects if each not in failed)
         verdicts = [self._verdict(each, final[each], votes.get(each), at_hand) for each in judged]
         replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}
         return Derived(
             self.submission.slug,
             self.ground.header,
             tuple(sorted(verdicts, key=lambda each: (each.key, each.task))),
-            tuple(Missing(each, final[each].reason) for each in self.subjects if each not in judged),
+            tuple(Missing(subject, reason) for subject, reason in failed.items()),
             tuple(replies[key] for key in sorted(replies)),
-            plan_panel(panels.replay, grader, self._places(), self._own()) if panels and plans else None,
+            panel,
         )
-
-    def _places(self) -> list[Place]:
-        return [Place(self.submission.slug, each) for each in self.subjects]
 
     def _own(self) -> dict[str, Sequence[str]]:
         """The models that the submission names as its own, as the panel wants them."""
         return {self.submission.slug: self.submission.manifest.models}
 
-    def _votes(self, grader: Grader, findings: Mapping[Subject, Finding], panels: Panels) -> dict[Subject, _Vote]:
-        """What the panel makes of the undecided, of those that there are replies about."""
-        places, own = self._places(), self._own()
+    def _votes(
+        self, grader: Grader, findings: Mapping[Subject, Finding], subjects: Sequence[Subject], panels: Panels
+    ) -> dict[Subject, _Vote]:
+        """What the panel makes of the undecided among these, of those that there are replies about."""
+        places, own = [Place(self.submission.slug, each) for each in subjects], self._own()
         if panels.asking is not None:
             ask_panel(panels.asking, grader, places, findings, own)
         replies = replies_of(panels.replay, grader, places, findings, own)
@@ -251,6 +228,14 @@ class _Vote(NamedTuple):
     finding: Finding
     replies: tuple[Reply, ...]
     voters: str
+
+
+def _ledger_of(replies: Sequence[Reply], folder: Path) -> Ledger:
+    """A ledger with these replies alone."""
+    ledger = Ledger(folder / "panel.jsonl")
+    for reply in replies:
+        ledger.add(reply)
+    return ledger
 
 
 def _nothing_is_executed(requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:

@@ -28,7 +28,7 @@ from evaluator.records import SLUG_PATTERN, Finding, Ruling
 MAIN: Final = "main"
 COMMENT: Final = "appeal"
 
-LABELS: Final = {"submission": "Submission", "suite": "Suite", "task": "Task", "rank": "Candidate", "why": "Why"}
+LABELS: Final = {name: name.capitalize() for name in ("submission", "suite", "task", "rank", "ruling", "why")}
 """The form's labels by field, as `.github/ISSUE_TEMPLATE/appeal.yml` has them."""
 
 SHORTEST: Final = 8
@@ -40,17 +40,19 @@ _KNOWN_BY: Final = {
     "suite": (SLUG_PATTERN, "the suite's name, such as core"),
     "task": (_TASK, "the task's id, such as files-003"),
     "rank": (r"[1-9][0-9]?", "the candidate's number: 1 is the one that ranks"),
+    "ruling": ("|".join(Ruling), "what the verdict should be, pass or fail"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """Which candidate is meant, and why its verdict is wrong, in the appellant's words on one line."""
+    """Which candidate is meant, what is asked for, and why, in the appellant's words on one line."""
 
     submission: str
     suite: str
     task: str
     rank: int
+    asked: Ruling
     why: str
 
 
@@ -99,7 +101,8 @@ def parse_appeal(body: str) -> Appeal:
     if faults:
         raise AppealError(*faults)
     named = {field: found.values[field] for field in ("submission", "suite", "task")}
-    return Appeal(**named, rank=int(found.values["rank"] or 1), why=why)
+    rank, asked = int(found.values["rank"] or 1), Ruling(found.values["ruling"])
+    return Appeal(**named, rank=rank, asked=asked, why=why)
 
 
 def _why_fault(why: str) -> str:
@@ -199,6 +202,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, made: Adjudicated) -> 
         "Command": code(command, _COMMAND_SHOWN),
         "Given by": ", ".join(map(code, made.submissions)),
         "The judge found": _found(project, appeal, made),
+        "The appeal asks for": f"**{appeal.asked.value}**",
         "The appeal says": code(appeal.why, LONGEST),
     }
     listed = "\n".join(f"- **{name}:** {value}" for name, value in rows.items())

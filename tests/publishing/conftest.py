@@ -1,0 +1,33 @@
+"""A GitHub on loopback, held against GitHub's own description where `make test` could bring it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hosted_checkout import HostedCheckout
+
+from evaluator.testing.github import GitHubServer
+from evaluator.testing.github.description import KEPT, Description
+
+DESCRIBED = Path(__file__).parents[2] / KEPT
+
+
+@pytest.fixture(scope="session")
+def description() -> Description | None:
+    return Description(DESCRIBED) if DESCRIBED.is_file() else None
+
+
+@pytest.fixture
+def github(tmp_path: Path, description: Description | None) -> Iterator[GitHubServer]:
+    """Every exchange of the test must be as GitHub describes it."""
+    with GitHubServer(tmp_path / "github", description or (lambda _: ())) as served:
+        yield served
+        assert served.complaints == []
+
+
+@pytest.fixture
+def hosted(tmp_path: Path, github: GitHubServer) -> HostedCheckout:
+    """A small board on GitHub, and a checkout of it."""
+    return HostedCheckout(github, tmp_path / "checkout")

@@ -1,0 +1,123 @@
+"""A small board on the double of GitHub and a checkout of its main branch; what a test says of both in one line."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from evaluator.cli import app
+from evaluator.github.connection import Connection, Patience, connect
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
+from evaluator.records import (
+    Finding,
+    Outcome,
+    PublishedVerdict,
+    Step,
+    VerdictsHeader,
+    command_digest,
+    digest_of,
+)
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.github import GitHubServer
+
+TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("cat b", "echo b"))]
+ANSWERS = {
+    "first": {"files-1": ["ls -l a", "ls a"], "files-2": ["cat b"]},
+    "second": {"files-1": ["ls -l a"], "files-2": ["cat c"]},
+}
+WRITES = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "read", "checks": "read"}
+"""What one of the jobs here may do or another."""
+
+
+def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
+    """A verdict file of these tasks, commands and outcomes."""
+    header = VerdictsHeader(
+        format=1,
+        suite="tiny",
+        suite_version="1.0.0",
+        judge="consensus",
+        judge_version=judge_version,
+        fingerprint=digest_of(b"here"),
+    )
+    rows = [
+        PublishedVerdict(
+            key=digest_of(task.encode(), command.encode(), str(judge_version).encode()),
+            task=task,
+            command=command_digest(command.encode()),
+            finding=Finding(outcome=outcome, step=Step.OUTPUT, reason="shows `another` row", variant="small"),
+        )
+        for task, command, outcome in found
+    ]
+    return verdict_bytes(VerdictFile(header, tuple(rows)))
+
+
+class HostedCheckout:
+    """The server, the board's repository, the checkout as a project, and what the client would have waited for."""
+
+    def __init__(self, github: GitHubServer, root: Path) -> None:
+        self.github, self.root = github, root
+        self.project = small_checkout(root, TASKS, ANSWERS)
+        self.maintainer, self.stranger = github.user("maintainer"), github.user("stranger")
+        self.board = github.repository("board", self.maintainer)
+        self.push(self.files())
+        self.waited: list[float] = []
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the checkout by its path."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        }
+
+    def push(self, files: Mapping[str, Any], branch: str = "main") -> str:
+        """Somebody pushes to the board; the checkout stays as it is."""
+        return self.board.git.commit(branch, files)
+
+    def write(self, path: str, content: bytes) -> None:
+        """A file of the checkout and of main alike."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(content)
+        self.push({path: content})
+
+    def connect(self, permissions: Mapping[str, str] = WRITES, **patience: Any) -> Connection:
+        """The client, which waits for nothing."""
+        patient = Patience(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
+        return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
+
+    def command(self, *words: str, **environ: str) -> tuple[int, str]:
+        """What `bashboard` ends with and says in the checkout, as a job of this repository calls it."""
+        given = {
+            "GITHUB_REPOSITORY": self.board.full_name,
+            "GITHUB_API_URL": self.github.url,
+            "GITHUB_TOKEN": self.github.token(WRITES),
+            **environ,
+        }
+        with contextlib.chdir(self.root):
+            found = CliRunner().invoke(app, words, env=given)
+        return found.exit_code, found.output
+
+    def head(self, branch: str = "main") -> str | None:
+        """The commit that a branch is at."""
+        return self.board.git.find(f"refs/heads/{branch}")
+
+    def content(self, path: str, branch: str = "main") -> bytes | None:
+        """A file of the board; None where there is none."""
+        sha = self.board.git.find(f"{self.head(branch)}:{path}")
+        return self.board.git.blob(sha) if sha else None
+
+    def paths(self, branch: str) -> set[str]:
+        """Every file of a branch."""
+        return {
+            each.path for each in self.board.git.tree(f"refs/heads/{branch}", recursive=True) if each.kind == "blob"
+        }
+
+    def writes(self) -> list[str]:
+        """The requests that changed something, as `METHOD /address` below the repository."""
+        prefix = f"/repos/{self.board.full_name}"
+        every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
+        return [f"{verb} {path}" for verb, path in every if verb != "GET"]

@@ -28,8 +28,7 @@ def changes(
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError
-    from evaluator.github.changes_text import changes_text
-    from evaluator.pipeline.publishing.changes import changes_since
+    from evaluator.pipeline.publishing.changes import changes_markdown, changes_since
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
@@ -37,7 +36,7 @@ def changes(
     if as_json:
         print_json(found.model_dump(mode="json"))
     elif markdown:
-        typer.echo(changes_text(found), nl=False)
+        typer.echo(changes_markdown(found), nl=False)
     else:
         out = console()
         out.print(changes_tables(found))

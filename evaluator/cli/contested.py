@@ -19,8 +19,7 @@ def contested(suite: SuiteNames = None, markdown: AsMarkdown = False, as_json: A
     """
     from evaluator.cli.changes_tables import contested_list
     from evaluator.errors import UsageError
-    from evaluator.github.contested_text import contested_text
-    from evaluator.pipeline.publishing.contested import contested_verdicts
+    from evaluator.pipeline.publishing.contested import contested_markdown, contested_verdicts
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
@@ -28,7 +27,7 @@ def contested(suite: SuiteNames = None, markdown: AsMarkdown = False, as_json: A
     if as_json:
         print_records(found)
     elif markdown:
-        typer.echo(contested_text(found), nl=False)
+        typer.echo(contested_markdown(found), nl=False)
     else:
         out = console()
         out.print(contested_list(found))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from evaluator.github.changes_text import changes_text
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published import Files, published_board, published_files
@@ -88,6 +89,11 @@ def changes_of(
         gone=sum(gone for _, gone, _ in counts),
         reasoned=sum(reasoned for _, _, reasoned in counts),
     )
+
+
+def changes_markdown(changes: Changes) -> str:
+    """What a pull request's body says of it."""
+    return changes_text(changes)
 
 
 # -- rows

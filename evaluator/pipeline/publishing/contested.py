@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from evaluator.github.contested_text import contested_text
 from evaluator.leaderboard.board import Appeal
 from evaluator.pipeline.boards.appeals import appeal_form
 from evaluator.pipeline.boards.published import Files, published_files
@@ -51,6 +52,11 @@ def contested_of(
         for place, given in open_answers.items()
     ]
     return sorted(made, key=lambda each: (-each.rows, each.task, each.digest))
+
+
+def contested_markdown(verdicts: Sequence[Contested]) -> str:
+    """The list as GitHub shows it."""
+    return contested_text(verdicts)
 
 
 def _contested(suite: str, given: Sequence[Answer], finding: Finding, appeal: Appeal | None) -> Contested:

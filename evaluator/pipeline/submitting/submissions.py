@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from evaluator.errors import Problem, Severity, UsageError
+from evaluator.errors import FormatError, Problem, Severity, UsageError
 from evaluator.github.actions import annotation
 from evaluator.pipeline.project import Project
 from evaluator.submissions.load import Submission, load_submission
@@ -31,6 +31,30 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
     infos = _suite_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
+
+
+class Loaded(NamedTuple):
+    """Submissions that can be scored, and of the others the problems of severity error, by slug."""
+
+    submissions: tuple[Submission, ...]
+    broken: Mapping[str, tuple[Problem, ...]]
+
+
+def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
+    """The submissions named, or all of the repository; a broken one keeps no other from its place.
+
+    Raises UsageError for a name that is none.
+    """
+    folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
+    infos = _suite_infos(project)
+    found: list[Submission] = []
+    broken: dict[str, tuple[Problem, ...]] = {}
+    for folder in folders:
+        try:
+            found.append(load_submission(folder, infos, project.settings.limits))
+        except FormatError as error:
+            broken[folder.name] = error.problems
+    return Loaded(tuple(found), broken)
 
 
 def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:

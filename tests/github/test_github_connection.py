@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 from github_bench import REPORT, Bench
 
-from evaluator.errors import BashboardError, GitHubError, PermissionMissingError, UsageError
+from evaluator.errors import BashboardError, GitHubError, MissingError, PermissionMissingError, UsageError
 from evaluator.github.artifacts import read_artifact
 from evaluator.github.comments import upsert_comment
-from evaluator.github.connection import connect
+from evaluator.github.commits import blob_names, branch_head, commit_files, replace_branch
+from evaluator.github.connection import API, Connection, connect, connect_from, server_address
 from evaluator.github.files import read_submission
+from evaluator.github.history import first_author
+from evaluator.github.issues import close_issue, read_issue
+from evaluator.github.jobs import jobs_of_run, notices
 from evaluator.github.labels import StateLabel, set_labels
+from evaluator.github.proposals import propose
 from evaluator.github.pulls import changed_files, find_pull, opened_lately, read_pull
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.testing.github import Fault
@@ -73,36 +79,87 @@ def test_a_limit_that_lasts_too_long_is_an_error(bench: Bench, headers: dict[str
     assert bench.waited == []
 
 
-def calls(bench: Bench) -> dict[str, Any]:
-    """Every function of the client, by the permission that it must not do without."""
+Call = tuple[Mapping[str, str], Callable[[Connection], Any]]
+
+
+def reading(bench: Bench) -> list[Call]:
+    """Every function of the client that reads, with the permissions that it needs."""
     pull = bench.pull()
-    run = bench.github.run(bench.board, pull).id
-    label = StateLabel("valid", "00ff00", "Passed the check.")
-    return {
-        "actions: read": [lambda to: find_pull(to, run), lambda to: read_artifact(to, run, "preview", "preview.json")],
-        "contents: read": [lambda to: read_submission(to, pull.head, "submissions/mine", SubmissionLimits())],
-        "pull-requests: read": [
-            lambda to: read_pull(to, pull.number),
-            lambda to: changed_files(to, pull.number),
-            lambda to: opened_lately(to, read_pull(bench.connect(), pull.number), bench.github.now),
-        ],
-        "pull-requests: write": [
-            lambda to: upsert_comment(to, pull.number, "report", "Hello."),
-            lambda to: set_labels(to, pull.number, [label], {"valid"}),
-        ],
-    }
+    bench.github.merge(bench.board, bench.pull("merged", {"submissions/merged/core.jsonl": b""}))
+    run, issue = bench.github.run(bench.board, pull), bench.github.issue(bench.board, bench.stranger).number
+    check, main = bench.github.add_job(run, "execute").check_run, bench.board.git.resolve("refs/heads/main")
+    contents, pulls, actions = {"contents": "read"}, {"pull_requests": "read"}, {"actions": "read"}
+    return [
+        (actions | pulls, lambda to: find_pull(to, run.id)),
+        (actions, lambda to: read_artifact(to, run.id, "preview", "preview.json")),
+        (actions, lambda to: jobs_of_run(to, run.id)),
+        ({"checks": "read"}, lambda to: notices(to, check)),
+        (contents, lambda to: read_submission(to, pull.head, "submissions/mine", SubmissionLimits())),
+        (contents, lambda to: branch_head(to, "main")),
+        (contents, lambda to: blob_names(to, main, ["README.md"])),
+        (contents | pulls, lambda to: first_author(to, "submissions/merged")),
+        (pulls, lambda to: read_pull(to, pull.number)),
+        (pulls, lambda to: changed_files(to, pull.number)),
+        (pulls, lambda to: opened_lately(to, read_pull(bench.connect(), pull.number), bench.github.now)),
+        ({"issues": "read"}, lambda to: read_issue(to, issue)),
+    ]
 
 
-def test_a_missing_permission_is_named(bench: Bench):
-    """As a workflow writes it, and each function needs no more than that one says."""
-    for permission, functions in calls(bench).items():
-        name, _, level = permission.replace("-", "_").partition(": ")
-        lacking = {**REPORT, name: "read"} if level == "write" else {k: v for k, v in REPORT.items() if k != name}
-        for function in functions:
-            with pytest.raises(PermissionMissingError, match=f"add `{permission}` to the job's permissions"):
+def writing(bench: Bench) -> list[Call]:
+    """Every one that writes."""
+    pull, issue = bench.pull(), bench.github.issue(bench.board, bench.stranger).number
+    label, main = StateLabel("valid", "00ff00", "Passed the check."), bench.board.git.resolve("refs/heads/main")
+    offer: dict[str, Any] = {"branch": "ours", "base": "main", "title": "t", "body": "b", "message": "m"}
+    contents, pulls, issues = {"contents": "write"}, {"pull_requests": "write"}, {"issues": "write"}
+    return [
+        (pulls, lambda to: upsert_comment(to, pull.number, "report", "Hello.")),
+        (pulls, lambda to: set_labels(to, pull.number, [label], {"valid"})),
+        (issues, lambda to: upsert_comment(to, issue, "report", "Hello.", issue=True)),
+        (issues, lambda to: close_issue(to, issue)),
+        (contents | pulls, lambda to: propose(to, **offer, files={"x": b"x"})),
+        (contents, lambda to: commit_files(to, "main", main, {"x": b"x"}, "m")),
+        (contents, lambda to: replace_branch(to, "evidence", {"x": b"x"}, "m")),
+    ]
+
+
+@pytest.mark.parametrize("calls", [reading, writing])
+def test_a_missing_permission_is_named(bench: Bench, calls: Callable[[Bench], list[Call]]):
+    """As a workflow writes it, and each function needs no more than those said."""
+    for permissions, function in calls(bench):
+        for name, level in permissions.items():
+            lacking = {**permissions, name: "read" if level == "write" else "none"}
+            with pytest.raises(PermissionMissingError, match=f"add .*`{name.replace('_', '-')}: {level}`.* to the job"):
                 function(bench.connect(lacking))
-            function(bench.connect())
+        function(bench.connect(permissions))
     assert {each.status for each in bench.github.exchanges} <= {200, 201, 403, 404}
+
+
+def environment(bench: Bench) -> dict[str, str]:
+    """What GitHub gives to a job."""
+    token = bench.github.token(REPORT)
+    return {"GITHUB_REPOSITORY": "maintainer/board", "GITHUB_TOKEN": token, "GITHUB_API_URL": bench.github.url}
+
+
+def test_a_jobs_environment_is_a_connection(bench: Bench):
+    environ = environment(bench)
+    assert read_pull(connect_from(environ), bench.pull().number).number == 1
+    assert connect_from({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
+
+
+@pytest.mark.parametrize("name", ["GITHUB_REPOSITORY", "GITHUB_TOKEN"])
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str | None):
+    environ = {key: said for key, said in {**environment(bench), name: value}.items() if said is not None}
+    with pytest.raises(MissingError, match=f"set {name}"):
+        connect_from(environ)
+
+
+@pytest.mark.parametrize(
+    ("server", "address"),
+    [("", "https://github.com/a/b"), ("https://github.example.org/", "https://github.example.org/a/b")],
+)
+def test_where_people_read_the_repository(server: str, address: str):
+    assert server_address({"GITHUB_REPOSITORY": "a/b", "GITHUB_SERVER_URL": server}) == address
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pytest
 import urllib3
 from github_bench import REPORT, Bench
 
+from evaluator.testing.github import Method
+from evaluator.testing.github.commits import read_commit
 from evaluator.testing.github.description import Description
 from evaluator.testing.github.server import Exchange
 
@@ -127,3 +129,61 @@ def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], stat
     """And GitHub says in a header what would have been needed."""
     answer = ask(bench, "/repos/maintainer/board/pulls", bench.github.token(permissions))
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
+
+
+@pytest.mark.parametrize(("method", "parents", "brought"), [("merge", 2, 3), ("squash", 1, 1), ("rebase", 1, 2)])
+def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: int, brought: int):
+    """And the commits that it brought into the branch are known as its own."""
+    pull = bench.pull()
+    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
+    bench.board.git.commit("main", {"other": b"x"})
+    made = bench.github.merge(bench.board, pull, Method(method))
+    commit = read_commit(bench.board.git, made)
+    assert (len(commit.parents), len(pull.introduced), made in pull.introduced) == (parents, brought, True)
+    assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"later\n"
+    assert bench.board.git.blob("main:other") == b"x"
+
+
+def test_a_token_ends_with_its_job(bench: Bench):
+    token = bench.github.token(REPORT)
+    address = "/repos/maintainer/board/pulls"
+    assert ask(bench, address, token).status == 200
+    del bench.github.tokens[token]
+    assert ask(bench, address, token).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("POST", "/git/refs", {"ref": "refs/heads/main", "sha": "HEAD"}, "Reference already exists"),
+        ("PATCH", "/git/refs/heads/none", {"sha": "HEAD"}, "Reference does not exist"),
+        ("PATCH", "/git/refs/heads/main", {"sha": "1" * 40, "force": True}, "Object does not exist"),
+        ("PATCH", "/git/refs/heads/main", {"sha": "ROOT"}, "Update is not a fast forward"),
+        ("POST", "/git/trees", {"base_tree": "HEAD", "tree": [{"path": "x", "sha": None}]}, "BadObjectState"),
+        ("POST", "/git/trees", {"tree": []}, "BadObjectState"),
+        ("POST", "/git/trees", {"tree": [{"path": "x", "sha": "1" * 40}]}, "not a valid blob"),
+        ("POST", "/git/commits", {"message": "m", "tree": "HEAD", "parents": ["1" * 40]}, "Parent SHA"),
+        ("POST", "/pulls", {"title": "t", "head": "mine", "base": "main"}, "Validation Failed"),
+        ("POST", "/pulls", {"title": "t", "head": "none", "base": "main"}, "Validation Failed"),
+        ("POST", "/pulls", {"title": "t", "head": "same", "base": "main"}, "Validation Failed"),
+    ],
+)
+def test_what_github_refuses_is_refused(bench: Bench, method: str, path: str, body: dict[str, Any], said: str):
+    """With the status and in the words that it has for each."""
+    git = bench.board.git
+    git.commit("mine", {"x": b"x"})
+    git.run("update-ref", "refs/heads/same", "refs/heads/main")
+    bench.github.open_pull(bench.board, bench.board, "mine")
+    names = {"HEAD": git.resolve("refs/heads/main"), "ROOT": git.commit("root", {"x": b"x"}, root=True)}
+    body = {key: names.get(value, value) if isinstance(value, str) else value for key, value in body.items()}
+    rows = [{"mode": "100644", "type": "blob", **each} for each in body.get("tree", ()) if isinstance(each, dict)]
+    token = bench.github.token({"contents": "write", "pull_requests": "write"})
+    answer = urllib3.request(
+        method,
+        f"{bench.github.url}/repos/maintainer/board{path}",
+        headers={"Authorization": f"Bearer {token}"},
+        json={**body, **({"tree": rows} if path == "/git/trees" else {})},
+        retries=False,
+    )
+    assert answer.status == 422
+    assert said in answer.json()["message"]

@@ -108,14 +108,15 @@ def merge(git: BareRepository, branch: str, head: str, message: str, method: Met
     return made
 
 
-def _merged(git: BareRepository, one: str, other: str, *words: str) -> str:
-    return git.run("merge-tree", "--write-tree", *words, one, other).decode().split()[0]
+def _merged(git: BareRepository, one: str, other: str) -> str:
+    return git.run("merge-tree", "--write-tree", one, other).decode().split()[0]
 
 
 def _rebased(git: BareRepository, onto: str, head: str) -> str:
     """Each commit of its own again, on top of another."""
     for sha in git.run("rev-list", "--reverse", f"{onto}..{head}").decode().split():
         said = read_commit(git, sha)
-        tree = _merged(git, onto, sha, f"--merge-base={said.parents[0]}")
-        onto = write_commit(git, tree, [onto], said.message)
+        # what is onto, as if it came of the same parent: older gits cannot be told where two sides parted
+        beside = write_commit(git, f"{onto}^{{tree}}", said.parents, "Beside")
+        onto = write_commit(git, _merged(git, beside, sha), [onto], said.message)
     return onto

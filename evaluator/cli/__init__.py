@@ -17,6 +17,7 @@ from evaluator.cli.contested import contested
 from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
+from evaluator.cli.landing import collect
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
@@ -41,7 +42,8 @@ app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")
 app.add_typer(publish, name="publish")
-publish.command(epilog=changes.__dict__["epilog"])(changes)
+for step in (collect, changes):
+    publish.command(epilog=step.__dict__["epilog"])(step)
 
 
 def main() -> None:

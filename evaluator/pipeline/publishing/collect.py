@@ -1,0 +1,198 @@
+"""What the jobs of a run executed, taken over by the digests that each job announced for itself.
+
+A job that executes a submission is one escape away from its attacker, and its runner may replace any artifact of the
+run. What it cannot do is speak in another job's name: only a job's own runner writes to its own check run. So GitHub
+is asked for the run's jobs, the one named `execute (<slug>)` for its notices, and an artifact's files are taken if
+their digests are those that were said there. Nothing of a file is read before that, so an escape forges its own row.
+
+Whatever is not so is left out with its reason. That is a failure of ours, never a verdict: the others are published,
+and the next run tries again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import UsageError
+from evaluator.github.artifacts import ArtifactFiles, ArtifactLimits, read_artifacts
+from evaluator.github.connection import Connection
+from evaluator.github.jobs import Job, jobs_of_run, notices
+from evaluator.github.markdown import code
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.bundles import READING, bundle_path
+from evaluator.printable import printable
+from evaluator.progress import Progress, Silence
+from evaluator.records import SLUG_PATTERN
+from evaluator.submissions.names import is_slug
+from evaluator.writing import write_whole
+
+NOTICE: Final = "evidence"
+"""The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""
+
+LIMITS: Final = ArtifactLimits(archive_bytes=READING.packed_bytes, file_bytes=READING.packed_bytes)
+"""Of one submission's artifact; bundles are packed already, so an archive is about as large as its files."""
+
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_JOB: Final = re.compile(rf"execute \(({_SLUG})\)", re.ASCII)
+_ANNOUNCED: Final = re.compile(rf"({_SLUG}) ({_SLUG}) ([0-9a-f]{{64}})", re.ASCII)
+_SHOWN: Final = 200
+
+Digests = Mapping[str, str]
+"""SHA-256 of a submission's bundles, by suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Why nothing of a submission is taken; `forged` where what there is is not what its own job said it made."""
+
+    reason: str
+    forged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The suites that were taken over by submission, and the submissions that were not."""
+
+    taken: Mapping[str, tuple[str, ...]]
+    left_out: Mapping[str, LeftOut]
+
+    @property
+    def failed(self) -> bool:
+        """Whether something was to be taken over and nothing was."""
+        return bool(self.left_out) and not self.taken
+
+
+class _Refused(Exception):  # noqa: N818 - a submission that is left out, no error
+    def __init__(self, reason: str, *, forged: bool = False) -> None:
+        super().__init__(reason)
+        self.left_out = LeftOut(reason, forged)
+
+
+def collect(
+    project: Project,
+    connection: Connection,
+    run: int,
+    out: Path,
+    expected: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> Collected:
+    """Write the bundles of a run's submissions below `out`, an empty folder, each at its `bundle_path`.
+
+    `expected` are the submissions that were to be executed; without it those that a job was begun for. Raises
+    UsageError where `out` holds something or there is no such run; PermissionMissingError, GitHubError.
+    """
+    _make_empty(out)
+    shown = progress or Silence()
+    shown.say("asking which jobs there were")
+    jobs = jobs_of_run(connection, run)
+    begun = {named[1] for each in jobs if (named := _JOB.fullmatch(each.name))}
+    left_out: dict[str, LeftOut] = {}
+    announced: dict[str, Digests] = {}
+    names = sorted(begun if expected is None else set(expected))
+    shown.stage("asking what was announced", len(names))
+    for slug in names:
+        try:
+            announced[slug] = _announced(project, connection, jobs, slug)
+        except _Refused as refused:
+            left_out[slug] = refused.left_out
+        shown.advance()
+    shown.stage("taking over", len(announced))
+    for slug, found in _artifacts(connection, run, announced):
+        try:
+            _write(out, _checked(found, slug, announced[slug]))
+        except _Refused as refused:
+            left_out[slug] = refused.left_out
+        shown.advance()
+    taken = {slug: tuple(sorted(digests)) for slug, digests in announced.items() if slug not in left_out}
+    return Collected(taken, dict(sorted(left_out.items())))
+
+
+def _make_empty(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise UsageError(f"{out} holds files already: expected an empty folder, or none")
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from error
+
+
+def _announced(project: Project, connection: Connection, jobs: Sequence[Job], slug: str) -> Digests:
+    """The digests that a submission's own job said."""
+    job = _job(jobs, slug)
+    folder = project.root / "submissions" / slug
+    digests: dict[str, str] = {}
+    for message in (each.message for each in notices(connection, job.check_run) if each.title == NOTICE):
+        found = _ANNOUNCED.fullmatch(message)
+        if found is None or found[1] != slug:
+            raise _Refused(f"its job announced {printable(message)[:_SHOWN]!r}: expected {slug} alone", forged=True)
+        if not (folder / f"{found[2]}.jsonl").is_file():
+            raise _Refused(f"its job announced suite {found[2]}, which it does not answer", forged=True)
+        if found[2] in digests:
+            raise _Refused(f"its job announced suite {found[2]} more than once", forged=True)
+        digests[found[2]] = found[3]
+    if not digests:
+        raise _Refused("its job succeeded and announced no evidence")
+    return digests
+
+
+def _job(jobs: Sequence[Job], slug: str) -> Job:
+    if not is_slug(slug):
+        raise _Refused("is no submission's name")
+    named = [each for each in jobs if each.name == f"execute ({slug})"]
+    if len(named) != 1:
+        raise _Refused(f"{len(named)} jobs of the run are its own: expected one")
+    if named[0].conclusion != "success":
+        raise _Refused(f"its job ended with {named[0].conclusion or 'nothing yet'}")
+    return named[0]
+
+
+def _artifacts(connection: Connection, run: int, slugs: Iterable[str]) -> Iterator[tuple[str, ArtifactFiles]]:
+    """What the run has of each submission, read one after the other."""
+    names = {f"evidence-{slug}": slug for slug in slugs}
+    if names:
+        for name, found in read_artifacts(connection, run, names, LIMITS):
+            yield names[name], found
+
+
+def _checked(found: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
+    """The bundles by path, each of which is what its job announced."""
+    if found.files is None:
+        raise _Refused(found.fault)
+    paths = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}
+    if missing := sorted(set(paths) - set(found.files)):
+        raise _Refused(f"its artifact lacks {missing[0]}, which its job announced", forged=True)
+    if extra := sorted(set(found.files) - set(paths)):
+        named = printable(extra[0])[:_SHOWN]
+        raise _Refused(f"its artifact holds {named!r}, which its job did not announce", forged=True)
+    for path, digest in paths.items():
+        is_now = hashlib.sha256(found.files[path]).hexdigest()
+        if is_now != digest:
+            raise _Refused(f"{path} has the SHA-256 {is_now}: its job announced {digest}", forged=True)
+    return dict(found.files)
+
+
+def _write(out: Path, files: Mapping[str, bytes]) -> None:
+    for path, content in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out / path, content)
+
+
+def collected_markdown(collected: Collected) -> str:
+    """What was collected, for the job's summary."""
+    taken, left_out = collected.taken, collected.left_out
+    lines = [f"### Evidence of {len(taken)} of {len(taken) + len(left_out)} submissions was collected"]
+    if left_out:
+        lines += ["", "Left out as infra-errors, which are ours and no verdicts; the next run tries them again:", ""]
+        lines += [f"- {code(slug)}: {code(each.reason, 2 * _SHOWN)}" for slug, each in left_out.items()]
+    if any(each.forged for each in left_out.values()):
+        lines += [
+            "",
+            "**Not what its own job announced:** keep this run, do not run it again, and treat it as a vulnerability "
+            "(SECURITY.md).",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,222 @@
+"""Evidence is taken by what its own job announced, and by nothing else."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hosted_checkout import HostedCheckout
+
+from evaluator.errors import GitHubError, PermissionMissingError, UsageError
+from evaluator.pipeline.publishing.collect import NOTICE, Collected, collect
+from evaluator.testing.github import Fault, Run
+
+FIRST, SECOND = (
+    ("submissions/first/tiny.jsonl.gz", b"evidence of first"),
+    (
+        "submissions/second/tiny.jsonl.gz",
+        b"evidence of second",
+    ),
+)
+
+
+def packed(*files: tuple[str, bytes]) -> bytes:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w") as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return kept.getvalue()
+
+
+def announced(slug: str, content: bytes, suite: str = "tiny") -> tuple[str, str]:
+    return NOTICE, f"{slug} {suite} {sha256(content).hexdigest()}"
+
+
+def executed(hosted: HostedCheckout, run: Run, slug: str, file: tuple[str, bytes]) -> None:
+    """A job that did what it should."""
+    hosted.github.add_job(run, f"execute ({slug})", notices=[announced(slug, file[1])])
+    hosted.github.upload(run, f"evidence-{slug}", packed(file))
+
+
+@pytest.fixture
+def run(hosted: HostedCheckout) -> Run:
+    """A run of publish in which `first` was executed as it should be."""
+    made = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
+    hosted.github.add_job(made, "prepare")
+    executed(hosted, made, "first", FIRST)
+    return made
+
+
+def collected(hosted: HostedCheckout, run: Run, expected: list[str] | None = None) -> Collected:
+    return collect(hosted.project, hosted.connect(), run.id, hosted.root / "evidence", expected)
+
+
+def written(hosted: HostedCheckout) -> Mapping[str, bytes]:
+    folder = hosted.root / "evidence"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run):
+    """Each submission's bundles at their places, whatever else a job said; the panel's store is nobody's."""
+    executed(hosted, run, "second", SECOND)
+    run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", "3 of 4 commands", "progress")]
+    found = collected(hosted, run)
+    assert (found.taken, found.left_out) == ({"first": ("tiny",), "second": ("tiny",)}, {})
+    assert written(hosted) == dict([FIRST, SECOND])
+
+
+def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: Run):
+    hosted.write("submissions/second/other.jsonl", b"{}\n")
+    other = ("submissions/second/other.jsonl.gz", b"other evidence")
+    notices = [announced("second", SECOND[1]), announced("second", other[1], "other")]
+    hosted.github.add_job(run, "execute (second)", notices=notices)
+    hosted.github.upload(run, "evidence-second", packed(SECOND, other))
+    assert collected(hosted, run).taken["second"] == ("other", "tiny")
+    assert written(hosted) == dict([FIRST, SECOND, other])
+
+
+Doing = Callable[[HostedCheckout, Run], object]
+
+
+def job(*notices: tuple[str, str], conclusion: str | None = "success") -> Doing:
+    return lambda hosted, run: hosted.github.add_job(run, "execute (second)", conclusion, notices)
+
+
+def artifact(*files: tuple[str, bytes], size: int | None = None) -> Doing:
+    return lambda hosted, run: hosted.github.upload(run, "evidence-second", packed(*files), size)
+
+
+def expired(hosted: HostedCheckout, run: Run) -> None:
+    hosted.github.upload(run, "evidence-second", packed(SECOND)).expired = True
+
+
+def bomb(hosted: HostedCheckout, run: Run) -> None:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(SECOND[0], "w") as member:
+        for _ in range(130):
+            member.write(bytes(1 << 20))
+    hosted.github.upload(run, "evidence-second", kept.getvalue())
+
+
+GOOD = announced("second", SECOND[1])
+
+
+@pytest.mark.parametrize(
+    ("doings", "reason", "forged"),
+    [
+        ([], "0 jobs of the run are its own: expected one", False),
+        ([job(GOOD), job(GOOD), artifact(SECOND)], "2 jobs of the run are its own", False),
+        ([job(GOOD, conclusion="failure"), artifact(SECOND)], "its job ended with failure", False),
+        ([job(GOOD, conclusion="cancelled"), artifact(SECOND)], "its job ended with cancelled", False),
+        ([job(GOOD, conclusion=None), artifact(SECOND)], "its job ended with nothing yet", False),
+        ([job(), artifact(SECOND)], "announced no evidence", False),
+        ([job(("other", GOOD[1])), artifact(SECOND)], "announced no evidence", False),
+        ([job(GOOD, GOOD), artifact(SECOND)], "announced suite tiny more than once", True),
+        ([job(GOOD, announced("second", b"x")), artifact(SECOND)], "announced suite tiny more than once", True),
+        ([job(announced("first", SECOND[1])), artifact(SECOND)], "expected second alone", True),
+        ([job((NOTICE, f"{GOOD[1]}\n")), artifact(SECOND)], "expected second alone", True),
+        ([job((NOTICE, GOOD[1].upper())), artifact(SECOND)], "expected second alone", True),
+        ([job(announced("second", SECOND[1], "core")), artifact(SECOND)], "suite core, which it does not answer", True),
+        ([job(announced("second", SECOND[1], "tiny.verdicts"))], "expected second alone", True),
+        ([job(GOOD)], "the run has no artifact 'evidence-second'", False),
+        ([job(GOOD), expired], "artifact 'evidence-second' has expired", False),
+        ([job(GOOD), artifact(SECOND, size=1 << 40)], "expected at most", False),
+        ([job(GOOD), artifact((SECOND[0], b"another"))], "its job announced", True),
+        ([job(GOOD), artifact(SECOND), artifact((SECOND[0], b"another"))], "its job announced", True),
+        ([job(GOOD), artifact(SECOND, ("x", b"x"))], "holds 'x', which its job did not announce", True),
+        ([job(GOOD), artifact(SECOND, FIRST)], "which its job did not announce", True),
+        ([job(GOOD), artifact(("tiny.jsonl.gz", SECOND[1]))], "lacks submissions/second/tiny.jsonl.gz", True),
+        ([job(GOOD), artifact((f"../{SECOND[0]}", SECOND[1]))], "lacks submissions/second/tiny.jsonl.gz", True),
+        ([job(GOOD), bomb], "has 136314880 bytes: expected at most 134217728", False),
+    ],
+)
+def test_what_was_not_announced_so_is_left_out(
+    hosted: HostedCheckout, run: Run, doings: list[Doing], reason: str, forged: bool
+):
+    """The other submission is taken all the same."""
+    for doing in doings:
+        doing(hosted, run)
+    found = collected(hosted, run, ["first", "second"])
+    assert reason in found.left_out["second"].reason
+    assert found.left_out["second"].forged == forged
+    assert found.taken == {"first": ("tiny",)}
+    assert written(hosted) == dict([FIRST])
+    assert not found.failed
+
+
+def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run):
+    """It may replace another's artifact, upload any, and announce anything in its own job: the other is left out."""
+    executed(hosted, run, "second", SECOND)
+    hosted.github.upload(run, "evidence-first", packed((FIRST[0], b"forged")))
+    run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", announced("first", b"forged")[1], NOTICE)]
+    found = collected(hosted, run)
+    assert {slug: each.forged for slug, each in found.left_out.items()} == {"first": True, "second": True}
+    assert found.failed
+    assert written(hosted) == {}
+
+
+def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: Run):
+    """A job that ran again announces again, and its newer artifact is the one."""
+    executed(hosted, run, "second", SECOND)
+    run.attempt = 2
+    again = ("submissions/second/tiny.jsonl.gz", b"executed again")
+    executed(hosted, run, "first", FIRST)
+    executed(hosted, run, "second", again)
+    assert collected(hosted, run).taken == {"first": ("tiny",), "second": ("tiny",)}
+    assert written(hosted) == dict([FIRST, again])
+
+
+def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: HostedCheckout):
+    """And that is no failure."""
+    run = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
+    hosted.github.add_job(run, "execute", "skipped")
+    found = collected(hosted, run)
+    assert (found.taken, found.left_out, found.failed) == ({}, {}, False)
+    assert not [each for each in hosted.github.exchanges if "artifacts" in each.path]
+
+
+def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: Run):
+    """Whatever the plan said, no path is made of it."""
+    found = collected(hosted, run, ["first", "../../etc"])
+    assert found.left_out["../../etc"].reason == "is no submission's name"
+
+
+def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: Run):
+    (hosted.root / "evidence").mkdir()
+    (hosted.root / "evidence" / "older").write_bytes(b"")
+    with pytest.raises(UsageError, match="expected an empty folder"):
+        collected(hosted, run)
+
+
+def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Run):
+    """Nobody is left out for it."""
+    with pytest.raises(PermissionMissingError, match="checks: read"):
+        collect(hosted.project, hosted.connect({"actions": "read"}), run.id, hosted.root / "evidence")
+    hosted.github.faults += [Fault(502, path="/zip")] * 4
+    with pytest.raises(GitHubError, match=r"502|does not answer"):
+        collected(hosted, run)
+
+
+def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, tmp_path: Path):
+    """In a line each and in the summary, where a stranger's words are code; what remains goes on."""
+    hosted.github.add_job(run, "execute (second)", notices=[(NOTICE, "`@all`\n::error::x")])
+    summary = tmp_path / "summary.md"
+    words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--summary"]
+    code, said = hosted.command(*words, "--expect", '["first", "second"]', GITHUB_STEP_SUMMARY=str(summary))
+    assert code == 0
+    assert "second: its job announced" in said
+    assert not [line for line in said.splitlines() if line.lstrip().startswith("::")]
+    assert "Evidence of 1 of 2 submissions" in summary.read_text()
+    assert "treat it as a vulnerability" in summary.read_text()
+
+
+@pytest.mark.parametrize(
+    ("expect", "code"), [('["second"]', 3), ("[]", 0), ('["second"', 2), ('"second"', 2), ("[1]", 2)]
+)
+def test_the_command_ends_with_what_was_found(hosted: HostedCheckout, run: Run, expect: str, code: int):
+    words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--expect", expect]
+    assert hosted.command(*words)[0] == code

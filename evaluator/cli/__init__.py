@@ -14,6 +14,7 @@ from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.changes import changes
 from evaluator.cli.compare import compare
 from evaluator.cli.contested import contested
+from evaluator.cli.evidence import evidence, fetch
 from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
@@ -31,7 +32,7 @@ from evaluator.cli.suite import suites
 
 for command in (
     *(score, rescore, standings, compare, preview, explain, contested, adjudicate, appeal, run, check),
-    *(baseline, build, serve, doctor, schema, report),
+    *(baseline, build, serve, doctor, schema, fetch, report),
 ):
     app.command(epilog=command.__dict__.get("epilog"))(command)
 app.add_typer(submit, name="submit")
@@ -41,6 +42,7 @@ app.add_typer(judges, name="judges")
 app.add_typer(metrics, name="metrics")
 app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")
+app.add_typer(evidence, name="evidence")
 app.add_typer(publish, name="publish")
 for step in (collect, changes):
     publish.command(epilog=step.__dict__["epilog"])(step)

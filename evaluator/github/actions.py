@@ -37,6 +37,15 @@ def annotation(problem: Problem) -> str:
     return f"::{_COMMANDS[problem.severity]} {properties}::{_data(problem.message)}"
 
 
+def notice(title: str, message: str) -> str:
+    """The line that makes a notice of the job's own check run: only the job's runner can write there.
+
+    >>> print(notice("evidence", "my-system core 61c4"))
+    ::notice title=evidence::my-system core 61c4
+    """
+    return f"::notice title={_property(title)}::{_data(message)}"
+
+
 def mask(secret: str) -> str:
     """The line from which on the runner shows `***` for this text. Raises ValueError for an empty one."""
     if not secret.strip():

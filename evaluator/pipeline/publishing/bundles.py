@@ -16,6 +16,7 @@ import gzip
 import hashlib
 import math
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,7 @@ from evaluator.judges.panel.ledger import Key, Ledger, Reply
 from evaluator.pipeline.grading.panel import LEDGER
 from evaluator.pipeline.publishing.unpacking import PackedLimits, RefusedError, packed_lines
 from evaluator.printable import printable
-from evaluator.records import BundleHeader, KeptEvidence, Record, digest_of, read_format
+from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
 from evaluator.store import Run, Store
 
 SUFFIX: Final = ".jsonl.gz"
@@ -41,6 +42,8 @@ KEPT_BYTES: Final = 32 * 1024 * 1024
 """Unpacked bytes of a bundle on the branch: what is left out for it is executed again when it is needed."""
 
 _MOST_FAULTS: Final = 3
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_PATH: Final = re.compile(rf"(?:references|submissions/(?P<slug>{_SLUG}))/(?P<suite>{_SLUG}){re.escape(SUFFIX)}")
 _LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
 
 
@@ -65,6 +68,12 @@ class Bundle:
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
     """Where a bundle lies on the branch and in every folder of bundles; without a slug, that of the references."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
+
+
+def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
+    """Suite and submission (None: the references) of a path that `bundle_path` makes; None for any other path."""
+    found = _PATH.fullmatch(path)
+    return (found["suite"], found["slug"]) if found else None
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
@@ -227,18 +236,20 @@ def folder_digest(folder: Path) -> str:
 
     Raises FormatError where something there is neither file nor folder: a link could be read as another's.
     """
-    files = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+    files = {path.relative_to(folder).as_posix(): path for path in files_below(folder)}
     parts = (part for name in sorted(files) for part in (name, file_digest(files[name])))
     return digest_of(*(os.fsencode(part) for part in parts))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file below a folder. Raises FormatError where something there is neither file nor folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
-                yield from _files(path)
+                yield from files_below(path)
             elif entry.is_file(follow_symlinks=False):
                 yield path
             else:
-                raise FormatError([Problem(path, 0, "neither a file nor a folder: expected bundles alone")])
+                place = Path(printable(entry.path))
+                raise FormatError([Problem(place, 0, "neither a file nor a folder: expected bundles alone")])

@@ -1,0 +1,164 @@
+"""Commands that bring, make and take over evidence: `bashboard fetch`, `bashboard evidence`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, Group, Slugs, Workers, example, here, print_json, shown
+from evaluator.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from evaluator.pipeline.publishing.making import Made
+    from evaluator.pipeline.publishing.taking_over import TakenOver
+
+evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Evidence in bundles: make them, import them.")
+
+SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="May be repeated; all by default.")]
+
+
+@contextlib.contextmanager
+def _inert() -> Iterator[None]:
+    """What strangers wrote is at work: in a job of GitHub nothing that is printed is a command, errors included."""
+    from evaluator.errors import BashboardError
+    from evaluator.pipeline.job import inert
+
+    with inert(os.environ, sys.stderr):
+        try:
+            yield
+        except BashboardError as error:
+            typer.echo(f"bashboard: {error}", err=True)
+            raise typer.Exit(error.exit_code) from None
+
+
+def _tell(taken: TakenOver) -> None:
+    """What was taken, in one line, and what was not."""
+    typer.echo(f"{taken.bundles} bundles: {taken.runs} runs, {taken.replies} replies of models")
+    for why, count in sorted(taken.passed_over.items()):
+        typer.echo(f"passed over: {count} bundles {why}", err=True)
+    if taken.not_needed:
+        typer.echo(f"passed over: {taken.not_needed} runs of commands that nothing here gives", err=True)
+    for fault in taken.faults:
+        typer.echo(f"passed over: {fault}", err=True)
+
+
+@example("bashboard fetch", "bashboard fetch --remote upstream", "bashboard fetch --json")
+def fetch(
+    remote: Annotated[str, typer.Option("--remote", help="Which remote of the checkout, or an address.")] = "origin",
+    branch: Annotated[str, typer.Option("--branch", help="Its branch with the evidence.")] = "evidence",
+    as_json: AsJson = False,
+) -> None:
+    """Bring the published evidence here, so that what was executed elsewhere need not be executed again.
+
+    The references' comes first, then that of all submissions; only what this checkout's suites and submissions need
+    is kept in the store. The branch's files stay in .bashboard/evidence. What lacks there is executed when needed.
+    """
+    from evaluator.pipeline.publishing.fetching import fetch_evidence
+
+    project = here()
+    with _inert(), shown_progress() as progress:
+        fetched = fetch_evidence(project, progress, remote, branch, os.environ)
+    if as_json:
+        print_json(fetched.as_json())
+    elif fetched.commit is None:
+        typer.echo(f"{remote} has no branch {branch}: no evidence is published yet")
+    else:
+        typer.echo(f"{branch} at {fetched.commit[:12]}, in {shown(fetched.folder)}")
+        with _inert():
+            _tell(fetched.taken)
+
+
+@example(
+    "bashboard evidence make my-system --out evidence",
+    "bashboard evidence make --references --suite core --out evidence",
+    "bashboard evidence make --shard 2/5 --out evidence --json",
+)
+def make(
+    out: Annotated[Path, typer.Option("--out", help="The folder to write the bundles in.", metavar="FOLDER")],
+    slugs: Slugs = None,
+    references: Annotated[
+        bool, typer.Option("--references", help="Make the references'; without a SLUG nothing else.")
+    ] = False,
+    suite: SuiteNames = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="I/N", help="Only the I-th of N parts of the submissions.")
+    ] = None,
+    workers: Workers = None,
+    announce: Annotated[
+        bool, typer.Option("--announce", help="Say each bundle's digest as a notice of the GitHub job.")
+    ] = False,
+    outputs: Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Execute what has no evidence yet and write it to bundles, one for each submission and suite.
+
+    With --outputs the step's output `sha256` is the digest of all that FOLDER holds afterwards, as `evidence import`
+    takes it. Where an execution failed for a reason of ours the bundle has what there is, and the exit code is 3.
+    """
+    with _inert(), shown_progress() as progress:
+        from evaluator.pipeline.publishing.bundles import folder_digest
+        from evaluator.pipeline.publishing.making import make_references, make_submissions, share_of
+
+        project = here()
+        made: list[Made] = []
+        if references:
+            made += make_references(project, progress, out, suite or (), workers)
+        if slugs or not references:
+            chosen = share_of(project, slugs or (), shard)
+            made += make_submissions(project, progress, out, chosen, suite or (), workers)
+        digest = folder_digest(out) if outputs else ""
+    _show_made(made, as_json=as_json)
+    for each in made if announce else ():
+        typer.echo(each.announcement)
+    if outputs:
+        from evaluator.pipeline.job import give_outputs
+
+        give_outputs(os.environ, {"sha256": digest})
+    missing = sum(each.missing for each in made)
+    if missing:
+        typer.echo(f"bashboard: {missing} are missing for a failure of ours; run the same again", err=True)
+        raise typer.Exit(3)
+
+
+def _show_made(made: list[Made], *, as_json: bool) -> None:
+    if as_json:
+        print_json([each._asdict() | {"path": each.path.as_posix()} for each in made])
+        return
+    for each in made:
+        short = f", {each.left_out} left out for want of room" if each.left_out else ""
+        typer.echo(f"{each.sha256}  {shown(each.path)}  ({each.runs} runs{short})")
+
+
+@example(
+    "bashboard evidence import evidence",
+    "bashboard evidence import prepared/references --sha256 61c4...09ae",
+)
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where `evidence make` wrote them.")],
+    sha256: Annotated[
+        str | None, typer.Option("--sha256", metavar="DIGEST", help="Of the folder, as its maker said it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the bundles of a folder into the local store: those of this checkout's commands and environment alone.
+
+    With --sha256 nothing is read before the digest of all files and their names is found to be that.
+    """
+    from evaluator.pipeline.publishing.fetching import import_evidence
+
+    with _inert(), shown_progress() as progress:
+        taken = import_evidence(here(), progress, folder, sha256)
+    if as_json:
+        print_json(taken.as_json())
+    else:
+        _tell(taken)
+
+
+evidence.command("make", epilog=make.__dict__["epilog"])(make)
+evidence.command("import", epilog=import_.__dict__["epilog"])(import_)

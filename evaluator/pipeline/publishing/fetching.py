@@ -1,0 +1,58 @@
+"""Published evidence fetched from its branch, and evidence that another job made, into the local store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.branch import fetch_branch, keep_files, list_branch
+from evaluator.pipeline.publishing.bundles import folder_digest
+from evaluator.pipeline.publishing.images import fetched_images
+from evaluator.pipeline.publishing.taking_over import TakenOver, take_over
+from evaluator.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The branch's commit, None where there is no such branch; where its files are; and what was taken of them."""
+
+    commit: str | None
+    folder: Path
+    files: int = 0
+    taken: TakenOver = field(default_factory=TakenOver)
+
+    def as_json(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {"commit": self.commit, "files": self.files} | self.taken.as_json()
+
+
+def fetch_evidence(
+    project: Project, progress: Progress, remote: str, branch: str, environ: Mapping[str, str]
+) -> Fetched:
+    """Bring the branch's files into `.bashboard/evidence` and what is needed of them into the store."""
+    folder = fetched_images(project).parent
+    progress.say(f"fetching {branch} from {remote}")
+    commit = fetch_branch(project.root, remote, branch, environ)
+    if commit is None:
+        return Fetched(None, folder)
+    listing = list_branch(project.root, commit, environ)
+    keep_files(project.root, listing.files, folder, progress, environ)
+    taken = take_over(project, progress, folder, strict=False)
+    if listing.passed_over:
+        taken.passed_over["or files that are none of what is published there"] += listing.passed_over
+    return Fetched(commit, folder, len(listing.files), taken)
+
+
+def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> TakenOver:
+    """Take a folder's bundles into the store; with `sha256` only where that is the folder's digest.
+
+    Raises FormatError for another digest and for anything that is not evidence needed here.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: there is no such folder")
+    if sha256 is not None and (found := folder_digest(folder)) != sha256:
+        raise FormatError([Problem(folder, 0, f"has the digest {found}: expected {sha256!r:.100}; nothing was read")])
+    return take_over(project, progress, folder, strict=True)

@@ -1,0 +1,110 @@
+"""The machine a job runs on: a folder to work in, Python, and an environment in which nothing of the test's is left.
+
+It stands in for a hosted one: `bash`, `git` and the container engine are this machine's. Nothing is downloaded: Python
+is the present interpreter, and its `pip` a double that takes what is installed here already, if it is as pinned.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SHELLS: Final = {
+    "": ("bash", "-e"),
+    "bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail"),
+}
+"""How GitHub starts a step's shell: `pipefail` is only for who names it."""
+
+STEP_S: Final = 600.0
+
+_FOLDERS: Final = ("work", "temp", "tools", "home")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One job's machine in a folder, which is emptied for it; `extra` is what its environment has besides."""
+
+    folder: Path
+    extra: Mapping[str, str]
+
+    @classmethod
+    def fresh(cls, folder: Path, extra: Mapping[str, str]) -> Machine:
+        """A machine that no job used before."""
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in _FOLDERS:
+            (folder / name).mkdir(parents=True)
+        return cls(folder, extra)
+
+    @property
+    def workspace(self) -> Path:
+        """Where a job's steps begin."""
+        return self.folder / "work"
+
+    @property
+    def temp(self) -> Path:
+        """Where the runner keeps files of its own."""
+        return self.folder / "temp"
+
+    def environment(self) -> dict[str, str]:
+        """What every step finds, whatever its workflow says."""
+        return {
+            "PATH": PATH,
+            "HOME": str(self.folder / "home"),
+            "LANG": "C.UTF-8",
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "RUNNER_OS": "Linux",
+            "RUNNER_ARCH": "X64",
+            "RUNNER_NAME": "runner",
+            "RUNNER_ENVIRONMENT": "github-hosted",
+            "RUNNER_TEMP": str(self.temp),
+            "RUNNER_TOOL_CACHE": str(self.folder / "tools"),
+            **self.extra,
+        }
+
+    def install_python(self) -> Path:
+        """An environment of the present interpreter, of which the double of pip is all that is in it; its programs."""
+        home = self.folder / "tools" / "python"
+        packages = home / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+        (packages / "pip").mkdir(parents=True)
+        shutil.copy(Path(__file__).with_name("pip_double.py"), packages / "pip" / "__main__.py")
+        (packages / "pip" / "__init__.py").touch()
+        (packages / "pip" / "installed").write_text(sysconfig.get_path("purelib"))
+        programs = home / "bin"
+        programs.mkdir()
+        base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+        (home / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+        for name in ("python", "python3"):
+            (programs / name).symlink_to(base)
+        return programs
+
+    def execute(self, script: str, shell: str, folder: str, environment: Mapping[str, str]) -> tuple[int, str]:
+        """Run a step's script; its exit code, and what it printed to either stream. A step that hangs is killed."""
+        file = self.temp / "script.sh"
+        file.write_text(script)
+        process = subprocess.Popen(
+            [*SHELLS[shell], str(file)],
+            cwd=self.workspace / folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            printed, _ = process.communicate(timeout=STEP_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+            return 124, printed.decode(errors="replace") + "the step took too long and was killed\n"
+        return process.returncode, printed.decode(errors="replace")

@@ -1,0 +1,83 @@
+"""A run's artifacts, as a job's own runner can put, read and take them away: all of its run's, whoever made them."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evaluator.testing.github import Artifact, GitHubServer, Run
+from evaluator.testing.workflows.expressions import WorkflowError
+
+_FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
+
+
+class Shelf:
+    """The artifacts of one run. Every job of a run holds a token to it, and so does who breaks out of one."""
+
+    def __init__(self, github: GitHubServer, run: Run) -> None:
+        self._github, self._run = github, run
+
+    def find(self, name: str) -> Artifact | None:
+        """The artifact of that name."""
+        return next((each for each in self._run.artifacts if each.name == name), None)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, in the order of their uploads."""
+        return tuple(each.name for each in self._run.artifacts)
+
+    def put(self, name: str, files: Mapping[str, bytes]) -> Artifact:
+        """Upload files by their paths. Raises WorkflowError for a name that is taken, or that GitHub refuses."""
+        if not name or _FORBIDDEN.search(name):
+            raise WorkflowError(f"artifact {name!r}: GitHub refuses the name")
+        if self.find(name):
+            raise WorkflowError(f"artifact {name!r}: the run has one of that name (409 Conflict)")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for path, content in sorted(files.items()):
+                archive.writestr(zipfile.ZipInfo(path), content)
+        return self._github.upload(self._run, name, packed.getvalue())
+
+    def remove(self, name: str) -> None:
+        """Delete an artifact, which a run's own token may."""
+        self._run.artifacts[:] = [each for each in self._run.artifacts if each.name != name]
+
+    def take(self, name: str, folder: Path) -> list[str]:
+        """Unpack an artifact below a folder; the paths. Raises WorkflowError where there is none of that name."""
+        artifact = self.find(name)
+        if artifact is None:
+            raise WorkflowError(f"artifact {name!r} is not found, only {', '.join(self.names()) or 'none'}")
+        folder.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(io.BytesIO(artifact.content)) as archive:
+            archive.extractall(folder)
+            return archive.namelist()
+
+
+def chosen_files(root: Path, patterns: Sequence[str], *, hidden: bool) -> dict[str, bytes]:
+    """What an upload holds: files by path below the deepest folder that all patterns share.
+
+    A pattern is a file or a folder; hidden ones stay out unless they are asked for. Raises WorkflowError for more.
+    """
+    if any(re.search(r"[*?\[!]", each) for each in patterns):
+        raise WorkflowError(f"path {patterns!r}: this runner knows files and folders alone")
+    places = [root / each for each in patterns]
+    files = {file for place in places for file in _below(place) if hidden or not _is_hidden(file.relative_to(root))}
+    if not files:
+        return {}
+    within = _shared([place if place.is_dir() else place.parent for place in places])
+    return {file.relative_to(within).as_posix(): file.read_bytes() for file in files}
+
+
+def _below(place: Path) -> list[Path]:
+    return [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place] * place.is_file()
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(each.startswith(".") for each in path.parts)
+
+
+def _shared(folders: Sequence[Path]) -> Path:
+    first, *others = folders
+    return next(each for each in (first, *first.parents) if all(other.is_relative_to(each) for other in others))

@@ -1,0 +1,111 @@
+"""What happened in a repository, and which of its workflows run because of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from evaluator.testing.github import Hosted, User
+from evaluator.testing.workflows.expressions import WorkflowError
+from evaluator.testing.workflows.reading import Workflow
+
+_FILTERS: Final[Mapping[str, frozenset[str]]] = {
+    "pull_request": frozenset({"types", "branches", "paths", "paths-ignore"}),
+    "push": frozenset({"branches", "paths", "paths-ignore"}),
+    "workflow_run": frozenset({"workflows", "types", "branches"}),
+    "workflow_dispatch": frozenset({"inputs"}),
+    "issues": frozenset({"types"}),
+}
+_DEFAULT_TYPES: Final = ("opened", "synchronize", "reopened")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. Workflow files are those of `commit`; `ref` is what a run calls its own.
+
+    `branch` is what filters compare: a pull request's base, where was pushed to, a finished run's. `scopes` are the
+    refs whose cache entries a run may read, its own first. A `stranger`'s event gets no secret and a token that reads.
+    `head` is the commit, branch and repository that GitHub tells of its run.
+    """
+
+    name: str
+    hosted: Hosted
+    actor: User
+    commit: str
+    ref: str
+    branch: str
+    head: tuple[str, str, Hosted]
+    payload: Mapping[str, Any]
+    action: str = ""
+    changed: tuple[str, ...] = ()
+    source: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    base_ref: str = ""
+    stranger: bool = False
+    scopes: tuple[str, ...] = ("refs/heads/main",)
+
+
+def triggered(workflow: Workflow, event: Event) -> bool:
+    """Whether a workflow runs because of an event. Raises WorkflowError for a filter that this runner lacks."""
+    for name, filters in workflow.triggers.items():
+        unknown = sorted(set(filters) - _FILTERS.get(name, frozenset()))
+        if name not in _FILTERS or unknown:
+            raise WorkflowError(f"{workflow.path}: on: this runner does not know {name} {', '.join(unknown)}".rstrip())
+    if event.name not in workflow.triggers:
+        return False
+    filters = workflow.triggers[event.name]
+    if event.name == "workflow_dispatch":
+        return event.source == workflow.path
+    if event.name == "workflow_run" and event.source not in filters.get("workflows", ()):
+        return False
+    default = _DEFAULT_TYPES if event.name == "pull_request" else (event.action,)
+    return (
+        event.action in filters.get("types", default)
+        and ("branches" not in filters or matches(filters["branches"], [event.branch]))
+        and _touched(filters, event.changed)
+    )
+
+
+def given_inputs(workflow: Workflow, event: Event) -> dict[str, Any]:
+    """The inputs of a run by hand, defaults filled in; null by name for any other run, and for no inputs none."""
+    declared: Mapping[str, Any] = workflow.triggers.get("workflow_dispatch", {}).get("inputs") or {}
+    if event.name != "workflow_dispatch":
+        return dict.fromkeys(declared)
+    unknown = sorted(set(event.inputs) - set(declared))
+    if unknown:
+        raise WorkflowError(f"{workflow.path}: it takes no input {', '.join(unknown)}")
+    return {name: _input(workflow, name, about, event.inputs.get(name)) for name, about in declared.items()}
+
+
+def _input(workflow: Workflow, name: str, about: Mapping[str, Any], given: str | None) -> Any:
+    unknown = sorted(set(about) - {"description", "required", "default", "type", "options"})
+    if unknown:
+        raise WorkflowError(f"{workflow.path}: input {name}: this runner does not know {', '.join(unknown)}")
+    value = about.get("default", "") if given is None else given
+    if about.get("required") == "true" and value == "":
+        raise WorkflowError(f"{workflow.path}: it needs the input {name}")
+    if about.get("type") == "choice" and value not in about["options"]:
+        raise WorkflowError(f"{workflow.path}: input {name}: {value!r} is none of {', '.join(about['options'])}")
+    return value == "true" if about.get("type") == "boolean" else value
+
+
+def _touched(filters: Mapping[str, Any], changed: Collection[str]) -> bool:
+    if "paths" in filters:
+        return matches(filters["paths"], changed)
+    ignored: Sequence[str] = filters.get("paths-ignore", ())
+    return not ignored or not all(matches(ignored, [path]) for path in changed)
+
+
+def matches(patterns: Sequence[str], names: Collection[str]) -> bool:
+    """Whether one of some names fits one of GitHub's patterns. Raises WorkflowError for one beyond `*` and `**`."""
+    return any(_pattern(each).fullmatch(name) for each in patterns for name in names)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    if re.search(r"[?+\[\]!]", text):
+        raise WorkflowError(f"pattern {text!r}: this runner knows `*` and `**` alone")
+    pieces = re.split(r"(\*\*/?|\*)", text)
+    known = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*"}
+    return re.compile("".join(known.get(each) or re.escape(each) for each in pieces))

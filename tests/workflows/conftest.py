@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from workflow_bench import Bench
+
+from evaluator.testing.github import GitHubServer
+from evaluator.testing.workflows import Actions
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with GitHubServer(tmp_path / "github") as github:
+        board = github.repository("board", github.user("maintainer"))
+        yield Bench(github, board, Actions(github, board, tmp_path / "actions"))
+        assert not github.complaints

@@ -1,0 +1,499 @@
+"""The runner of workflow files does as GitHub does, and refuses what it does not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, Bench, job, workflow
+
+from evaluator.testing.github import Link
+from evaluator.testing.workflows import (
+    Seat,
+    WorkflowError,
+    completed,
+    dispatched,
+    labeled,
+    pull_changed,
+    pushed,
+)
+
+SAY = 'run: echo "$GITHUB_JOB ran"'
+
+
+def conclusions(bench: Bench, jobs: str) -> dict[str, str]:
+    return {name: each.conclusion for name, each in bench.run(jobs).jobs.items()}
+
+
+def test_order_and_outputs(bench: Bench) -> None:
+    """A job runs after those it needs, and is told their outputs."""
+    first = job(
+        "first",
+        "{id: a, run: 'echo word=said >> \"$GITHUB_OUTPUT\"'}",
+        more="outputs: {word: '${{ steps.a.outputs.word }}'}\n",
+    )
+    second = job(
+        "second", "{run: 'echo \"$WORD\"', env: {WORD: '${{ needs.first.outputs.word }}'}}", more="needs: first\n"
+    )
+    result = bench.run(second + first)
+    assert list(result.jobs) == ["first", "second"]
+    assert "said\n" in result.jobs["second"].log
+    assert [each.name for each in result.run.jobs] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("second", "third", "expected"),
+    [
+        ("", "", ("skipped", "skipped")),
+        ("if: always()\n", "", ("success", "skipped")),
+        ("if: always()\n", "if: ${{ !cancelled() && needs.second.result == 'success' }}\n", ("success", "success")),
+        ("if: ${{ !cancelled() && needs.first.result == 'success' }}\n", "if: always()\n", ("skipped", "success")),
+    ],
+)
+def test_skipped_before(bench: Bench, second: str, third: str, expected: tuple[str, str]) -> None:
+    """A job that was skipped skips all that come after it, even behind one that ran, unless they say otherwise."""
+    jobs = (
+        job("first", SAY, more="if: github.event_name == 'issues'\n")
+        + job("second", SAY, more=f"needs: first\n{second}")
+        + job("third", SAY, more=f"needs: second\n{third}")
+    )
+    assert conclusions(bench, jobs) == {"first": "skipped", "second": expected[0], "third": expected[1]}
+
+
+def test_failed_before(bench: Bench) -> None:
+    """A job behind a failed one is skipped, one that asks for failure runs, and the run has failed."""
+    jobs = (
+        job("first", "run: exit 3")
+        + job("second", SAY, more="needs: first\n")
+        + job("third", SAY, more="needs: first\nif: failure()\n")
+    )
+    result = bench.run(jobs)
+    assert [each.conclusion for each in result.jobs.values()] == ["failure", "skipped", "success"]
+    assert (result.conclusion, result.run.conclusion) == ("failure", "failure")
+
+
+def test_steps_after_a_failure(bench: Bench) -> None:
+    """After a failed step only what says `always` or `failure` runs; a tolerated failure is none, and can be asked."""
+    result = bench.step(
+        "{id: soft, run: 'exit 1', continue-on-error: true}",
+        "{run: echo soft, if: steps.soft.outcome == 'failure' && steps.soft.conclusion == 'success'}",
+        "run: false | true",
+        "run: echo never",
+        "{run: echo always, if: always()}",
+        "{run: echo sorry, if: failure()}",
+    )
+    outcomes = [each.outcome for each in result.jobs["only"].steps]
+    assert outcomes == ["failure", "success", "failure", "skipped", "success", "success"]
+
+
+def test_matrix(bench: Bench) -> None:
+    """A matrix makes a job of each value, known by it; one that fails leaves the others alone."""
+    first = job(
+        "first",
+        '{id: a, run: \'echo slugs=[\\"a\\",\\"b\\"] >> "$GITHUB_OUTPUT"\'}',
+        more="outputs: {slugs: '${{ steps.a.outputs.slugs }}'}\n",
+    )
+    matrix = (
+        "needs: first\nstrategy: {fail-fast: false, matrix: {slug: '${{ fromJSON(needs.first.outputs.slugs) }}'}}\n"
+    )
+    step = "{run: 'test \"$SLUG\" = b', env: {SLUG: '${{ matrix.slug }}'}}"
+    result = bench.run(first + job("second", step, more=matrix))
+    assert {name: each.conclusion for name, each in result.jobs.items()} == {
+        "first": "success",
+        "second (a)": "failure",
+        "second (b)": "success",
+    }
+
+
+def test_files_of_the_runner(bench: Bench) -> None:
+    """A step hands on outputs, variables, programs and a summary by files; blocks keep their lines."""
+    write = """\
+        id: a
+        run: |
+          { echo 'lines<<END'; echo 'one=1'; echo two; echo END; } >> "$GITHUB_OUTPUT"
+          echo KEPT=here >> "$GITHUB_ENV"
+          mkdir bin; printf '#!/bin/sh\\necho my own\\n' > bin/mine; chmod +x bin/mine
+          echo "$PWD/bin" >> "$GITHUB_PATH"
+          echo '# Heading' >> "$GITHUB_STEP_SUMMARY"
+        """
+    read = """\
+        run: |
+          mine; echo "$KEPT"; echo "$LINES"
+        env: {LINES: "${{ steps.a.outputs.lines }}"}
+        """
+    result = bench.step(write, read)
+    assert "my own\nhere\none=1\ntwo\n" in result.log
+    assert result.jobs["only"].summary == "# Heading\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ('echo no-sign >> "$GITHUB_OUTPUT"', "expected name=value"),
+        ('echo "name<<END" >> "$GITHUB_OUTPUT"', "ends the block"),
+        ('echo GITHUB_TOKEN=x >> "$GITHUB_ENV"', "cannot be set"),
+        ('head -c 1100000 /dev/zero >> "$GITHUB_STEP_SUMMARY"', "keeps none"),
+        ('echo "::set-output name=x::y"', "may not say that"),
+        ('echo "text ##[add-mask]x"', "still obeys"),
+    ],
+)
+def test_refused_by_the_runner(bench: Bench, script: str, says: str) -> None:
+    """What GitHub would drop, or would obey though it should not be said, fails the test."""
+    with pytest.raises(WorkflowError, match=says):
+        bench.step("run: |\n  " + script)
+
+
+def test_annotations(bench: Bench) -> None:
+    """Commands in the log become annotations of the job's check run, ten of a kind a step; stopped ones do not."""
+    result = bench.step(
+        """\
+        run: |
+          echo '::error file=a%2Cb.jsonl,line=7,title=Wrong::first%0Asecond 100%25'
+          echo '::stop-commands::word'
+          echo '::error::never'
+          echo '::word::'
+          for each in $(seq 12); do echo "::notice title=t::$each"; done
+        """
+    )
+    annotations = result.run.jobs[0].annotations
+    first = annotations[0]
+    assert (first.level, first.path, first.line, first.title) == ("failure", "a,b.jsonl", 7, "Wrong")
+    assert first.message == "first\nsecond 100%"
+    assert [each.message for each in annotations[1:]] == [str(each) for each in range(1, 11)]
+
+
+def test_masks(bench: Bench) -> None:
+    """A secret, a token and what a step masks never show in the log, and outputs that hold them are left empty."""
+    bench.actions.secrets = {"KEY": "hush"}
+    steps = (
+        "{run: 'echo \"is $KEY $TOKEN\"', env: {KEY: '${{ secrets.KEY }}', TOKEN: '${{ github.token }}'}}",
+        "{id: a, run: 'echo ::add-mask::quiet; echo quiet; echo x=so-quiet >> \"$GITHUB_OUTPUT\"'}",
+    )
+    result = bench.run(job("only", *steps, more="outputs: {x: '${{ steps.a.outputs.x }}'}\n"))
+    assert "is *** ***\n" in result.log
+    assert "::add-mask::***\n***\n" in result.log
+    assert result.jobs["only"].outputs == {"x": ""}
+
+
+def test_environment(bench: Bench) -> None:
+    """A step sees what GitHub gives and nothing of who runs the test."""
+    result = bench.step("{run: env, env: {MINE: x}}")
+    names = {line.partition("=")[0] for line in result.log.splitlines() if "=" in line}
+    ours = {"PATH", "HOME", "LANG", "CI", "MINE", "PWD", "SHLVL", "_"}
+    assert {each for each in names if not each.startswith(("GITHUB_", "RUNNER_"))} == ours
+    assert {"GITHUB_REPOSITORY", "GITHUB_API_URL", "GITHUB_SHA", "GITHUB_RUN_ID"} <= names
+
+
+def test_unset_secrets_are_empty(bench: Bench) -> None:
+    """A secret that nobody set is the empty text; an environment's is for the jobs that name it alone."""
+    bench.actions.environments = {"judge": {"KEY": "hush"}}
+    step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
+    result = bench.run(job("with", step, more="environment: judge\n") + job("without", step))
+    assert ("[4]" in result.jobs["with"].log, "[0]" in result.jobs["without"].log) == (True, True)
+    assert (result.jobs["with"].secrets, result.jobs["without"].secrets) == ({"KEY"}, frozenset())
+
+
+def test_permissions(bench: Bench) -> None:
+    """A token may what its job says and no more, and is nothing any longer when the job is over."""
+    step = """\
+        run: |
+          curl -s -o /dev/null -w '%{http_code}\\n' -H "Authorization: bearer $T" "$GITHUB_API_URL/repos/$WHERE/pulls"
+        env: {T: "${{ github.token }}", WHERE: "${{ github.repository }}"}
+        """
+    before = dict(bench.github.tokens)
+    result = bench.run(job("may", step, more="permissions: {pull-requests: read}\n") + job("may-not", step))
+    codes = [each.log.splitlines()[-2] for each in result.jobs.values()]
+    assert codes == ["200", "403"]
+    assert bench.github.tokens == before
+
+
+def test_permissions_unsaid(bench: Bench) -> None:
+    """A job whose permissions nobody says is refused: what it may would be the repository's setting."""
+    with pytest.raises(WorkflowError, match="nothing says its permissions"):
+        bench.push({}, tried="on: push\njobs:\n" + "  only: {runs-on: x, steps: [{run: 'true'}]}\n")
+
+
+def test_checkout_of_a_pull_request(bench: Bench) -> None:
+    """A pull request's run has the merge of base and head, as deep as it asks, and a token that reads; no secret."""
+    bench.actions.secrets = {"KEY": "hush"}
+    show = """\
+        run: git log --format=%p -1; cat mine.txt; echo "[$KEY]"; git rev-list --count HEAD
+        env: {KEY: "${{ secrets.KEY }}"}
+        """
+    text = workflow(
+        job(
+            "only",
+            f"{{uses: {CHECKOUT}, with: {{fetch-depth: 2, persist-credentials: false}}}}",
+            show,
+            more="permissions: {contents: write}\n",
+        ),
+        on="pull_request",
+    )
+    bench.push({"README.md": b"x"}, tried=text)
+    fork = bench.github.fork(bench.board, bench.github.user("stranger"))
+    bench.board.git.commit("main", {"later.txt": b"x"})
+    fork.git.commit("mine", {"mine.txt": b"of the fork\n"})
+    pull = bench.github.open_pull(bench.board, fork, "mine")
+    event = pull_changed(bench.github, bench.board, pull, "opened")
+    assert event is not None
+    result = bench.actions.trigger(event)["tried"]
+    main, log = bench.board.git.resolve("refs/heads/main"), result.log.splitlines()
+    at = next(at for at, line in enumerate(log) if line.startswith(main[:7]))
+    assert log[at].split() == [main[:7], pull.head[:7]]
+    assert log[at + 1 : at + 4] == ["of the fork", "[]", "3"]
+    assert result.jobs["only"].permissions == {"contents": "read"}
+    assert (result.run.head, result.run.head_repository) == (pull.head, fork)
+
+
+def test_conflict(bench: Bench) -> None:
+    """A pull request that conflicts with its base runs nothing."""
+    bench.push({"a": b"x"})
+    fork = bench.github.fork(bench.board, bench.github.user("stranger"))
+    fork.git.commit("mine", {"a": b"y"})
+    bench.board.git.commit("main", {"a": b"z"})
+    pull = bench.github.open_pull(bench.board, fork, "mine")
+    assert pull_changed(bench.github, bench.board, pull) is None
+
+
+def _open(bench: Bench, name: str, files: dict[str, Any]) -> Any:
+    fork = bench.github.fork(bench.board, bench.github.user(name))
+    fork.git.commit("mine", files)
+    pull = bench.github.open_pull(bench.board, fork, "mine")
+    event = pull_changed(bench.github, bench.board, pull, "opened")
+    assert event is not None
+    return event
+
+
+@pytest.mark.parametrize(
+    ("on", "runs"),
+    [
+        ("pull_request", True),
+        ("{pull_request: {paths: ['submissions/**']}}", True),
+        ("{pull_request: {paths: ['*.toml', 'submissions/*']}}", False),
+        ("{pull_request: {paths-ignore: ['submissions/**']}}", False),
+        ("{pull_request: {branches: [main]}}", True),
+        ("{pull_request: {branches: [other]}}", False),
+        ("{pull_request: {types: [labeled]}}", False),
+        ("push", False),
+    ],
+)
+def test_triggers_of_a_pull_request(bench: Bench, on: str, runs: bool) -> None:
+    """Paths, branches and types say which pull requests a workflow is for."""
+    bench.board.git.commit("main", {".github/workflows/tried.yml": workflow(job("only", SAY), on=on).encode()})
+    event = _open(bench, "stranger", {"submissions/mine/core.jsonl": b"{}"})
+    assert bool(bench.actions.waiting(event)) is runs
+
+
+def test_other_triggers(bench: Bench) -> None:
+    """A workflow waits for another's end, a run by hand with inputs, a label, or a push to some paths."""
+    text = {
+        "push": workflow(job("only", SAY), on="{push: {branches: [main], paths: ['a/**']}}"),
+        "run": workflow(job("only", SAY), on="{workflow_run: {workflows: [tried], types: [completed]}}"),
+        "hand": workflow(
+            job("only", "{run: 'echo \"[$A][$B]\"', env: {A: '${{ inputs.a }}', B: '${{ inputs.b }}'}}"),
+            on="{workflow_dispatch: {inputs: {a: {type: boolean, default: 'false'}, b: {default: d}}}}",
+        ),
+        "label": workflow(
+            job("only", SAY, more="if: github.event.label.name == 'good'\n"), on="{issues: {types: [labeled]}}"
+        ),
+    }
+    text = {name: each.replace("name: tried", f"name: {name}", 1) for name, each in text.items()}
+    board, owner = bench.board, bench.board.owner
+    assert not bench.push({"b/c": b""}, **text)
+    ran = bench.push({"a/b/c": b""})
+    assert list(ran) == ["push"]
+    assert [each.name for each in bench.actions.waiting(completed(bench.github, board, ran["push"].run, "tried"))] == [
+        "run"
+    ]
+    assert not bench.actions.waiting(completed(bench.github, board, ran["push"].run, "other"))
+    by_hand = bench.actions.trigger(dispatched(board, "hand.yml", owner, {"a": "true"}))
+    assert "[true][d]" in by_hand["hand"].log
+    issue = bench.github.issue(board, owner)
+    for name, conclusion in (("good", "success"), ("other", "skipped")):
+        labelled = bench.actions.trigger(labeled(bench.github, board, issue, name, owner))
+        assert labelled["label"].jobs["only"].conclusion == conclusion
+    with pytest.raises(WorkflowError, match="takes no input x"):
+        bench.actions.trigger(dispatched(board, "hand.yml", owner, {"x": ""}))
+
+
+def test_artifacts(bench: Bench) -> None:
+    """What a job uploads another of the run unpacks; hidden files stay behind, and a link is what it points at."""
+    up = job(
+        "up",
+        f"uses: {CHECKOUT}",
+        f"{{uses: {UPLOAD}, with: {{name: things, path: out/}}}}",
+    )
+    down = job(
+        "down",
+        f"{{uses: {DOWNLOAD}, with: {{name: things, path: in}}}}",
+        "run: find in -type f | sort | xargs tail",
+        more="needs: up\n",
+    )
+    result = bench.run(up + down, {"out/a": b"1\n", "out/b/c": b"2\n", "out/.hidden": b"", "out/link": Link("a")})
+    assert "==> in/a <==\n1\n\n==> in/b/c <==\n2\n\n==> in/link <==\n1\n" in result.log
+    assert ".hidden" not in result.log
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (f"{{uses: {UPLOAD}, with: {{name: taken, path: README.md}}}}", "409 Conflict"),
+        (f"{{uses: {UPLOAD}, with: {{name: a/b, path: README.md}}}}", "GitHub refuses the name"),
+        (f"{{uses: {UPLOAD}, with: {{name: b, path: absent, if-no-files-found: error}}}}", "no file is at 'absent'"),
+        (f"{{uses: {DOWNLOAD}, with: {{name: absent}}}}", "'absent' is not found, only taken"),
+        (f"{{uses: {UPLOAD}, with: {{name: b, path: README.md, archive: 'false'}}}}", "does not know archive"),
+    ],
+)
+def test_failing_artifacts(bench: Bench, step: str, says: str) -> None:
+    """A name that is taken or not allowed, and a file or artifact that is not there, fail the step."""
+    steps = (f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: taken, path: README.md}}}}", step)
+    result = bench.run(job("only", *steps), {"README.md": b"x"})
+    assert result.conclusion == "failure"
+    assert says in result.log
+
+
+def test_cache_scopes(bench: Bench) -> None:
+    """A pull request's run reads main's entries and writes its own, which neither main nor another one reads."""
+    kept = "{run: 'mkdir -p kept; cat kept/* || true; echo \"$GITHUB_REF\" > kept/$RANDOM'}"
+    use = f"{{id: c, uses: {CACHE}, with: {{path: kept, key: '${{{{ hashFiles(''key'') }}}}'}}}}"
+    said = "{run: 'echo \"hit [$HIT]\"', env: {HIT: '${{ steps.c.outputs.cache-hit }}'}}"
+    text = workflow(job("only", f"uses: {CHECKOUT}", use, said, kept), on="[push, pull_request]")
+    first = bench.push({"key": b"1"}, tried=text)["tried"]
+    pulls = [_open(bench, name, {"other": name.encode()}) for name in ("one", "two")]
+    logs = [bench.actions.trigger(each)["tried"].log for each in pulls]
+    changed = [_open(bench, name, {"key": b"2"}) for name in ("three", "four")]
+    logs += [bench.actions.trigger(each)["tried"].log for each in changed]
+    again = bench.push({"key": b"2"})["tried"]
+    assert ["hit [true]" in each for each in (first.log, *logs, again.log)] == [False, True, True, False, False, False]
+    assert all("refs/heads/main\n" in each for each in logs[:2])
+    scopes = [each.scope for each in bench.actions.caches.entries]
+    assert scopes == ["refs/heads/main", "refs/pull/3/merge", "refs/pull/4/merge", "refs/heads/main"]
+
+
+def test_cache_is_never_changed(bench: Bench) -> None:
+    """A key that was saved stays what it was."""
+    text = job(
+        "only",
+        f"{{uses: {CACHE}, with: {{path: kept, key: k}}}}",
+        'run: mkdir -p kept; ls kept; touch "kept/$GITHUB_RUN_ID"',
+    )
+    runs = [bench.run(text), bench.run(text), bench.run(text)]
+    first = str(runs[0].run.id)
+    assert [first in each.log for each in runs] == [False, True, True]
+    assert str(runs[1].run.id) not in runs[2].log
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("uses: actions/checkout@v7", "no action that was looked at"),
+        ("uses: somebody/else@3d3c42e5aac5ba805825da76410c181273ba90b1", "no action that was looked at"),
+        ("run: echo ${{ github.ref }}", "an expression in `run`"),
+        ("{run: 'true', shell: pwsh}", "does not know the shell"),
+        ("{run: 'true', uses: x}", "one of `run` and `uses`"),
+        ("{run: 'true', retries: '3'}", "does not know retries"),
+        ("{run: 'true', if: secrets.KEY != ''}", "there is no 'secrets' here"),
+        ("{run: 'true', if: steps.absent.outputs.x}", "steps has no 'absent'"),
+        ("{run: 'true', env: {X: '${{ needs.other.result }}'}}", "needs has no 'other'"),
+    ],
+)
+def test_unknown_things(bench: Bench, step: str, says: str) -> None:
+    """An action that nobody looked at, an expression in a script, a name or key that is not known: each raises."""
+    with pytest.raises(WorkflowError, match=says):
+        bench.step(step)
+
+
+def test_composite_actions(bench: Bench) -> None:
+    """A repository's action is the running commit's with `$/`, and whatever lies in the workspace with `./`."""
+    action = """\
+name: n
+inputs: {word: {default: d}}
+outputs: {said: {value: "${{ steps.s.outputs.x }}"}}
+runs:
+  using: composite
+  steps:
+    - id: s
+      shell: bash
+      env: {W: "${{ inputs.word }}"}
+      run: echo "VERSION $W"; echo "x=$W" >> "$GITHUB_OUTPUT"
+"""
+    files = {"act/action.yml": action.replace("VERSION", "first").encode()}
+    steps = (
+        f"uses: {CHECKOUT}",
+        "run: sed -i s/first/second/ act/action.yml",
+        "{id: a, uses: $/act, with: {word: w}}",
+        "{id: b, uses: ./act}",
+        "{run: 'echo \"[$A$B]\"', env: {A: '${{ steps.a.outputs.said }}', B: '${{ steps.b.outputs.said }}'}}",
+    )
+    result = bench.run(job("only", *steps), files)
+    assert "first w\n" in result.log
+    assert "second d\n" in result.log
+    assert "[wd]\n" in result.log
+
+
+def test_python_of_the_checkout(bench: Bench) -> None:
+    """What a job installs is its own checkout: another's code is never imported in its place."""
+    files = {
+        "pyproject.toml": b'[project]\nname = "x"\n[project.scripts]\nbashboard = "evaluator.cli:main"\n',
+        "requirements.txt": b"",
+        "evaluator/__init__.py": b"",
+        "evaluator/cli.py": b'def main():\n    import pydantic\n    print("of the checkout", pydantic.__name__)\n',
+    }
+    steps = (
+        f"uses: {CHECKOUT}",
+        f"uses: {PYTHON}",
+        "{run: python -c 'import pydantic', continue-on-error: true}",
+        "run: python -m pip install --quiet --require-hashes -r requirements.txt",
+        "{run: python -c 'import evaluator', continue-on-error: true, working-directory: ..}",
+        "run: python -m pip install --no-deps --no-build-isolation --editable .",
+        "{run: bashboard, working-directory: ..}",
+    )
+    result = bench.run(job("only", *steps), files)
+    outcomes = [each.outcome for each in result.jobs["only"].steps]
+    assert outcomes == ["success", "success", "failure", "success", "failure", "success", "success"], result.log
+    assert "of the checkout pydantic\n" in result.log
+
+
+def test_other_pins_are_refused(bench: Bench) -> None:
+    """A checkout that pins what is not installed here fails, rather than run with something else."""
+    files = {"requirements.txt": b"pydantic==0.1 \\\n    --hash=sha256:00\n"}
+    steps = (f"uses: {CHECKOUT}", f"uses: {PYTHON}", "run: python -m pip install --require-hashes -r requirements.txt")
+    result = bench.run(job("only", *steps), files)
+    assert "not installed here: pydantic==0.1" in result.log
+
+
+def test_escapes(bench: Bench) -> None:
+    """Who breaks out of a job holds its run's artifacts and its own annotations, and no other job's."""
+
+    def escape(seat: Seat) -> None:
+        seat.shelf.remove("things")
+        seat.shelf.put("things", {"a": b"forged\n"})
+
+    bench.actions.escapes["second"] = escape
+    up = job(
+        "first", f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: things, path: a}}}}", "run: echo ::notice::mine"
+    )
+    third = job("third", f"{{uses: {DOWNLOAD}, with: {{name: things}}}}", "run: cat a", more="needs: second\n")
+    result = bench.run(up + job("second", SAY, more="needs: first\n") + third, {"a": b"true\n"})
+    assert "forged" in result.jobs["third"].log
+    assert [len(each.annotations) for each in result.run.jobs] == [1, 0, 0]
+
+
+def test_concurrency_is_noted(bench: Bench) -> None:
+    """A run tells its concurrency group."""
+    text = workflow(job("only", SAY), more="concurrency: {group: 'g-${{ github.ref }}', cancel-in-progress: true}\n")
+    assert bench.push({}, tried=text)["tried"].concurrency == "g-refs/heads/main"
+
+
+def test_files_that_are_refused(bench: Bench) -> None:
+    """Keys twice, jobs that need what is not there, and triggers that are not known are refused by file."""
+    head = "on: push\npermissions: {}\njobs:\n"
+    for text, says in (
+        (head + "  a: {}\n  a: {}\n", "a twice"),
+        (head + "  a: {runs-on: x, needs: b, steps: []}\n", "jobs a need what is not there"),
+        (head.replace("push", "schedule") + "  a: {runs-on: x, steps: [{run: x}]}\n", "does not know schedule"),
+        (head + "  a: {runs-on: x, container: y, steps: []}\n", "does not know container"),
+    ):
+        bench.board.git.commit("main", {".github/workflows/tried.yml": text.encode()})
+        with pytest.raises(WorkflowError, match=rf"tried.yml: .*{says}"):
+            bench.actions.waiting(pushed(bench.board, None, bench.board.owner))

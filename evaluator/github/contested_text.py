@@ -10,6 +10,8 @@ from evaluator.github.preview_sections import Section, counted
 from evaluator.github.sections import LENGTH, fitted
 from evaluator.records import Contested
 
+ENTRIES: Final = 60
+"""Verdicts told one by one."""
 GIVERS: Final = 8
 """Submissions named of one verdict."""
 
@@ -24,8 +26,10 @@ def contested_text(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
         f"**{counted(len(verdicts), 'verdict')}** {'is' if len(verdicts) == 1 else 'are'} undecided. Each holds for "
         "everyone who gave the command, and counts as not passed until somebody rules it."
     )
-    rest = [Section(_entry(each), f"{code(each.task, 80)} of {code(each.suite, 80)}") for each in verdicts]
-    return fitted([Section(head), *rest], _ALL, limit)
+    told = verdicts[:ENTRIES]
+    sections = [Section(_entry(each), f"{code(each.task, 80)} of {code(each.suite, 80)}") for each in told]
+    more = f"… and {counted(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
+    return fitted([Section(head), *sections, Section(more)], _ALL, limit)
 
 
 def _entry(verdict: Contested) -> str:

@@ -34,7 +34,8 @@ def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
         digest = command_digest(each.command or b"")
         if each.submission == slug and each.finding.outcome is not Outcome.INFRA_ERROR:
             key = digest_of(each.task.encode(), digest.encode())
-            verdict = PublishedVerdict(key=key, task=each.task, command=digest, finding=each.finding, run=each.run)
+            run = each.run.model_copy(update={"wall_ms": None}) if each.run else None
+            verdict = PublishedVerdict(key=key, task=each.task, command=digest, finding=each.finding, run=run)
             lines[each.task, digest] = verdict
     return VerdictFile(header_of(board, **header), tuple(sorted(lines.values(), key=lambda each: each.key)))
 

@@ -153,16 +153,19 @@ def reasons(
     before: VerdictsHeader, after: VerdictsHeader, earlier: PublishedVerdict, later: PublishedVerdict
 ) -> list[str]:
     """Why a verdict is another, as far as the two lines and their files' headers tell."""
-    told = _steps(earlier.finding.step, later.finding.step) + _headers(before, after)
+    told = _steps(earlier, later) + _headers(before, after)
     return told or [_SAME if earlier.key == later.key else _KEY]
 
 
-def _steps(earlier: Step | None, later: Step | None) -> list[str]:
-    if Step.ADJUDICATION in (earlier, later):
-        if earlier is later:
+def _steps(earlier: PublishedVerdict, later: PublishedVerdict) -> list[str]:
+    steps = earlier.finding.step, later.finding.step
+    if Step.ADJUDICATION in steps:
+        if steps[0] is steps[1]:
             return ["another ruling of a maintainer"]
-        return ["a maintainer's ruling" if later is Step.ADJUDICATION else "a ruling that holds no more"]
-    return ["what the panel said"] if Step.PANEL in (earlier, later) else []
+        return ["a maintainer's ruling" if steps[1] is Step.ADJUDICATION else "a ruling that holds no more"]
+    if earlier.panel and later.panel and earlier.panel != later.panel:
+        return ["the panel: others vote, or they are asked otherwise"]
+    return ["what the panel said"] if Step.PANEL in steps else []
 
 
 def _headers(before: VerdictsHeader, after: VerdictsHeader) -> list[str]:

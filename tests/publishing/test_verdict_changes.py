@@ -1,0 +1,286 @@
+"""Before and after of published verdicts: who moves, which verdicts flip, and why."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.errors import FormatError, UsageError
+from evaluator.github.changes_text import changes_text
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.published import published_boards
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.changes import changes_since
+from evaluator.pipeline.publishing.committed import committed_files
+from evaluator.records import Changes, Finding, Outcome, Step, SuiteChanges, digest_of
+from evaluator.testing.checkouts import small_checkout, small_task, write_submission
+from evaluator.testing.execution import Shows, played_boards
+from evaluator.testing.published import JUDGE, verdict_file, write_verdicts
+
+TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 5)]
+SHOWN: dict[str, Shows] = {f"{verb} {number}": f"{number}\n" for verb in ("ls", "echo") for number in range(1, 5)}
+RIGHT = {task.id: [task.references[1].decode()] for task in TASKS}
+ANSWERS = {
+    "good": RIGHT,
+    "half": {**RIGHT, "files-1": ["true", "ls 1"], "files-2": ["true"]},
+    "still": {task.id: ["true"] for task in TASKS},
+}
+
+
+def git(project: Project, *words: str) -> str:
+    settings = ("-c", "user.name=Bashboard", "-c", "user.email=bashboard@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *settings, *words], cwd=project.root, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def commit(project: Project) -> str:
+    git(project, "add", "--force", "--", "submissions")
+    git(project, "commit", "--quiet", "--allow-empty", "-m", "Verdicts")
+    return git(project, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = small_checkout(tmp_path, TASKS, ANSWERS)
+    git(made, "init", "--quiet")
+    return made
+
+
+@pytest.fixture
+def board(project: Project) -> SuiteBoard:
+    """The scored board; the verdicts of all but `still` are published and committed."""
+    (made,) = played_boards(project, {**SHOWN, "true": ""})
+    for slug in ("good", "half"):
+        write_verdicts(project, made, slug)
+    commit(project)
+    return made
+
+
+def flipped(file: VerdictFile, outcomes: Mapping[str, Finding], **fields: Any) -> VerdictFile:
+    """The file with other findings, by task, on what does not pass or on all that does."""
+    verdicts = tuple(
+        each.model_copy(update={"finding": outcomes[each.task], **fields})
+        if each.task in outcomes and each.finding.outcome is not outcomes[each.task].outcome
+        else each
+        for each in file.verdicts
+    )
+    return VerdictFile(file.header, tuple(sorted(verdicts, key=lambda each: each.key)))
+
+
+def republish(project: Project, slug: str, file: VerdictFile) -> None:
+    verdicts_path(project, slug, "tiny").write_bytes(verdict_bytes(file))
+
+
+def changed(project: Project, since: str = "HEAD") -> SuiteChanges:
+    (only,) = changes_since(project, since).suites
+    return only
+
+
+PASS = Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason="shows the same as reference 1")
+OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another | layout `of` @somebody")
+
+
+def test_files_as_they_are_committed_change_nothing(project: Project, board: SuiteBoard) -> None:
+    """No suite is named where every file is the same."""
+    assert changes_since(project, "HEAD") == Changes(format=1)
+    assert changes_text(Changes(format=1)) == "No published verdict changes.\n"
+
+
+def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
+    """Accuracy and ranks before and after are those of the two boards; who does not move is there all the same."""
+    (before,) = published_boards(project)
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": PASS, "files-2": PASS}))
+    (after,) = published_boards(project)
+    found = changed(project)
+    rows = {row.submission: row for row in found.rows}
+    for boards, name in ((before, "before"), (after, "after")):
+        for row in boards.standings:
+            place = getattr(rows[row.submission], name)
+            assert (place.accuracy, place.rank_low, place.rank_high) == (row.accuracy, row.rank_low, row.rank_high)
+    assert (rows["half"].before.passed, rows["half"].after.passed) == (2, 4)
+    assert {slug for slug, row in rows.items() if row.is_moved} == {
+        row.submission
+        for row, other in zip(before.standings, after.standings, strict=True)
+        if row.submission == "half" or (row.rank_low, row.rank_high) != (other.rank_low, other.rank_high)
+    }
+    assert found.kinds == {"fail → pass": 2}
+
+
+def test_each_flip_says_what_was_found_before_and_after(project: Project, board: SuiteBoard) -> None:
+    """Task, candidate, command and both findings."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": OPEN}))
+    found = changed(project)
+    (first, second) = found.flips
+    assert (first.submission, first.task, first.rank, first.command, first.size) == ("half", "files-1", 1, b"true", 4)
+    assert (first.before.outcome, first.after) == (Outcome.FAIL, OPEN)
+    assert (second.rank, second.before.outcome, second.after) == (2, Outcome.PASS, OPEN)
+    assert found.kinds == {"fail → undecided": 1, "pass → undecided": 1}
+
+
+RULED = Finding(outcome=Outcome.PASS, step=Step.ADJUDICATION, reason="a maintainer ruled so: sorts as asked")
+VOTED = Finding(outcome=Outcome.PASS, step=Step.PANEL, reason="3 of 3 votes")
+OTHER_KEY = {"key": digest_of(b"another")}
+WHY: list[tuple[Finding, dict[str, Any], dict[str, str], list[str]]] = [
+    (PASS, {}, {}, ["nothing that its key names: look into it"]),
+    (PASS, {}, OTHER_KEY, ["its key: the task or its world, a reference, a ruling or a mark"]),
+    (PASS, {"judge_version": 99}, OTHER_KEY, [f"judge: consensus {JUDGE.version} → consensus 99"]),
+    (
+        PASS,
+        {"suite_version": "1.1.0", "fingerprint": "a" * 64},
+        OTHER_KEY,
+        ["suite: 1.0.0 → 1.1.0", "environment: ffffffff → aaaaaaaa"],
+    ),
+    (RULED, {}, OTHER_KEY, ["a maintainer's ruling"]),
+    (
+        RULED,
+        {"judge": "exact"},
+        OTHER_KEY,
+        ["a maintainer's ruling", f"judge: consensus {JUDGE.version} → exact {JUDGE.version}"],
+    ),
+    (VOTED, {}, {}, ["what the panel said"]),
+]
+
+
+@pytest.mark.parametrize(("finding", "header", "key", "why"), WHY)
+def test_a_flip_says_why(
+    project: Project, board: SuiteBoard, finding: Finding, header: dict[str, Any], key: dict[str, str], why: list[str]
+) -> None:
+    """By the headers, by the key, or by the step that decides."""
+    file = flipped(verdict_file(board, "half", **header), {"files-2": finding}, **key)
+    republish(project, "half", file)
+    (flip,) = changed(project).flips
+    assert list(flip.why) == why
+
+
+def test_a_ruling_that_is_taken_back_is_told(project: Project, board: SuiteBoard) -> None:
+    """The other way round, and where it is ruled anew."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": RULED}))
+    since = commit(project)
+    write_verdicts(project, board, "half")
+    assert [each.why for each in changed(project, since).flips] == [("a ruling that holds no more",)]
+    overruled = RULED.model_copy(update={"outcome": Outcome.FAIL})
+    republish(
+        project, "half", flipped(flipped(verdict_file(board, "half"), {"files-2": RULED}), {"files-2": overruled})
+    )
+    assert [each.why for each in changed(project, since).flips] == [("another ruling of a maintainer",)]
+
+
+def test_another_panel_is_told(project: Project, board: SuiteBoard) -> None:
+    """The lines name who voted by a digest."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": VOTED}, panel="a" * 64))
+    since = commit(project)
+    file = flipped(verdict_file(board, "half"), {"files-2": VOTED}, panel="b" * 64)
+    against = VOTED.model_copy(update={"outcome": Outcome.FAIL})
+    republish(project, "half", flipped(file, {"files-2": against}))
+    (flip,) = changed(project, since).flips
+    assert flip.why == ("the panel: others vote, or they are asked otherwise",)
+
+
+def test_verdicts_that_come_go_or_are_reasoned_otherwise_are_counted(project: Project, board: SuiteBoard) -> None:
+    """They are no flips: of the new row four commands and of another row two others; one for another reason."""
+    write_verdicts(project, board, "still")
+    file = verdict_file(board, "half")
+    kept = [each for each in file.verdicts if each.task != "files-1"]
+    other = Finding(outcome=Outcome.FAIL, step=Step.FILES, reason="otherwise")
+    kept = [each.model_copy(update={"finding": other}) if each.task == "files-2" else each for each in kept]
+    republish(project, "half", VerdictFile(file.header, tuple(kept)))
+    found = changed(project)
+    assert (found.flips, found.given, found.gone, found.reasoned) == ((), 4, 2, 1)
+    rows = {row.submission: row for row in found.rows}
+    assert rows["still"].before is None
+    assert rows["still"].after is not None
+
+
+def test_only_what_is_committed_counts_as_before(project: Project, board: SuiteBoard) -> None:
+    """A file that is deleted here is there at the commit, and one that is new here is not."""
+    verdicts_path(project, "good", "tiny").unlink()
+    write_verdicts(project, board, "still")
+    assert sorted(committed_files(project, "HEAD")["tiny"]) == ["good", "half"]
+    assert committed_files(project, "HEAD")["tiny"]["half"] == verdict_file(board, "half")
+
+
+@pytest.mark.parametrize("commit", ["--upload-pack=x", "nowhere", "", "HEAD:submissions", "-h", "HEAD^{tree}"])
+def test_what_is_no_commit_is_refused(project: Project, board: SuiteBoard, commit: str) -> None:
+    """An option is none either."""
+    with pytest.raises(UsageError, match="expected a commit of this checkout"):
+        changes_since(project, commit)
+
+
+def test_a_committed_file_that_does_not_read_is_told_at_its_line(project: Project, board: SuiteBoard) -> None:
+    """As one in the checkout is."""
+    verdicts_path(project, "good", "tiny").write_text("nonsense\n")
+    since = commit(project)
+    write_verdicts(project, board, "good")
+    with pytest.raises(FormatError, match=r"submissions/good/tiny\.verdicts\.jsonl:1: "):
+        changes_since(project, since)
+
+
+def test_a_link_is_no_verdict_file(project: Project, board: SuiteBoard) -> None:
+    """What it points to is not followed into the commit."""
+    path = verdicts_path(project, "still", "tiny")
+    path.symlink_to("../good/tiny.verdicts.jsonl")
+    since = commit(project)
+    path.unlink()
+    assert sorted(committed_files(project, since)["tiny"]) == ["good", "half"]
+
+
+# -- as Markdown
+
+
+def test_the_text_tells_rows_and_flips(project: Project, board: SuiteBoard) -> None:
+    """With a stranger's text as code: a bar does not end its cell, and nobody is called."""
+    write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["true | @team `x`"]})
+    played = {**SHOWN, "true": "", "true | @team `x`": ""}
+    (anew,) = played_boards(project, played)
+    write_verdicts(project, anew, "half")
+    since = commit(project)
+    republish(project, "half", flipped(verdict_file(anew, "half", judge_version=99), {"files-2": OPEN}))
+    text = changes_text(changes_since(project, since))
+    lines = text.splitlines()
+    assert "- `fail → undecided`: 1" in lines
+    row = next(line for line in lines if line.startswith("| `half` | 50.0 %"))
+    assert row.split(" | ")[1:3] == ["50.0 %", "50.0 %"]
+    flip = next(line for line in lines if line.startswith("| `files-2`"))
+    assert flip.count(" | ") == 5
+    assert "`` true \\x7c @team `x` ``" in flip
+    assert "output: ``another \\x7c layout `of` @somebody``" in flip
+    assert f"`judge: consensus {JUDGE.version} → consensus 99`" in flip
+
+
+def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Project, board: SuiteBoard) -> None:
+    """What it comes to stays."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": OPEN, "files-2": PASS}))
+    changes = changes_since(project, "HEAD")
+    whole = changes_text(changes)
+    cut = changes_text(changes, len(whole.encode()) - 1)
+    assert len(cut.encode()) < len(whole.encode())
+    assert "**2 of 2 rows** move" in cut or "**1 of 2 rows** moves" in cut
+    assert "_Left out, as GitHub takes no longer text: " in cut
+    with pytest.raises(ValueError, match="the shortest text has"):
+        changes_text(changes, 80)
+
+
+def test_thousands_of_flips_fit_into_a_pull_request(project: Project, board: SuiteBoard) -> None:
+    """Of every kind the first are told, and the text stays within what GitHub takes."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": OPEN}))
+    (suite,) = changes_since(project, "HEAD").suites
+    reason = Finding(outcome=Outcome.FAIL, step=Step.OUTPUT, reason="\u202e|" * 400)
+    many = [suite.flips[0].model_copy(update={"before": reason, "command": b"\xff|`" * 80, "size": 9000})] * 3000
+    kinds = {"fail → undecided": 3000}
+    text = changes_text(Changes(format=1, suites=(suite.model_copy(update={"flips": tuple(many), "kinds": kinds}),)))
+    assert len(text.encode()) <= 65_536
+    assert "… and 2,940 more flips" in text
+    assert "\u202e" not in text
+
+
+def test_the_record_reads_what_it_writes(project: Project, board: SuiteBoard) -> None:
+    """As `--json` prints it."""
+    republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": OPEN}))
+    changes = changes_since(project, "HEAD")
+    assert Changes.model_validate(json.loads(json.dumps(changes.model_dump(mode="json")))) == changes

@@ -56,6 +56,11 @@ class Panels(NamedTuple):
     replay: Panel
     asking: Panel | None = None
 
+    @property
+    def unasked(self) -> Panels:
+        """The same where nobody is asked."""
+        return Panels(self.replay)
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

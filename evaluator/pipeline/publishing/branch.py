@@ -160,7 +160,8 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
         return None
     if done.returncode != 0:
         said = printable(" ".join(done.stderr.decode(errors="replace").split()))
-        raise InfraError(f"git {words[0]} ended with {done.returncode}: {said[-500:]}")
+        hint = "; --remote says where else to ask" if words[0] in ("ls-remote", "fetch") else ""
+        raise InfraError(f"git {words[0]} ended with {done.returncode}: {said[-500:]}{hint}")
     return done.stdout
 
 

@@ -55,4 +55,4 @@ def import_evidence(project: Project, progress: Progress, folder: Path, sha256: 
         raise UsageError(f"{folder}: there is no such folder")
     if sha256 is not None and (found := folder_digest(folder)) != sha256:
         raise FormatError([Problem(folder, 0, f"has the digest {found}: expected {sha256!r:.100}; nothing was read")])
-    return take_over(project, progress, folder, strict=True)
+    return take_over(project, progress, folder, strict=True, vouched=sha256 is not None)

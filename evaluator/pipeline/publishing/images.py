@@ -18,12 +18,11 @@ from evaluator.errors import FormatError, ImageError, Problem, UsageError
 from evaluator.pipeline.boards.board import suites_on_board
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.bundles import file_digest
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.progress import Progress
 from evaluator.records import Digest, Images, KnownImage, canonical_json, read_format
 from evaluator.sandbox.inputs import image_reference
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
     """The suites named, or all on the board. A submission that does not load puts none there."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
-    return suites_on_board(project, sound_submissions(project))
+    return suites_on_board(project, load_sound(project).submissions)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
@@ -106,17 +105,6 @@ def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str]
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
-
-
-def sound_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
-    """The submissions named, or all; those that break their format are passed over."""
-    found: list[Submission] = []
-    for slug in slugs or [folder.name for folder in project.submission_folders()]:
-        try:
-            found += load_submissions(project, [slug])
-        except FormatError:
-            continue
-    return found
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved:

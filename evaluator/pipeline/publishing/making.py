@@ -21,7 +21,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.bundles import bundle_path, export_bundle, fitting, write_bundle
 from evaluator.pipeline.publishing.needed import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.publishing.shards import Shard
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound, load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Outcome
 from evaluator.store import Run
@@ -53,8 +53,11 @@ class Made(NamedTuple):
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """The submissions named, or all; of them the part that `shard` (such as `2/5`) names. Raises UsageError."""
-    chosen = list(slugs) or [folder.name for folder in project.submission_folders()]
+    """The submissions named, or all sound ones; of them the part that `shard` (such as `2/5`) names.
+
+    Raises UsageError.
+    """
+    chosen = list(slugs) or [each.slug for each in load_sound(project).submissions]
     return Shard.parse(shard).of(chosen) if shard else chosen
 
 
@@ -62,15 +65,17 @@ def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[Made]:
     """Write the references' bundles of the suites named, or of all on the board, below `out`."""
-    chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_submissions(project))
+    chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
 
-    def make(suite: Suite, grader: Grader) -> Made:
-        grader.gather(reference_subjects(suite))
-        runs = Needed(project, suite, grader.fingerprint).references
-        missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
-        return _write(grader, out, None, runs, missing)
+    return [_graded(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen]
 
-    return [_graded(project, progress, suite, workers, partial(make, suite)) for suite in chosen]
+
+def write_references(project: Project, out: Path, grader: Grader) -> Made:
+    """Execute what the references of the grader's suite lack, and write their bundle below `out`."""
+    grader.gather(reference_subjects(grader.suite))
+    runs = Needed(project, grader.suite, grader.fingerprint).references
+    missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
+    return _write(grader, out, None, runs, missing)
 
 
 def make_submissions(
@@ -92,15 +97,16 @@ def make_submissions(
     for suite in chosen:
         answering = [each for each in entries if suite.manifest.name in each.manifest.suites]
         if answering:
-            made += _graded(project, progress, suite, workers, partial(_make_all, project, suite, answering, out))
+            made += _graded(project, progress, suite, workers, partial(write_submissions, project, out, answering))
     return made
 
 
-def _make_all(project: Project, suite: Suite, entries: Sequence[Submission], out: Path, grader: Grader) -> list[Made]:
-    subjects = {each.slug: submitted_subjects(suite, each) for each in entries}
+def write_submissions(project: Project, out: Path, entries: Sequence[Submission], grader: Grader) -> list[Made]:
+    """Execute what these submissions lack on the grader's suite, and write a bundle of each below `out`."""
+    subjects = {each.slug: submitted_subjects(grader.suite, each) for each in entries}
     findings = grader.grade(subject for each in subjects.values() for subject in each)
     grader.gather(subject for each in subjects.values() for subject in each)  # a verdict may outlive its evidence
-    needed = Needed(project, suite, grader.fingerprint)
+    needed = Needed(project, grader.suite, grader.fingerprint)
     made = []
     for each in entries:
         failed = {subject for subject in subjects[each.slug] if findings[subject].outcome is Outcome.INFRA_ERROR}

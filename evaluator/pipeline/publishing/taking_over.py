@@ -25,8 +25,9 @@ from evaluator.pipeline.publishing.bundles import (
     parse_bundle_path,
     read_bundle,
 )
-from evaluator.pipeline.publishing.images import IMAGES, read_images, sound_submissions
+from evaluator.pipeline.publishing.images import IMAGES, fetched_images, known_image, read_images
 from evaluator.pipeline.publishing.needed import Needed
+from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.printable import printable
 from evaluator.progress import Progress
 from evaluator.sandbox.inputs import image_reference
@@ -59,17 +60,18 @@ class TakenOver:
         return dataclasses.asdict(self) | {"faults": list(map(str, self.faults))}
 
 
-def take_over(project: Project, progress: Progress, folder: Path, *, strict: bool) -> TakenOver:
+def take_over(project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False) -> TakenOver:
     """Import what a folder's bundles hold, each at its `bundle_path`.
 
     A bundle that breaks its format is a fault, and where `strict` a FormatError, as is everything that would be passed
     over otherwise. Fingerprints that the store does not know are learned from `images.json` there, or where `strict`
-    from the references' bundles. Raises UsageError where there is no such folder.
+    from the references' bundles; these, where somebody `vouched` for them, also outdo what was learned of the published
+    image alone. Raises UsageError where there is no such folder.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
     with contextlib.closing(Store(project.store_path)) as store:
-        taking = _Taking(project, store, folder, strict)
+        taking = _Taking(project, store, folder, strict, vouched)
         names = taking.names()
         taking.learn_fingerprints()
         progress.stage("importing evidence", len(names))
@@ -82,11 +84,12 @@ def take_over(project: Project, progress: Progress, folder: Path, *, strict: boo
 class _Taking:
     """One folder's import."""
 
-    def __init__(self, project: Project, store: Store, folder: Path, strict: bool) -> None:
+    def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
         self.taken = TakenOver()
         self._project, self._store, self._folder, self._strict = project, store, folder, strict
+        self._vouched = vouched
         self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in project.suites()}
-        self._submissions: Mapping[str, Submission] = {each.slug: each for each in sound_submissions(project)}
+        self._submissions: Mapping[str, Submission] = {each.slug: each for each in load_sound(project).submissions}
         self._needed: dict[tuple[str, str], Needed] = {}
 
     def names(self) -> list[str]:
@@ -138,13 +141,21 @@ class _Taking:
         bundle = read_bundle(_read(path), suite=suite_name, submission=slug, expected=None, path=path)
         fingerprint = bundle.header.fingerprint
         reference = image_reference(self._suites[suite_name].manifest)
-        known = self._store.fingerprint(reference)
+        known = self._known_fingerprint(reference, of_references=slug is None)
         if known not in (None, fingerprint):
             return self._pass_over(path, OTHER_ENVIRONMENT)
         if known is None and self._strict and slug is None:
             self._store.set_fingerprint(reference, fingerprint)
         self._import(path, bundle, bundle.of(self._runs(suite_name, slug, fingerprint)))
         return None
+
+    def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
+        """What evidence must be of; None where that is for this bundle to say."""
+        known = self._store.fingerprint(reference)
+        if known and self._vouched and of_references:
+            published = known_image(read_images(fetched_images(self._project)), reference)
+            return None if published and published.fingerprint == known else known
+        return known
 
     def _import(self, path: Path, bundle: Bundle, kept: Bundle) -> None:
         not_needed = len(bundle.evidence) - len(kept.evidence)

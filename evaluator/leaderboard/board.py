@@ -21,8 +21,8 @@ from evaluator.records import (
     WorldManifest,
 )
 
-Appeal = Callable[[str, str, int], str]
-"""Where a verdict is appealed: the address of the form for a submission, a task and a candidate's rank."""
+Appeal = Callable[[str, str | None, int | None], str]
+"""Where a verdict is appealed: the address of the form for a submission and, where known, a task and a rank."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from evaluator.leaderboard.escaping import plain_text
 from evaluator.leaderboard.leaderboard_page import topics_of
-from evaluator.records import Figures, Result, Standing, json_lines
+from evaluator.records import Figures, JudgedBy, Result, Standing, json_lines
 
 _TALLY = ("passed", "asked")
-_NESTED = frozenset({"topics", "accuracy_at", "figures"})
+_NESTED = frozenset({"topics", "accuracy_at", "figures", "judged_by"})
 _FIELDS = tuple(name for name in Standing.model_fields if name not in _NESTED)
 _DEPTHS = ("full_command_at", "template_at")
 _FIGURES = tuple(
@@ -38,23 +38,26 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 class _Columns(NamedTuple):
-    """What varies from board to board: which depths, topics and difficulties there are."""
+    """What varies from board to board: which depths, topics and difficulties there are, what rows were judged by."""
 
     depths: Sequence[int]
     topics: Sequence[str]
     difficulties: Sequence[str]
+    judged: Sequence[str]
 
     @classmethod
     def of(cls, standings: Sequence[Standing]) -> _Columns:
         depths = {depth for standing in standings for depth in standing.accuracy_at}
         levels = {level for standing in standings for level in standing.figures.difficulties}
-        return cls(sorted(depths), list(topics_of(standings)), sorted(levels))
+        judged = list(JudgedBy.model_fields) if any(standing.judged_by for standing in standings) else []
+        return cls(sorted(depths), list(topics_of(standings)), sorted(levels), judged)
 
     def names(self) -> list[str]:
         levels = [f"difficulty_{level}" for level in self.difficulties]
         tallies = [f"{name}_{group}" for group in (*self.topics, *levels) for name in _TALLY]
         at = [f"{name}_{depth}" for name in ("accuracy_at", *_DEPTHS) for depth in self.depths]
-        return [*_FIELDS, *at, *tallies, *_FIGURES]
+        judged = [f"judged_by_{name}" for name in self.judged]
+        return [*_FIELDS, *at, *tallies, *_FIGURES, *judged]
 
     def cells(self, standing: Standing) -> list[object]:
         record, figures = standing.model_dump(mode="json"), standing.figures
@@ -64,7 +67,13 @@ class _Columns(NamedTuple):
         groups += [record["figures"]["difficulties"].get(level, {}) for level in self.difficulties]
         tallies = [group.get(name, 0) for group in groups for name in _TALLY]
         measured = [record["figures"][name] for name in _FIGURES]
-        return [*(_inert(record[name]) for name in _FIELDS), *at, *tallies, *measured]
+        judged = [_inert(_flat((record["judged_by"] or {}).get(name, ""))) for name in self.judged]
+        return [*(_inert(record[name]) for name in _FIELDS), *at, *tallies, *measured, *judged]
+
+
+def _flat(value: object) -> object:
+    """A list as one cell."""
+    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _inert(value: object) -> object:

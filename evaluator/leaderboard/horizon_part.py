@@ -14,6 +14,7 @@ def horizon_part(standing: Standing) -> str:
     if not slices:
         return ""
     heading = '<h2 id="human-time">Against a person\'s time</h2>\n'
+    untimed = standing.judged_by is not None
     if all(each.within is None for each in slices):
         return f"{heading}<p>This submission reports no latency, so nothing can be said of its time.</p>\n"
     factors = sorted({factor for each in slices for factor in each.within or {}})
@@ -29,6 +30,8 @@ def horizon_part(standing: Standing) -> str:
         "within. Excess is the time above a person's: below 0 the system is the quicker one. Latencies are "
         "the submission's own and not checked."
     )
+    if untimed:
+        caption += " Published verdicts hold no measured times, so a command's own time is not counted."
     return heading + table("horizon", caption, columns, (_row(each, factors) for each in slices))
 
 

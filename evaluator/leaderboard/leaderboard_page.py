@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.leaderboard.board import Gathered
+from evaluator.leaderboard.board import Gathered, SuiteBoard
 from evaluator.leaderboard.escaping import inline
 from evaluator.leaderboard.markup import (
     Column,
@@ -20,6 +20,7 @@ from evaluator.leaderboard.markup import (
     spread,
     table,
 )
+from evaluator.leaderboard.published_part import awaiting_note, judged_mark, judged_note
 from evaluator.records import Resolution, Standing, SuiteManifest, Tally, Unranked
 
 CHARTS: Mapping[str, tuple[str, str]] = {
@@ -45,6 +46,10 @@ CHARTS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """The charts by name, each with its question and what to read from it."""
+
+_UNTIMED = (
+    " This board is of published verdicts, which hold no measured times: here a system's time is its latency alone."
+)
 
 APART = 0.05
 """The adjusted p-value at or under which a system begins a tie group."""
@@ -73,10 +78,13 @@ def leaderboard_part(
         parts.append("<p>No system is ranked yet.</p>\n")
     if gathered.unranked:
         parts.append(_unranked(gathered.unranked, pages))
+    parts += [judged_note(gathered), awaiting_note(board)]
     files = [("standings.csv", "Standings, CSV"), ("standings.json", "Standings, JSON")]
     files += [("results.jsonl", "All verdicts, JSON lines")] if pages else []
     parts.append(downloads((f"{place}/{name}", title) for name, title in files))
-    parts += [_chart(name, drawings[name], place, f"{root}board/{script}") for name in CHARTS if name in drawings]
+    parts += [
+        _chart(board, name, drawings[name], place, f"{root}board/{script}") for name in CHARTS if name in drawings
+    ]
     return "".join(parts)
 
 
@@ -236,7 +244,8 @@ def system_cell(standing: Standing, place: str | None) -> str:
     name = f"<bdi>{inline(standing.system, 300)}</bdi>"
     if place is not None:
         name = link(f"{place}/submissions/{standing.submission}/", name)
-    return head_cell(f'{name} <small class="slug">{standing.submission}</small>', standing.submission)
+    slug = f'<small class="slug">{standing.submission}</small>'
+    return head_cell(f"{name} {slug}{judged_mark(standing)}", standing.submission)
 
 
 def method_cell(standing: Standing) -> str:
@@ -270,6 +279,12 @@ def _topic_cell(tally: Tally | None) -> str:
     return number_cell(f"{100 * share:.0f}", share)
 
 
+def _why_unranked(standing: Standing) -> str:
+    if standing.unranked is Unranked.INFRA_ERRORS and standing.judged_by:
+        return "Not all of its verdicts are published yet."
+    return WHY_UNRANKED[standing.unranked] if standing.unranked else ""
+
+
 def _unranked(standings: Sequence[Standing], place: str | None) -> str:
     columns = [
         Column("system", "System"),
@@ -284,7 +299,7 @@ def _unranked(standings: Sequence[Standing], place: str | None) -> str:
         row(
             system_cell(standing, place),
             method_cell(standing),
-            cell(WHY_UNRANKED[standing.unranked] if standing.unranked else "", kind="why"),
+            cell(_why_unranked(standing), kind="why"),
             number_cell(str(standing.passed)),
             number_cell(str(standing.asked)),
             number_cell(str(standing.not_asked)),
@@ -299,8 +314,9 @@ def _unranked(standings: Sequence[Standing], place: str | None) -> str:
     return table("unranked", caption, columns, rows)
 
 
-def _chart(name: str, drawing: str, place: str, script: str) -> str:
+def _chart(board: SuiteBoard, name: str, drawing: str, place: str, script: str) -> str:
     question, caption = CHARTS[name]
+    caption += _UNTIMED if name == "horizon" and board.published else ""
     address = f"{place}/charts/{name}"
     files = f'<a href="{address}.svg" download>SVG</a> <a href="{address}.json" download>Vega-Lite</a>'
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluator.leaderboard.board import Gathered
+from evaluator.leaderboard.board import Appeal, Gathered
 from evaluator.leaderboard.escaping import command, inline, web_link
 from evaluator.leaderboard.figures_part import figures_part
 from evaluator.leaderboard.horizon_part import horizon_part
@@ -22,7 +22,11 @@ from evaluator.leaderboard.markup import (
     table,
     verdict,
 )
+from evaluator.leaderboard.published_part import appeal_link, appeal_note, row_note
 from evaluator.records import Finding, Outcome, Result, Standing, SubmissionManifest, Task
+
+NO_APPEAL = frozenset({Outcome.PASS, Outcome.UNANSWERED, Outcome.INFRA_ERROR})
+"""Verdicts without a link beside them: nothing was given or judged, or nobody is wronged. The form takes any."""
 
 TEXT_BUDGET = 240_000
 """Escaped characters that a page spends on a submission's texts, so that none outgrows what a phone loads."""
@@ -34,17 +38,20 @@ def submission_part(gathered: Gathered, standing: Standing) -> str:
     answers = gathered.answers[standing.submission]
     shown = sum(2 + len(results) for results in answers.values())
     limit = max(40, min(400, TEXT_BUDGET // max(1, shown)))
-    rows = (_row(task, answers.get(task.id, ()), limit) for task in gathered.board.tasks)
+    appeal = gathered.board.appeal
+    rows = (_row(task, answers.get(task.id, ()), limit, appeal) for task in gathered.board.tasks)
     parts = [
         f'<p class="crumbs">{link("../../", "Leaderboard")}</p>',
         f'<h1 class="system"><bdi>{inline(manifest.system, 900)}</bdi> '
         f'<small class="slug">{standing.submission}</small></h1>\n',
+        row_note(standing),
         _summary(standing),
         f'<p class="description"><bdi>{inline(manifest.description, 8000)}</bdi></p>\n' if manifest.description else "",
         _metadata(manifest, standing),
         figures_part(standing),
         horizon_part(standing),
         '<h2 id="verdicts">Verdicts, task by task</h2>\n',
+        appeal_note(appeal, standing.submission),
         table("tasks", _CAPTION, _COLUMNS, rows, "board-table--verdicts"),
         downloads([(f"../{standing.submission}.jsonl", "All candidates with verdicts, uncut, JSON lines")]),
     ]
@@ -125,7 +132,7 @@ def _listed(texts: tuple[str, ...]) -> str:
     return "; ".join(f"<bdi>{inline(text)}</bdi>" for text in texts[:20]) + more
 
 
-def _row(task: Task, results: tuple[Result, ...], limit: int) -> str:
+def _row(task: Task, results: tuple[Result, ...], limit: int, appeal: Appeal | None) -> str:
     name = head_cell(link(f"../../tasks/{task.id}/", task.id), task.id)
     topic = cell(task.topic.value)
     if not results:
@@ -137,10 +144,18 @@ def _row(task: Task, results: tuple[Result, ...], limit: int) -> str:
     return row(
         name,
         cell(verdict(outcome), outcome.value),
-        cell(reason(first.finding, limit), kind="decided"),
+        cell(decided(first, limit, appeal), kind="decided"),
         cell(given + _others(results[1:], limit), kind="given"),
         topic,
     )
+
+
+def decided(result: Result, limit: int, appeal: Appeal | None) -> str:
+    """What decided, and beside what did not pass where to appeal it."""
+    shown = reason(result.finding, limit)
+    if result.finding.outcome in NO_APPEAL:
+        return shown
+    return shown + appeal_link(appeal, result.submission, result.task, result.rank)
 
 
 def reason(finding: Finding, limit: int = 400) -> str:

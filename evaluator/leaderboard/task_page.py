@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evaluator.leaderboard.board import Gathered
+from evaluator.leaderboard.board import Appeal, Gathered
 from evaluator.leaderboard.escaping import command, inline
 from evaluator.leaderboard.markup import (
     Column,
@@ -19,7 +19,8 @@ from evaluator.leaderboard.markup import (
     table,
     verdict,
 )
-from evaluator.leaderboard.submission_page import reason
+from evaluator.leaderboard.published_part import judged_mark
+from evaluator.leaderboard.submission_page import decided
 from evaluator.records import (
     Observation,
     Outcome,
@@ -129,7 +130,8 @@ def _attempts(gathered: Gathered, attempts: Sequence[Result]) -> str:
     limit = min(400, 200_000 // (2 * len(shown)))
     cut = f"; the first {MAX_ATTEMPTS} are listed" if len(attempts) > MAX_ATTEMPTS else ""
     caption = f"<b>{len(solved)} of {len(attempts)}</b> systems solve this task at their first candidate{cut}."
-    rows = (_attempt(result, systems[result.submission], limit) for result in shown)
+    appeal = gathered.board.appeal
+    rows = (_attempt(result, systems[result.submission], limit, appeal) for result in shown)
     columns = (
         Column("system", "System"),
         Column("verdict", "Verdict", facet=True),
@@ -139,14 +141,14 @@ def _attempts(gathered: Gathered, attempts: Sequence[Result]) -> str:
     return table("attempts", caption, columns, rows, "board-table--verdicts")
 
 
-def _attempt(result: Result, standing: Standing, limit: int) -> str:
+def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> str:
     outcome = result.finding.outcome
     name = link(f"../../submissions/{result.submission}/", f"<bdi>{inline(standing.system, 200)}</bdi>")
     given = "" if result.command is None else command(result.command, limit)
     return row(
-        head_cell(name, result.submission),
+        head_cell(name + judged_mark(standing), result.submission),
         cell(verdict(outcome), outcome.value),
-        cell(reason(result.finding, limit), kind="decided"),
+        cell(decided(result, limit, appeal), kind="decided"),
         cell(given, kind="given"),
     )
 

@@ -28,7 +28,7 @@ def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> App
         return None
     server, repository = found
 
-    def address(submission: str, task: str, rank: int) -> str:
+    def address(submission: str, task: str | None, rank: int | None) -> str:
         return appeal_address(server, repository, submission=submission, suite=suite, task=task, rank=rank)
 
     return address

@@ -32,12 +32,12 @@ def zizmor(folder: Path, *options: str) -> set[tuple[str, str]]:
     }
 
 
-def test_zizmor_finds_nothing():
+def test_zizmor_finds_nothing() -> None:
     """In the persona that reports most."""
     assert zizmor(FOLDER) == set()
 
 
-def test_what_zizmor_is_told_to_overlook_is_one_thing():
+def test_what_zizmor_is_told_to_overlook_is_one_thing() -> None:
     assert zizmor(FOLDER, "--no-ignores") == IGNORED
 
 
@@ -49,7 +49,7 @@ def kept() -> Path:
     return folder
 
 
-def test_githubs_own_parser_finds_nothing(kept: Path):
+def test_githubs_own_parser_finds_nothing(kept: Path) -> None:
     names = [str(path.relative_to(ROOT)) for path in (*WORKFLOWS, *ACTIONS)]
     assert workflow_parser.findings(kept, ROOT, names) == []
 
@@ -75,7 +75,7 @@ def against_schema(name: str, paths: list[Path]) -> str:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_files_have_the_shape_that_github_takes(name: str):
+def test_files_have_the_shape_that_github_takes(name: str) -> None:
     assert against_schema(name, SCHEMAS[name]) == ""
 
 
@@ -110,20 +110,20 @@ def planted(folder: Path, name: str, ours: str, theirs: str) -> str:
 
 
 @pytest.mark.parametrize("case", AUDITED)
-def test_zizmor_finds_what_is_planted(case: str, tmp_path: Path):
+def test_zizmor_finds_what_is_planted(case: str, tmp_path: Path) -> None:
     ours, theirs, audit = AUDITED[case]
     planted(tmp_path, "ci.yml", ours, theirs)
     assert (audit, "ci.yml") in zizmor(tmp_path)
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_githubs_parser_finds_what_is_planted(case: str, kept: Path, tmp_path: Path):
+def test_githubs_parser_finds_what_is_planted(case: str, kept: Path, tmp_path: Path) -> None:
     ours, theirs, refusal = REFUSED[case]
     path = planted(tmp_path, "publish.yml", ours, theirs)
     found = workflow_parser.findings(kept, tmp_path, [path])
     assert refusal in {line.split(": ", 1)[1] for line in found}
 
 
-def test_a_schema_refuses_what_is_planted(tmp_path: Path):
+def test_a_schema_refuses_what_is_planted(tmp_path: Path) -> None:
     path = planted(tmp_path, "ci.yml", "timeout-minutes: 60", "timeout-minutes: [60]")
     assert "timeout-minutes" in against_schema("github-workflows", [tmp_path / path])

@@ -88,15 +88,17 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen of one submission: what is published, what is held (None where it was not needed), what to do.
+    """What was seen of one submission: what is published, and what to do.
 
-    `asked` are the subjects that verdicts are to be given on.
+    `asked` are the subjects that verdicts are to be given on. `held` and what is `derived` of it without asking anybody
+    are None where they were not needed, or could not be had.
     """
 
     published: Published
     held: Held | None
     asked: tuple[Subject, ...]
     work: Work
+    derived: Derived | None = None
 
 
 def look(
@@ -121,7 +123,8 @@ def look(
     if is_open and derived.panel is not None and derived.panel.calls:
         causes, asked = (f"panel: {derived.panel.undecided} undecided that it was not asked about",), asked_all(dossier)
     edited = edited_lines(published, derived) if checked else []
-    return Look(published, held, asked, _work(dossier, published, causes, derived=derived, asked=asked, edited=edited))
+    work = _work(dossier, published, causes, derived=derived, asked=asked, edited=edited)
+    return Look(published, held, asked, work, derived)
 
 
 def asked_all(dossier: Dossier) -> tuple[Subject, ...]:

@@ -35,10 +35,11 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
             known, found = oldest.sha, _brought(connection, oldest, branch)
             if found is None:
                 return None
-            parents = connection.hosted.get_git_commit(found.merge_commit_sha).parents
-            if not parents:
+            merge = found.merge_commit_sha
+            before = connection.hosted.get_git_commit(merge).parents if merge else []
+            if not before:
                 break
-            tip = parents[0].sha
+            tip = before[0].sha
         return account(found.user) if found is not None else None
 
 

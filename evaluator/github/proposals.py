@@ -80,5 +80,5 @@ def _open(connection: Connection, branch: str, base: str) -> HostedPull | None:
     owner = connection.name.partition("/")[0]
     listed = connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}")
     name = connection.name.casefold()
-    ours = (each for each in listed if each.head.ref == branch and each.head.repo is not None)
+    ours = (each for each in listed if each.head.repo is not None)
     return next((each for each in ours if each.head.repo.full_name.casefold() == name), None)

@@ -16,6 +16,7 @@ from github import InputGitTreeElement
 from github.GitCommit import GitCommit
 from github.GithubObject import NotSet
 from github.GitTree import GitTree
+from github.GitTreeElement import GitTreeElement
 
 from evaluator.errors import GitHubError, UsageError
 from evaluator.github.connection import Connection, post
@@ -55,24 +56,30 @@ def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Itera
     folders: dict[PurePosixPath, list[str]] = {}
     for path in paths:
         folders.setdefault(PurePosixPath(path).parent, []).append(path)
-    trees: dict[PurePosixPath, GitTree | None] = {PurePosixPath(): connection.hosted.get_git_tree(tree)}
-
-    def opened(folder: PurePosixPath) -> GitTree | None:
-        if folder not in trees:
-            above = opened(folder.parent)
-            found = (
-                each.sha for each in (above.tree if above else ()) if (each.path, each.type) == (folder.name, "tree")
-            )
-            sha = next(found, None)
-            trees[folder] = connection.hosted.get_git_tree(sha) if sha else None
-        return trees[folder]
-
+    opened: dict[PurePosixPath, dict[str, GitTreeElement]] = {PurePosixPath(): _folder(connection, tree)}
     for folder, below in folders.items():
-        listed = opened(folder)
-        names = {each.path: each for each in (listed.tree if listed else ()) if each.type == "blob"}
+        names = _open(connection, opened, folder)
         for path in below:
-            if found := names.get(PurePosixPath(path).name):
+            found = names.get(PurePosixPath(path).name)
+            if found is not None and found.type == "blob":
                 yield path, Entry(found.mode, found.sha)
+
+
+def _open(
+    connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
+) -> dict[str, GitTreeElement]:
+    """What is in a folder, by name; each folder is asked for once."""
+    if folder not in opened:
+        found = _open(connection, opened, folder.parent).get(folder.name)
+        opened[folder] = _folder(connection, found.sha) if found is not None and found.type == "tree" else {}
+    return opened[folder]
+
+
+def _folder(connection: Connection, tree: str) -> dict[str, GitTreeElement]:
+    listed = connection.hosted.get_git_tree(tree)
+    if listed.raw_data["truncated"]:
+        raise GitHubError(f"{connection.name}: tree {tree}: GitHub does not list a folder of so many names whole")
+    return {each.path: each for each in listed.tree}
 
 
 def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit], message: str) -> str:

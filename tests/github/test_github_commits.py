@@ -134,6 +134,24 @@ def test_a_commit_that_was_made_before_is_found(bench: Bench):
         put(bench, files, "Another change", onto=before)
 
 
+def test_bytes_that_github_did_not_keep_are_an_error(bench: Bench):
+    """What it made has the name of its content."""
+    before = head(bench)
+    document = {"sha": "1" * 40, "url": f"{bench.github.url}/x"}
+    bench.github.faults.append(Fault(201, method="POST", path="/git/blobs", document=document))
+    with pytest.raises(GitHubError, match="keeps other bytes than mine has"):
+        put(bench, {"mine": b"\xff"})
+    assert head(bench) == before
+
+
+def test_many_texts_are_one_request_up_to_a_size(bench: Bench):
+    """4 MiB go with the tree; the rest is sent before."""
+    files: dict[str, bytes | None] = {f"{each:02}.txt": b"%02d\n" % each + b"x" * (2**18 - 3) for each in range(18)}
+    made = put(bench, {**files, "small.txt": b"small\n"})
+    assert bench.asked("POST").count("POST /git/blobs") == 2 + 1
+    assert {path: content for path, content in listed(bench, made).items() if path in files} == files
+
+
 @pytest.mark.parametrize("act", ["commit", "replace"])
 def test_what_is_too_large_is_refused_before_anything_is_sent(bench: Bench, act: str):
     files = {"large": bytes(LARGEST + 1)}

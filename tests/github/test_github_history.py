@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from github_bench import FILES, Bench
 
 from evaluator.errors import UsageError
 from evaluator.github.history import first_author
-from evaluator.testing.github import Method, Pull, User
+from evaluator.testing.github import Fault, Method, Pull, User
 from evaluator.testing.github.commits import Author, write_commit
+from evaluator.testing.github.documents import pull_document, user_document
 
 PATH = "submissions/mine"
 READ = {"contents": "read", "pull_requests": "read"}
@@ -106,6 +108,34 @@ def test_another_branchs_pull_request_is_none(bench: Bench):
     bench.github.merge(bench.board, pull)
     bench.board.git.run("update-ref", "refs/heads/main", "refs/heads/next")
     assert owner(bench) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"merged_at": None}, {"base": {"ref": "next"}}, {"base": {"repo": {"full_name": "thief/board"}}}]
+)
+def test_of_what_github_names_only_a_merge_into_this_branch_counts(bench: Bench, change: dict[str, Any]):
+    """It names open pull requests with the same commit too, and merges elsewhere."""
+    pull = bench.pull()
+    bench.github.merge(bench.board, pull)
+    true = pull_document(bench.github.url, bench.board, pull)
+    other = {**true, "user": user_document(bench.github.url, bench.github.user("thief")), **change}
+    if "base" in change:
+        repo = {**true["base"]["repo"], **change["base"].get("repo", {})}
+        other["base"] = {**true["base"], **change["base"], "repo": repo}
+    early = {"merged_at": other["merged_at"] and "2020-01-01T00:00:00Z"}
+    bench.github.faults.append(Fault(200, method="GET", path="/pulls", document=[{**other, **early}, true]))
+    assert owner(bench) == bench.stranger.id
+
+
+def test_of_several_merges_the_first_counts(bench: Bench):
+    pull = bench.pull()
+    bench.github.merge(bench.board, pull)
+    true = pull_document(bench.github.url, bench.board, pull)
+    later = {**true, "number": 1, "merged_at": "2030-01-01T00:00:00Z", "merge_commit_sha": None}
+    later["user"] = user_document(bench.github.url, bench.github.user("thief"))
+    bench.github.faults += [Fault(200, method="GET", path="/pulls", document=each) for each in ([later, true], [later])]
+    assert owner(bench) == bench.stranger.id
+    assert owner(bench) == bench.github.user("thief").id
 
 
 def test_an_account_may_be_gone(bench: Bench):

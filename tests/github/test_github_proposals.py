@@ -11,6 +11,7 @@ from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import LONGEST, Written
 from evaluator.github.proposals import Proposal, propose
 from evaluator.testing.github import Fault, Pull
+from evaluator.testing.github.documents import pull_document
 
 WRITE = {"contents": "write", "pull_requests": "write"}
 OFFER: dict[str, Any] = {
@@ -72,6 +73,14 @@ def test_a_base_that_went_on_is_followed(bench: Bench):
     assert bench.board.git.resolve(f"{second.head}^") == now
 
 
+def test_a_base_that_came_back_to_the_same_files_is_followed(bench: Bench):
+    """Otherwise the pull request would show what others did and undid."""
+    offer(bench)
+    bench.board.git.commit("main", {"other": b"x"})
+    now = bench.board.git.commit("main", {"other": None})
+    assert bench.board.git.resolve(f"{offer(bench).head}^") == now
+
+
 @pytest.mark.parametrize("how", ["merged", "closed"])
 def test_what_was_merged_or_closed_is_not_opened_again(bench: Bench, how: str):
     """The next proposal is a pull request of its own, though its branch has the same name."""
@@ -88,6 +97,15 @@ def test_a_forks_branch_of_the_same_name_is_anothers(bench: Bench):
     theirs = bench.pull("bashboard/rescore", title="New verdicts")
     made = offer(bench)
     assert (made.number != theirs.number, made.written) == (True, Written.CREATED)
+    assert theirs.body is None
+
+
+def test_a_pull_request_of_another_repository_is_never_changed(bench: Bench):
+    """Even if GitHub named it."""
+    theirs = bench.pull("bashboard/rescore", title="New verdicts")
+    document = [pull_document(bench.github.url, bench.board, theirs)]
+    bench.github.faults.append(Fault(200, method="GET", path="/pulls", document=document))
+    assert offer(bench).written == Written.CREATED
     assert theirs.body is None
 
 

@@ -8,7 +8,7 @@ from evaluator.testing.github.documents.git import (
     short_blob_document,
     tree_document,
 )
-from evaluator.testing.github.documents.places import Document
+from evaluator.testing.github.documents.places import Document, user_document
 from evaluator.testing.github.documents.pulls import change_document, pull_document, whole_pull_document
 from evaluator.testing.github.documents.runs import annotation_document, artifact_document, job_document, run_document
 from evaluator.testing.github.documents.talk import comment_document, issue_document, label_document
@@ -30,5 +30,6 @@ __all__ = [
     "run_document",
     "short_blob_document",
     "tree_document",
+    "user_document",
     "whole_pull_document",
 ]

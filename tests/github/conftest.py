@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from github_bench import Bench
+from report_bench import ReportBench
 
 from evaluator.testing.github import GitHubServer
 from evaluator.testing.github.description import KEPT, Description
@@ -25,3 +26,8 @@ def bench(tmp_path: Path, description: Description | None) -> Iterator[Bench]:
     with GitHubServer(tmp_path, description or (lambda _: ())) as github:
         yield Bench(github)
         assert github.complaints == []
+
+
+@pytest.fixture
+def board(bench: Bench, tmp_path: Path) -> ReportBench:
+    return ReportBench(bench, tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from github_bench import BOT, Bench
 
 from evaluator.errors import GitHubError
-from evaluator.github.comments import LONGEST, Written, marker, upsert_comment
+from evaluator.github.comments import LONGEST, Written, amend_comment, marker, upsert_comment
 from evaluator.testing.github import Fault
 
 
@@ -70,3 +70,14 @@ def test_a_text_that_is_too_long_is_cut_and_says_so(bench: Bench):
     assert [write(bench, pull.number, text) for _ in range(2)] == [Written.CREATED, Written.UNCHANGED]
     assert len(pull.comments[0].body) == LONGEST
     assert pull.comments[0].body.endswith("GitHub takes no longer ones.*\n")
+
+
+def test_what_is_amended_is_there_already(bench: Bench):
+    """Nothing is said where nothing of that name was said before."""
+    pull = bench.pull()
+    assert amend_comment(bench.connect(), pull.number, "report", "Gone.") is None
+    assert pull.comments == []
+    write(bench, pull.number, "One.")
+    amended = [amend_comment(bench.connect(), pull.number, "report", "Gone.") for _ in range(2)]
+    assert [each and each.written for each in amended] == [Written.UPDATED, Written.UNCHANGED]
+    assert [each.body for each in pull.comments] == [f"{marker('report')}\nGone.\n"]

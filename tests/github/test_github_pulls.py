@@ -14,6 +14,7 @@ from evaluator.github.pulls import (
     Match,
     changed_files,
     find_pull,
+    open_of,
     opened_lately,
     read_pull,
 )
@@ -55,6 +56,37 @@ def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool)
     pull = bench.pull()
     pull.association = association
     assert read_pull(bench.connect(), pull.number).newcomer is newcomer
+
+
+@pytest.mark.parametrize(
+    ("association", "insider"),
+    [("OWNER", True), ("MEMBER", True), ("COLLABORATOR", True), ("CONTRIBUTOR", False), ("NONE", False)],
+)
+def test_who_belongs_here_is_told(bench: Bench, association: str, insider: bool):
+    pull = bench.pull()
+    pull.association = association
+    assert read_pull(bench.connect(), pull.number).insider is insider
+
+
+def test_whoever_may_push_to_the_repository_belongs_here(bench: Bench):
+    """The bot has no association of its own."""
+    bench.board.git.commit("rescore", {"x": b"x\n"})
+    pull = bench.github.open_pull(bench.board, bench.board, "rescore")
+    assert read_pull(bench.connect(), pull.number).insider
+
+
+def test_changed_files_name_the_commit_that_they_are_of(bench: Bench):
+    pull = bench.pull(files={"submissions/old/core.jsonl": None, "submissions/mine/core.jsonl": b"{}\n"})
+    assert changed_files(bench.connect(), pull.number).heads == {pull.head}
+
+
+def test_open_pull_requests_of_one_account_are_listed(bench: Bench):
+    first, closed, last = bench.pull("first"), bench.pull("closed"), bench.pull("last")
+    closed.state = "closed"
+    other = bench.github.fork(bench.board, bench.github.user("other"))
+    other.git.commit("theirs", FILES)
+    bench.github.open_pull(bench.board, other, "theirs")
+    assert [each.number for each in open_of(bench.connect(), bench.stranger.id)] == [last.number, first.number]
 
 
 def test_a_push_in_between_makes_the_run_stale(bench: Bench):

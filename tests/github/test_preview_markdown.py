@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import unicodedata
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,10 @@ from preview_examples import contested, pieces, preview, problems, skeleton, spa
 from evaluator.github import markdown
 from evaluator.github.markdown import cell, code, table
 from evaluator.github.preview_text import comment
+from evaluator.github.pull_state import Deed
+from evaluator.github.pulls import PullRequest
+from evaluator.pipeline.publishing.owners import Holder, Owner
+from evaluator.pipeline.publishing.rules import Offer, decide
 from evaluator.records import Preview
 from evaluator.testing.hostile_boards import ATTACKS
 
@@ -67,7 +72,28 @@ def places(text: str) -> list[str]:
         comment("my-system", [], forged),
         comment(f"X{text}", found),
         comment(f"X{text}", [], missing=text),
+        *(refused(f"X{text}", text, deed) for deed in (Deed.UPDATES, Deed.RENAMES)),
     ]
+
+
+def refused(slug: str, text: str, deed: Deed) -> str:
+    """A comment with every reason there is, of a pull request whose names, paths, title and branches are this text."""
+    offer = Offer(
+        deed,
+        (slug, f"{slug}2"),
+        earlier=slug,
+        outside=(text, f"evaluator/{text}"),
+        stray=(text,),
+        derived={f"submissions/X{text}/x.verdicts.jsonl": True, f"submissions/x/X{text}.verdicts.jsonl": False},
+        left=(text,),
+        complete=False,
+    )
+    opened = datetime(2026, 1, 2, tzinfo=UTC)
+    names = {"title": text, "login": text, "head_branch": text, "base_branch": f"X{text}"}
+    commits = {"head": "0" * 40, "base": "1" * 40, "head_repository": 1, "created": opened, "labels": frozenset({text})}
+    pull = PullRequest(number=1, state="open", author=1, newcomer=True, insider=False, **names, **commits)  # type: ignore[arg-type]
+    decision = decide(offer, pull, Owner(Holder.ACCOUNT, 2), address="https://github.example/a/b")
+    return comment(slug, problems(1, message=text), reasons=decision.reasons, deed=deed, commit=pull.head)
 
 
 def test_the_examples_in_the_documentation_are_so() -> None:

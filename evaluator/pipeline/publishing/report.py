@@ -16,20 +16,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import FormatError, Problem, Severity
-from evaluator.github.artifacts import ArtifactLimits, read_artifact
+from evaluator.errors import Problem, Severity
 from evaluator.github.comments import Written, amend_comment, upsert_comment
 from evaluator.github.connection import SERVER, Connection, connect_from
 from evaluator.github.files import read_submission
 from evaluator.github.forms import appeal_address
 from evaluator.github.labels import set_labels
-from evaluator.github.preview_artifact import PREVIEW_BYTES, PREVIEW_NAME, read_preview
 from evaluator.github.preview_text import comment
 from evaluator.github.pull_sections import nothing_text
 from evaluator.github.pull_state import LABELS, Deed, Reason
 from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files, find_pull, read_pull
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.limits import limit_reasons, suites_answered
+from evaluator.pipeline.publishing.numbers import read_numbers
 from evaluator.pipeline.publishing.owners import NOBODY, Owner, owner_of
 from evaluator.pipeline.publishing.rules import Decision, Offer, decide, read_offer, touched_slugs
 from evaluator.pipeline.submitting.submissions import check_folders
@@ -39,9 +38,6 @@ from evaluator.submissions.names import is_slug, slug_faults
 
 COMMENT: Final = "submission"
 """The comment's name, by which it is found again."""
-ARTIFACT: Final = "preview"
-"""The artifact in which a pull request's own run leaves its preview."""
-_TOLD: Final = 3
 
 
 class Outcome(StrEnum):
@@ -198,7 +194,9 @@ def _limits(case: _Case, offer: Offer, offered: Path | None) -> tuple[Reason, ..
 def _answer(case: _Case, offer: Offer, decision: Decision, problems: Sequence[Problem], kept: Path) -> _Said:
     preview, missing, labels = None, "", decision.labels
     if decision.is_valid and offer.deed is not Deed.WITHDRAWS:
-        preview, missing = _numbers(case, offer.slug, kept / "submissions" / offer.slug)
+        preview, missing = read_numbers(
+            case.project, case.connection, case.run, offer.slug, suites_answered(kept / "submissions" / offer.slug)
+        )
         labels = decision.contested() if preview and preview.undecided else labels
     text = comment(
         offer.slug,
@@ -240,36 +238,3 @@ def _problems(case: _Case, slug: str, kept: Path) -> list[Problem]:
     read.write(kept / place / slug)
     found = check_folders(case.project, [kept / place / slug])
     return [*read.problems, *(each._replace(path=each.path.relative_to(kept)) for each in found)]
-
-
-# -- the numbers, as what may be forged
-
-
-def _numbers(case: _Case, slug: str, folder: Path) -> tuple[Preview | None, str]:
-    """The preview that the run left, or None and why it is not shown."""
-    limits = ArtifactLimits(archive_bytes=PREVIEW_BYTES, file_bytes=PREVIEW_BYTES)
-    file = read_artifact(case.connection, case.run, ARTIFACT, PREVIEW_NAME, limits)
-    if file.content is None:
-        return None, file.fault
-    try:
-        preview = read_preview(file.content, slug)
-    except FormatError as error:
-        told = "; ".join(each.message for each in error.problems[:_TOLD])
-        return None, f"the run left a preview that is not used: {told}"
-    fault = _foreign(case.project, preview, folder)
-    return (None, f"the run left a preview that is not used: {fault}") if fault else (preview, "")
-
-
-def _foreign(project: Project, preview: Preview, folder: Path) -> str:
-    """Why a preview that adds up is none of this board and this submission; empty where it may be."""
-    suites = {suite.manifest.name: suite for suite in project.suites()}
-    if preview.suite not in suites or preview.suite not in suites_answered(folder):
-        return f"it is of suite {preview.suite!r}, which the submission does not answer"
-    suite = suites[preview.suite]
-    if preview.suite_version != suite.manifest.version:
-        return f"it is of {preview.suite} {preview.suite_version}, and the board asks {suite.manifest.version}"
-    if preview.asked + preview.not_asked > len(suite.tasks):
-        return f"it counts {preview.asked + preview.not_asked} tasks of {len(suite.tasks)}"
-    slugs = {folder.name for folder in project.submission_folders()}
-    strange = [each.submission for each in preview.rivals if each.submission not in slugs]
-    return f"it compares with {', '.join(strange)}, which the board does not have" if strange else ""

@@ -27,7 +27,7 @@ BRANCH: Final = "main"
 JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requirements")
 """Beginnings of paths that decide how a pull request's own run judges it."""
 _NAMED: Final = 5
-_PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]+/[a-z0-9-]+\.verdicts\.jsonl)", re.ASCII)
+_PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII)
 
 
 class _Effect(Enum):

@@ -1,0 +1,127 @@
+"""A board whose checkout and whose repository hold the same, and its answers to pull requests."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from github_bench import Bench
+from preview_examples import document
+
+from evaluator.pipeline.publishing.owners import owners_bytes
+from evaluator.pipeline.publishing.report import Reported, report
+from evaluator.records import Owners
+from evaluator.testing.checkouts import small_checkout, small_task, write_submission
+from evaluator.testing.github import Pull
+
+SERVER = "https://github.example"
+TASKS = [small_task(f"files-{number}") for number in range(1, 6)]
+ANSWERS = {task.id: ["right"] for task in TASKS}
+VERDICTS = b'{"format":1}\n'
+
+STANDING = ("always", "best", "old")
+"""The submissions on the board: the project's own, another's, and the stranger's."""
+
+
+def tiny_preview(slug: str = "mine", **fields: Any) -> dict[str, Any]:
+    """A sound preview on the suite of five tasks: three passed, the second of three."""
+    topics = {"files": {"asked": 5, "passed": 3}}
+    counts = {"asked": 5, "passed": 3, "failed": 2, "timeout": 0, "invalid": 0, "unanswered": 0}
+    shares = {"accuracy": 0.6, "accuracy_low": 0.2, "accuracy_high": 0.9, "accuracy_upper": 0.6}
+    places = {"ranked": 3, "rank_low": 1, "rank_high": 3, "tie_group": 1}
+    best = {**rival_row("best"), "roles": ["leader"]}
+    told = {"suite": "tiny", "suite_version": "1.0.0", "submission": slug, "topics": topics, "rivals": [best]}
+    return document(**{**counts, **shares, **places, **told, "alone": {}, **fields})
+
+
+def rival_row(slug: str) -> dict[str, Any]:
+    """A submission that passes four of the five."""
+    intervals = {"difference": -0.2, "difference_low": -0.6, "difference_high": 0.2, "p_value": 0.5}
+    topics = {"files": {"asked": 5, "passed": 4}}
+    return {
+        "submission": slug,
+        "asked": 5,
+        "passed": 4,
+        "topics": topics,
+        **intervals,
+        "gained": {},
+        "lost": {"total": 1},
+    }
+
+
+def packed(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
+    """An artifact's archive."""
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return kept.getvalue()
+
+
+def previewed(slug: str = "mine", **fields: Any) -> bytes:
+    """The artifact that an honest run leaves."""
+    return packed(("preview.json", json.dumps(tiny_preview(slug, **fields)).encode()))
+
+
+class ReportBench:
+    """The checkout that answers, and the strangers' side of it."""
+
+    def __init__(self, bench: Bench, root: Path, settings: str = "") -> None:
+        self.bench, self.github = bench, bench.github
+        self.root = root
+        self.project = small_checkout(root / "board", TASKS, dict.fromkeys(STANDING, ANSWERS))
+        self.other = self.github.user("other")
+        (self.project.root / "pyproject.toml").write_text(settings)
+        (self.project.root / "submissions" / "old" / "tiny.verdicts.jsonl").write_bytes(VERDICTS)
+        self.own({"always": None, "best": self.other.id, "old": bench.stranger.id, "once": self.other.id})
+        held = {path: path.read_bytes() for path in (self.project.root / "submissions").rglob("*") if path.is_file()}
+        files: dict[str, Any] = {str(path.relative_to(self.project.root)): data for path, data in held.items()}
+        bench.board.git.commit("main", {"submissions/old/core.jsonl": None, **files})
+        bench.fork.git.fetch(bench.board.git, "refs/heads/main", "refs/heads/main")
+
+    def own(self, owners: Mapping[str, int | None]) -> None:
+        """Register these owners and no others."""
+        made = owners_bytes(Owners(format=1, owners=dict(owners)))
+        (self.project.root / "submissions" / "owners.json").write_bytes(made)
+
+    def submission(self, slug: str = "mine", answers: Mapping[str, list[str]] = ANSWERS) -> dict[str, Any]:
+        """A sound submission's files, by path."""
+        folder = write_submission(self.root / "scratch", slug, answers)
+        return {f"submissions/{slug}/{path.name}": path.read_bytes() for path in folder.iterdir()}
+
+    def offer(self, files: Mapping[str, Any], branch: str = "mine", **fields: Any) -> Pull:
+        """The stranger's pull request."""
+        return self.bench.pull(branch, files, **fields)
+
+    def answer(
+        self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any
+    ) -> Reported:
+        """Run the pull request, with what its run uploads, and answer it."""
+        run = self.github.run(self.bench.board, pull)
+        if archive is not None:
+            self.github.upload(run, "preview", archive)
+        return self.report(run.id, now=now, **fields)
+
+    def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Reported:
+        """The answer to a run."""
+        connection = self.bench.connect()
+        return report(self.project, connection, run, now=now or self.github.now, server=SERVER, **fields)
+
+    def force(self, pull: Pull, files: Mapping[str, Any]) -> None:
+        """Push by force: what the branch has then was begun anew."""
+        self.move(pull, self.bench.fork.git.resolve("refs/heads/main"))
+        self.github.push(self.bench.board, pull, files)
+
+    def move(self, pull: Pull, commit: str) -> None:
+        """Let the pull request's branch be at a commit."""
+        (self.bench.fork.git.folder / "refs" / "heads" / pull.head_ref).write_text(f"{commit}\n")
+        self.github.pushed(self.bench.board, pull)
+
+    def written(self) -> list[str]:
+        """The requests that change something."""
+        return [each for each in self.bench.asked() if not each.startswith("GET ")]

@@ -1,0 +1,373 @@
+"""What a pull request is answered: labels and one comment, by this side's own code, from files read as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from github_bench import Bench
+from preview_examples import pieces, spans
+from report_bench import SERVER, TASKS, ReportBench, previewed
+
+from evaluator.github.comments import Written
+from evaluator.pipeline.publishing.report import Outcome
+from evaluator.testing.github import GitHubServer, Link, Pull
+from evaluator.testing.github.description import Description
+
+Files = dict[str, Any]
+READY = ("ready to merge", "valid")
+
+
+def clean(board: ReportBench) -> Files:
+    return board.submission()
+
+
+def broken(board: ReportBench) -> Files:
+    return {**board.submission(), "submissions/mine/tiny.jsonl": b'{"task": "files-1", "candidates": [}\n'}
+
+
+def beside(path: str, content: Any = b"x\n") -> Callable[[ReportBench], Files]:
+    return lambda board: {**board.submission(), path: content}
+
+
+def of(slug: str) -> Callable[[ReportBench], Files]:
+    return lambda board: board.submission(slug, {TASKS[0].id: ["other"]})
+
+
+def removed(slug: str, *names: str) -> Callable[[ReportBench], Files]:
+    return lambda _: {f"submissions/{slug}/{name}": None for name in names}
+
+
+def renamed(old: str, new: str) -> Callable[[ReportBench], Files]:
+    def files(board: ReportBench) -> Files:
+        gone = (board.project.root / "submissions" / old).iterdir()
+        return {**board.submission(new), **{f"submissions/{old}/{path.name}": None for path in gone}}
+
+    return files
+
+
+WHOLE = ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")
+CASES: dict[str, tuple[Callable[[ReportBench], Files], tuple[str, ...], tuple[str, ...]]] = {
+    "a new one": (clean, READY, ("3 of 5 tasks passed", "You need do nothing more")),
+    "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to mend")),
+    "one's own changed": (of("old"), ("valid",), ("is then replaced", "There are no numbers")),
+    "another's changed": (of("best"), ("held",), ("`best` belongs to another account",)),
+    "with the judge": (
+        beside("evaluator/judges/consensus.py"),
+        ("held",),
+        (
+            "1 file outside of `submissions/`",
+            "not shown",
+            "two pull requests",
+            "git checkout @{-1} -- submissions/mine",
+        ),
+    ),
+    "two of them": (
+        lambda board: {**board.submission(), **board.submission("second")},
+        ("needs changes",),
+        ("2 submissions: `mine`, `second`", "open one for each", "submissions/your-system"),
+    ),
+    "verdicts edited": (
+        lambda _: {"submissions/old/tiny.verdicts.jsonl": b"{}\n"},
+        ("needs changes",),
+        ('git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl', "edited by nobody"),
+    ),
+    "one's own withdrawn": (removed("old", *WHOLE), ("valid",), ("withdrawn as soon as this is merged", "stays yours")),
+    "half withdrawn": (
+        removed("old", *WHOLE[:2]),
+        ("needs changes",),
+        ("leaves `submissions/old/tiny.verdicts.jsonl`", "git rm -r -- submissions/old"),
+    ),
+    "a link": (
+        beside("submissions/mine/submission.toml", Link("/etc/passwd")),
+        ("needs changes",),
+        ("submissions/mine/submission.toml: a symbolic link: expected a regular file",),
+    ),
+    "a name that is none": (of("My System"), ("needs changes",), ("expected lower-case letters",)),
+    "a name like another's": (of("bEst"), ("needs changes",), ("differs from 'best' in case",)),
+}
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory, description: Description | None) -> Iterator[ReportBench]:
+    """One board for many pull requests, of a day each."""
+    folder = tmp_path_factory.mktemp("board")
+    with GitHubServer(folder, description or (lambda _: ())) as github:
+        yield ReportBench(Bench(github), folder)
+        assert github.complaints == []
+
+
+def next_day(board: ReportBench) -> ReportBench:
+    board.github.now += timedelta(days=1)
+    board.github.exchanges.clear()
+    return board
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportBench, name: str):
+    """What is not valid shows no numbers of its own run, whose artifact is not even asked for."""
+    make, labels, words = CASES[name]
+    board = next_day(lasting)
+    pull = board.offer(make(board), name.replace(" ", "-"))
+    answered = board.answer(pull, previewed())
+    assert (answered.outcome, answered.labels) == (Outcome.REPORTED, labels)
+    assert sorted(pull.labels) == list(labels)
+    (comment,) = pull.comments
+    assert comment.body.split() == answered.text.split()
+    assert [each for each in words if each not in answered.text] == []
+    assert "### What happens next" in answered.text or "**What to do:**" in answered.text
+    if "valid" not in labels:
+        assert "accuracy" not in answered.text
+        assert not [each for each in board.bench.asked() if "artifacts" in each]
+
+
+def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench):
+    """Paths and words are those of `bashboard check` in a checkout with the submission."""
+    from evaluator.pipeline.submitting.submissions import check_folders
+
+    answered = board.answer(board.offer(broken(board)), dry_run=True)
+    folder = board.project.root / "submissions" / "mine"
+    folder.mkdir()
+    for path, data in broken(board).items():
+        (board.project.root / path).write_bytes(data)
+    found = [
+        each._replace(path=each.path.relative_to(board.project.root)) for each in check_folders(board.project, [folder])
+    ]
+    assert {str(each) for each in found} <= set(spans(answered.text))
+
+
+def test_open_verdicts_stand_beside_valid(board: ReportBench):
+    """They come from the run's own numbers, and the merge does not wait for them."""
+    archive = previewed(undecided=1, failed=1, accuracy_upper=0.8)
+    answered = board.answer(board.offer(clean(board)), archive)
+    assert answered.labels == ("contested", *READY)
+    assert "1 verdict open" in answered.text
+
+
+def test_a_first_contribution_is_welcomed_and_a_later_one_is_not(board: ReportBench):
+    pull = board.offer(clean(board))
+    assert "Welcome" in board.answer(pull, dry_run=True).text
+    pull.association = "CONTRIBUTOR"
+    assert "Welcome" not in board.answer(pull, dry_run=True).text
+
+
+def test_appeals_and_the_log_have_their_addresses(board: ReportBench):
+    answered = board.answer(board.offer(clean(board)))
+    targets = [dict(each.attributes)["href"] for each in pieces(answered.text) if each.kind == "link_open"]
+    log = f"{SERVER}/maintainer/board/actions/runs/{answered.run}"
+    assert targets == [log, f"{SERVER}/maintainer/board/issues/new?template=appeal.yml&submission=mine"]
+
+
+def test_another_branch_than_main_is_no_place(board: ReportBench):
+    board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
+    answered = board.answer(board.offer(clean(board), into="next"))
+    assert answered.labels == ("needs changes",)
+    assert "for the branch `next`" in answered.text
+
+
+# -- those who may push
+
+
+def test_what_the_project_changes_by_itself_is_not_answered(board: ReportBench):
+    """Verdicts of all submissions, by a branch of the repository: who may push there needs no leave."""
+    own = board.bench.board
+    own.git.commit("rescore", {"submissions/old/tiny.verdicts.jsonl": b"x", "submissions/always/tiny.jsonl": b"x"})
+    pull = board.github.open_pull(own, own, "rescore")
+    assert board.answer(pull).outcome is Outcome.NOTHING
+    assert (board.written(), pull.labels, pull.comments) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("make", "outcome", "labels"),
+    [
+        (clean, Outcome.REPORTED, READY),
+        (broken, Outcome.REPORTED, ("needs changes",)),
+        (of("always"), Outcome.REPORTED, ("valid",)),
+        (beside("evaluator/x.py"), Outcome.NOTHING, ()),
+        (beside("submissions/owners.json"), Outcome.NOTHING, ()),
+    ],
+)
+def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
+    board: ReportBench, make: Callable[[ReportBench], Files], outcome: Outcome, labels: tuple[str, ...]
+):
+    pull = board.offer(make(board))
+    pull.association = "COLLABORATOR"
+    answered = board.answer(pull, previewed(), dry_run=True)
+    assert (answered.outcome, answered.labels) == (outcome, labels)
+
+
+# -- the preview, which anyone can forge
+
+
+def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBench):
+    """They come from this side's own check; what was forged is shown as code."""
+    html = "<img src=https://evil.example/x.png onerror=alert(1)>"
+    answered = board.answer(board.offer(clean(board)), previewed(passed=html, judge=html))
+    assert answered.labels == READY
+    assert "accuracy" not in answered.text
+    assert "There are no numbers to show yet: `the run left a preview that is not used: passed: " in answered.text
+    assert [each.kind for each in pieces(answered.text) if each.kind == "image" or "evil" in each.content] == []
+
+
+# -- pushes in between, and what is gone
+
+
+def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBench):
+    pull = board.offer(clean(board))
+    run = board.github.run(board.bench.board, pull)
+    board.force(pull, beside("evaluator/x.py")(board))
+    answered = board.report(run.id)
+    assert (answered.outcome, answered.number, board.written()) == (Outcome.STALE, pull.number, [])
+
+
+@dataclass
+class Pushes:
+    """Pushes to a pull request as soon as the server has answered requests that end so."""
+
+    on: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+    def __call__(self, exchange: Any) -> Iterator[str]:
+        for path, act in self.on.items():
+            if exchange.path.endswith(path) and path not in self.done:
+                self.done.append(path)
+                act()
+        return iter(())
+
+
+@pytest.mark.parametrize("on", [("/pulls",), ("/files",), ("/pulls", "/files"), ("/zip",)], ids=" and ".join)
+def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tuple[str, ...]):
+    """Before the changed files are listed, after it, there and back, and before it is written."""
+    pushes = Pushes()
+    with GitHubServer(tmp_path, pushes) as github:
+        board = ReportBench(Bench(github), tmp_path)
+        pull = board.offer(beside("evaluator/x.py")(board) if len(on) > 1 else clean(board))
+        run = github.run(board.bench.board, pull)
+        github.upload(run, "preview", previewed())
+        acts = (lambda: board.force(pull, of("mine")(board)), lambda head=pull.head: board.move(pull, head))
+        pushes.on = dict(zip(on, acts, strict=False))
+        assert board.report(run.id).outcome is Outcome.STALE
+        assert (pushes.done, board.written()) == (list(on), [])
+
+
+def test_a_fork_that_is_gone_is_not_answered(board: ReportBench, description: Description | None):
+    pull = board.offer(clean(board))
+    run = board.github.run(board.bench.board, pull)
+    pull.head_repository = None
+    assert (board.report(run.id).outcome, board.written()) == (Outcome.MISSING, [])
+    board.github.complaints.clear()
+
+
+def test_a_closed_pull_request_is_not_answered(board: ReportBench):
+    pull = board.offer(clean(board))
+    run = board.github.run(board.bench.board, pull)
+    board.github.merge(board.bench.board, pull)
+    assert (board.report(run.id).outcome, board.written()) == (Outcome.MISSING, [])
+
+
+def test_one_branch_offered_twice_is_not_answered(board: ReportBench):
+    pull = board.offer(clean(board))
+    board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
+    board.github.open_pull(board.bench.board, board.bench.fork, "mine", into="next")
+    assert board.answer(pull).outcome is Outcome.SEVERAL
+    assert board.written() == []
+
+
+def test_an_author_who_is_gone_is_held(board: ReportBench):
+    """Nobody could own the row."""
+    pull = board.offer(clean(board))
+    pull.user = None
+    answered = board.answer(pull)
+    board.github.complaints.clear()  # GitHub answers null, against its own description
+    assert answered.labels == ("held",)
+    assert "The account that opened this pull request is gone" in answered.text
+
+
+# -- again and again
+
+
+def test_the_same_twice_writes_once(board: ReportBench):
+    pull = board.offer(clean(board))
+    run = board.github.run(board.bench.board, pull)
+    assert board.report(run.id).written is Written.CREATED
+    board.github.exchanges.clear()
+    assert board.report(run.id).written is Written.UNCHANGED
+    assert (board.written(), len(pull.comments)) == ([], 1)
+
+
+def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench):
+    """Broken, mended, with too much in it, and without a submission; others' labels and comments stay."""
+    pull = board.offer(broken(board))
+    board.github.label(board.bench.board, "kind", "ffffff", "A kind")
+    pull.labels.append("kind")
+    board.github.comment(pull, board.bench.maintainer, "Hello.")
+    steps: list[tuple[Files, list[str], str]] = [
+        ({}, ["kind", "needs changes"], "1 error to mend"),
+        (clean(board), ["kind", "ready to merge", "valid"], "3 of 5 tasks passed"),
+        ({"evaluator/x.py": b"x\n"}, ["held", "kind"], "held for a maintainer"),
+        (dict.fromkeys(clean(board)), ["kind"], "No submission in this pull request"),
+    ]
+    for files, labels, words in steps:
+        if files:
+            board.github.push(board.bench.board, pull, files)
+        board.answer(pull, previewed())
+        assert sorted(pull.labels) == labels
+        assert len(pull.comments) == 2
+        assert words in pull.comments[1].body
+
+
+def test_what_never_had_a_submission_is_let_alone(board: ReportBench):
+    pull = board.offer({"README.md": b"Better.\n"})
+    assert board.answer(pull).outcome is Outcome.NOTHING
+    assert (board.written(), pull.comments) == ([], [])
+
+
+def test_a_dry_run_writes_nothing(board: ReportBench):
+    pull = board.offer(clean(board))
+    answered = board.answer(pull, previewed(), dry_run=True)
+    assert (answered.labels, answered.written, board.written()) == (READY, None, [])
+
+
+# -- limits
+
+
+def day(board: ReportBench, number: int, files: Callable[[int], Files], first: int = 0) -> Pull:
+    """So many pull requests of the stranger, an hour apart; the last."""
+    for each in range(first, first + number):
+        board.github.now += timedelta(hours=1)
+        pull = board.offer(files(each), f"branch-{each}")
+    return pull
+
+
+def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportBench):
+    """The fifth is not; and the day after the sixth is valid."""
+    pull = day(board, 5, lambda each: board.submission(f"mine-{each}"))
+    assert board.answer(pull, dry_run=True).labels == READY
+    sixth = day(board, 1, lambda each: board.submission(f"mine-{each}"), first=5)
+    answered = board.answer(sixth, previewed("mine-5"))
+    assert answered.labels == ("held",)
+    assert "before this one you opened 5 within 24 hours" in answered.text
+    assert "after 2026-01-03 13:00 UTC" in answered.text
+    board.github.now += timedelta(hours=19, seconds=1)
+    assert board.answer(sixth, previewed("mine-5")).labels == READY
+
+
+def test_pull_requests_without_a_submission_do_not_count(board: ReportBench):
+    day(board, 5, lambda each: {"README.md": b"%d\n" % each})
+    assert board.answer(board.offer(clean(board)), dry_run=True).labels == READY
+
+
+def test_the_last_submission_too_many_to_a_suites_version_is_held(bench: Bench, tmp_path: Path):
+    """Counted are those on the board, another's not, and those opened before; a change of one's own is none."""
+    board = ReportBench(bench, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
+    second = board.offer(clean(board), "second")
+    third = board.offer(board.submission("third"), "third")
+    assert board.answer(second, dry_run=True).labels == READY
+    answered = board.answer(third, dry_run=True)
+    assert answered.labels == ("held",)
+    assert "1 on the board and 1 that is open answer `tiny` `1.0.0`" in answered.text
+    assert board.answer(board.offer(of("old")(board), "own"), dry_run=True).labels == ("valid",)

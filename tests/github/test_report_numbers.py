@@ -1,0 +1,93 @@
+"""The numbers that a pull request's own run left: shown, or not and why."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+from github_bench import Bench
+from report_bench import ReportBench, packed, previewed, rival_row, tiny_preview
+
+from evaluator.github.preview_text import comment
+from evaluator.pipeline.publishing.numbers import read_numbers
+from evaluator.records import Preview
+from evaluator.testing.github import GitHubServer, Run
+
+
+class Numbers:
+    """A pull request's run, again and again."""
+
+    def __init__(self, board: ReportBench) -> None:
+        self.board = board
+        self.pull = board.offer(board.submission())
+
+    def run(self, archive: bytes | None) -> Run:
+        made = self.board.github.run(self.board.bench.board, self.pull)
+        if archive is not None:
+            self.board.github.upload(made, "preview", archive)
+        return made
+
+    def read(self, run: Run) -> tuple[Preview | None, str]:
+        return read_numbers(self.board.project, self.board.bench.connect(), run.id, "mine", {"tiny": "1.0.0"})
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Numbers]:
+    folder = tmp_path_factory.mktemp("board")
+    with GitHubServer(folder) as github:
+        yield Numbers(ReportBench(Bench(github), folder))
+
+
+def linked() -> zipfile.ZipInfo:
+    about = zipfile.ZipInfo("preview.json")
+    about.create_system, about.external_attr = 3, 0o120777 << 16
+    return about
+
+
+HTML = "<img src=https://evil.example/x.png onerror=alert(1)>"
+FORGED: dict[str, tuple[bytes | None, str]] = {
+    "none": (None, "the run has no artifact 'preview'"),
+    "another's": (previewed("best", rivals=[]), "is of submission 'best': expected 'mine'"),
+    "one that does not add up": (previewed(passed=5), "the outcomes are not as many as the tasks asked"),
+    "another suite": (previewed(suite="core"), "it is of suite 'core'"),
+    "another version": (previewed(suite_version="2.0.0"), "the board asks 1.0.0"),
+    "more tasks than there are": (previewed(not_asked=7), "it counts 12 tasks of 5"),
+    "rivals that are none": (previewed(rivals=[{**rival_row("nobody"), "roles": ["leader"]}]), "compares with nobody"),
+    "HTML for a name": (previewed(HTML), "submission: "),
+    "HTML for a count": (previewed(passed=HTML), "passed: "),
+    "a bomb": (packed(("preview.json", b" " * 3_000_000)), "3000000 bytes: expected at most"),
+    "a link": (packed((linked(), b"/etc/passwd")), "is no regular file"),
+    "an absolute path": (packed(("/preview.json", b"{}")), "has 0 files 'preview.json'"),
+    "a path upwards": (packed(("../preview.json", b"{}")), "has 0 files 'preview.json'"),
+    "no archive": (b"preview", "does not read as a zip"),
+    "no JSON": (packed(("preview.json", b"\xff\0")), "Invalid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_is_not_to_be_believed_is_not_shown_and_it_is_said_why(numbers: Numbers, name: str):
+    archive, words = FORGED[name]
+    preview, why = numbers.read(numbers.run(archive))
+    assert preview is None
+    assert words in why
+    assert why.isprintable()
+
+
+def test_of_two_files_the_one_is_read_and_nothing_is_unpacked(numbers: Numbers):
+    archive = packed(("../../evil.sh", b"x"), ("preview.json", json.dumps(tiny_preview()).encode()))
+    assert numbers.read(numbers.run(archive)) == (Preview.model_validate(tiny_preview()), "")
+
+
+def test_an_artifact_that_has_expired_is_said_so(numbers: Numbers):
+    run = numbers.run(previewed())
+    run.artifacts[0].expired = True
+    assert numbers.read(run) == (None, "artifact 'preview' has expired")
+
+
+def test_a_text_in_a_number_that_is_sound_is_shown_as_code(numbers: Numbers):
+    """The judge's name is the run's own text."""
+    preview, _ = numbers.read(numbers.run(previewed(judge=HTML)))
+    assert preview is not None
+    assert f"judged by `{HTML}`" in comment("mine", [], preview)

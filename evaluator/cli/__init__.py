@@ -18,7 +18,7 @@ from evaluator.cli.evidence import evidence, fetch
 from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
-from evaluator.cli.landing import collect
+from evaluator.cli.landing import collect, commit, propose
 from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
@@ -44,7 +44,7 @@ app.add_typer(benches, name="bench")
 app.add_typer(image, name="image")
 app.add_typer(evidence, name="evidence")
 app.add_typer(publish, name="publish")
-for step in (collect, changes):
+for step in (collect, commit, propose, changes):
     publish.command(epilog=step.__dict__["epilog"])(step)
 
 

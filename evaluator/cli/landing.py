@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,11 @@ Expect = Annotated[
     str | None, typer.Option("--expect", help="The submissions that were to be executed, a JSON list of slugs.")
 ]
 Summary = Annotated[bool, typer.Option("--summary", help="Also append this to a GitHub job's summary.")]
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="What `bashboard publish judge` wrote.")]
+Sha256 = Annotated[str, typer.Option("--sha256", help="Its SHA-256 as the judge's job said it.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and write nothing.")]
+Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")]
 
 
 def _slugs(text: str) -> list[str]:
@@ -61,3 +67,63 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
         summarise(os.environ, collected_markdown(found))
     if found.failed:
         raise InfraError(f"nothing of run {run} could be taken over; run the workflow again")
+
+
+@example(
+    "bashboard publish commit published.tar.gz --sha256 61c4...09ae",
+    "bashboard publish commit published.tar.gz --sha256 61c4...09ae --dry-run",
+)
+def commit(
+    file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False, outputs: Outputs = False
+) -> None:
+    """Publish what was judged: verdict files and owners on main, evidence on its branch.
+
+    A submission that was changed or withdrawn since it was judged is left out and named; the run of that change judges
+    it anew. Nothing is forced on main, and the same again changes nothing. With --outputs the step's output `commit`
+    is where main is then.
+    """
+    from evaluator.github.connection import connect_from
+    from evaluator.pipeline.job import give_outputs, summarise
+    from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
+    from evaluator.pipeline.publishing.landed import read_landing
+
+    done = commit_landing(here(), connect_from(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    _tell_left_out(done.left_out)
+    for slug in done.published:
+        typer.echo(f"{'would publish' if dry_run else 'published'}: {slug}")
+    for slug, owner in done.owners.items():
+        typer.echo(f"{slug} belongs to {'the project' if owner is None else f'account {owner}'}")
+    typer.echo(f"main is at {done.commit}")
+    if summary:
+        summarise(os.environ, committed_markdown(done))
+    if outputs:
+        give_outputs(os.environ, {"commit": done.commit})
+
+
+def _tell_left_out(left_out: Mapping[str, str]) -> None:
+    for slug, why in left_out.items():
+        typer.echo(f"left out: {slug} {why}", err=True)
+
+
+@example(
+    "bashboard publish propose published.tar.gz --sha256 61c4...09ae",
+    "bashboard publish propose published.tar.gz --sha256 61c4...09ae --dry-run",
+)
+def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False) -> None:
+    """Offer what a rescore judged as a pull request, with the table of who moves; its evidence goes to its branch.
+
+    There is one such pull request: where one is open, it is brought up to date.
+    """
+    from evaluator.github.connection import connect_from
+    from evaluator.pipeline.job import summarise
+    from evaluator.pipeline.publishing.landed import read_landing
+    from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
+
+    found = propose_landing(here(), connect_from(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    _tell_left_out(found.left_out)
+    if found.proposal is not None:
+        typer.echo(f"#{found.proposal.number} {found.proposal.written.value}: {found.proposal.url}")
+    else:
+        typer.echo(f"{found.title}\n\n{found.body}" if found.body else "no published verdict would change")
+    if summary:
+        summarise(os.environ, proposed_markdown(found))

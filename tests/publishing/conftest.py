@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosted_checkout import HostedCheckout
+from hosted_checkout import HostedCheckout, Watch
 
 from evaluator.testing.github import GitHubServer
 from evaluator.testing.github.description import KEPT, Description
@@ -20,14 +20,20 @@ def description() -> Description | None:
 
 
 @pytest.fixture
-def github(tmp_path: Path, description: Description | None) -> Iterator[GitHubServer]:
+def watch(description: Description | None) -> Watch:
+    """What a test may let happen between two requests."""
+    return Watch(description)
+
+
+@pytest.fixture
+def github(tmp_path: Path, watch: Watch) -> Iterator[GitHubServer]:
     """Every exchange of the test must be as GitHub describes it."""
-    with GitHubServer(tmp_path / "github", description or (lambda _: ())) as served:
+    with GitHubServer(tmp_path / "github", watch) as served:
         yield served
         assert served.complaints == []
 
 
 @pytest.fixture
-def hosted(tmp_path: Path, github: GitHubServer) -> HostedCheckout:
+def hosted(tmp_path: Path, github: GitHubServer, watch: Watch) -> HostedCheckout:
     """A small board on GitHub, and a checkout of it."""
-    return HostedCheckout(github, tmp_path / "checkout")
+    return HostedCheckout(github, tmp_path / "checkout", watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from evaluator.records import (
     digest_of,
 )
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.github import GitHubServer
+from evaluator.testing.github import Exchange, GitHubServer
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("cat b", "echo b"))]
 ANSWERS = {
@@ -55,11 +55,24 @@ def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
     return verdict_bytes(VerdictFile(header, tuple(rows)))
 
 
+class Watch:
+    """Told of every exchange by the double: whether it is as GitHub describes it, and what happens right after it."""
+
+    def __init__(self, describe: Callable[[Exchange], Iterable[str]] | None) -> None:
+        self._describe = describe or (lambda _: ())
+        self.then: Callable[[Exchange], object] = lambda _: None
+
+    def __call__(self, exchange: Exchange) -> Iterable[str]:
+        """What is wrong with it."""
+        self.then(exchange)
+        return self._describe(exchange)
+
+
 class HostedCheckout:
     """The server, the board's repository, the checkout as a project, and what the client would have waited for."""
 
-    def __init__(self, github: GitHubServer, root: Path) -> None:
-        self.github, self.root = github, root
+    def __init__(self, github: GitHubServer, root: Path, watch: Watch) -> None:
+        self.github, self.root, self.watch = github, root, watch
         self.project = small_checkout(root, TASKS, ANSWERS)
         self.maintainer, self.stranger = github.user("maintainer"), github.user("stranger")
         self.board = github.repository("board", self.maintainer)

@@ -1,0 +1,107 @@
+"""What of a landing still stands: while it was judged, main went on.
+
+Verdicts are of predictions as they were. Where a submission has others by now, or is gone, or its verdict file became
+another, nothing of it is published: the run that the newer commit has begun judges what stands there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from evaluator.errors import UsageError
+from evaluator.github.commits import blob_names, branch_head
+from evaluator.github.connection import Connection
+from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX
+from evaluator.pipeline.publishing.bundles import SUFFIX
+from evaluator.pipeline.publishing.landed import Landing, blob_name
+
+MAIN: Final = "main"
+
+Names = Mapping[str, str | None]
+"""Git's names of files, by path; None where no file is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds at a commit of main: `landing` without what does not, and why not, by submission.
+
+    `changing` are the submissions of which a file on main becomes another by it.
+    """
+
+    head: str
+    landing: Landing
+    left_out: Mapping[str, str]
+    changing: tuple[str, ...]
+
+
+def main_head(connection: Connection) -> str:
+    """The commit that main is at. Raises UsageError where there is no such branch."""
+    head = branch_head(connection, MAIN)
+    if head is None:
+        raise UsageError(f"{connection.name}: there is no branch {MAIN!r}")
+    return head
+
+
+def standing_at(connection: Connection, head: str, landing: Landing) -> Standing:
+    """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
+    names = blob_names(connection, head, sorted(_paths(landing)))
+    left_out = {slug: why for slug in landing.header.judged if (why := _moved(landing, slug, names))}
+    kept = _without_returned(landing.without(set(left_out)), names)
+    changed = {path for path, content in kept.on_main().items() if names[path] != _name(content)}
+    changing = {slug for slug, path in ((path.split("/")[1], path) for path in changed)}
+    return Standing(head, kept, left_out, tuple(sorted(changing)))
+
+
+def _paths(landing: Landing) -> set[str]:
+    judged = {path for blobs in landing.header.judged.values() for path in blobs}
+    gone = (*landing.header.gone, *landing.header.gone_evidence)
+    return judged | set(landing.on_main()) | {path for each in gone if (path := _predictions(each))}
+
+
+def _name(content: bytes | None) -> str | None:
+    return None if content is None else blob_name(content)
+
+
+def _predictions(path: str) -> str | None:
+    """The predictions that a verdict file or a bundle is of; None for what is of no submission."""
+    if not path.startswith("submissions/"):
+        return None
+    return f"{path.removesuffix(VERDICTS_SUFFIX).removesuffix(SUFFIX)}.jsonl"
+
+
+def _moved(landing: Landing, slug: str, names: Names) -> str:
+    """Why what was judged of a submission is not what stands there; empty where it is."""
+    blobs, ours = landing.header.judged[slug], landing.on_main()
+    given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS_SUFFIX)}
+    if any(given.values()) and not any(names[path] for path in given):
+        return "was withdrawn since it was judged"
+    if any(names[path] != blob for path, blob in given.items()):
+        return "was changed since it was judged; the run of that change judges it anew"
+    for path in blobs.keys() - given.keys():
+        # ours stands there already where this was done before
+        if names[path] != blobs[path] and (path not in ours or names[path] != _name(ours[path])):
+            return "has another verdict file than when it was judged; the next run looks at it again"
+    return ""
+
+
+def _without_returned(landing: Landing, names: Names) -> Landing:
+    """Nothing is removed of which predictions came back, unless they were judged and just do not need it."""
+    header = landing.header
+
+    def kept(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if _is_gone(path, landing, names))
+
+    changes = {"gone": kept(header.gone), "gone_evidence": kept(header.gone_evidence)}
+    return replace(landing, header=header.model_copy(update=changes))
+
+
+def _is_gone(path: str, landing: Landing, names: Names) -> bool:
+    predictions = _predictions(path)
+    return predictions is None or names[predictions] is None or path.split("/")[1] in landing.header.judged
+
+
+def left_out_markdown(left_out: Mapping[str, str]) -> str:
+    """Which submissions are left out, and why; slugs and words of ours."""
+    return "\n".join(f"- `{slug}` {why}" for slug, why in left_out.items())

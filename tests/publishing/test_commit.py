@@ -1,0 +1,239 @@
+"""What was judged comes to main once, whatever happens meanwhile, and only while it is of what stands there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hosted_checkout import HostedCheckout
+from landings import IMAGES, bundle_at, judged, landing, verdicts_at
+
+from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
+from evaluator.github.connection import Connection
+from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_landing
+from evaluator.pipeline.publishing.landed import Landed, Landing, write_landing
+from evaluator.testing.github import Exchange, Fault
+
+OWNERS = "submissions/owners.json"
+
+
+def commit(hosted: HostedCheckout, made: Landing, connection: Connection | None = None) -> Committed:
+    return commit_landing(hosted.project, connection or hosted.connect(), made)
+
+
+def owners(hosted: HostedCheckout) -> dict[str, int | None]:
+    found: dict[str, int | None] = json.loads(hosted.content(OWNERS) or b"{}")["owners"]
+    return found
+
+
+def said(hosted: HostedCheckout, commit: str) -> str:
+    return hosted.board.git.run("log", "-1", "--format=%B", commit).decode().strip()
+
+
+def parents(hosted: HostedCheckout, branch: str) -> int:
+    return len(hosted.board.git.run("log", "-1", "--format=%P", f"refs/heads/{branch}").split())
+
+
+def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, bytes | None] | None = None) -> None:
+    """Somebody pushes so often while the job works: when its commit is made, and main is not moved to it yet."""
+    left = list(range(times))
+
+    def push(exchange: Exchange) -> None:
+        made = exchange.method == "POST" and exchange.path.endswith("/git/commits") and exchange.body["parents"]
+        if made and left:
+            hosted.push({"meanwhile": str(left.pop()).encode(), **(files or {})})
+
+    hosted.watch.then = push
+
+
+def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout):
+    """In one commit each, that of evidence without a parent; what nobody offered by a pull request is the project's."""
+    before = hosted.head()
+    made = landing(hosted)
+    done = commit(hosted, made)
+    assert done.commit == hosted.head() != before
+    assert done.published == ("first", "second")
+    assert {path: hosted.content(path) for path in made.files} == made.files
+    assert owners(hosted) == {"first": None, "second": None}
+    assert hosted.paths("evidence") == {bundle_at("first"), bundle_at("second"), "images.json"}
+    assert (parents(hosted, "main"), parents(hosted, "evidence")) == (1, 0)
+    assert said(hosted, done.commit) == "Publish the verdicts of first, second"
+
+
+def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout):
+    """By the number of their account, which a commit's author is not."""
+    hosted.push({f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}, "mine")
+    fork = hosted.github.fork(hosted.board, hosted.stranger)
+    pull = hosted.github.open_pull(hosted.board, fork, "mine")
+    hosted.github.merge(hosted.board, pull)
+    for name in ("submission.toml", "tiny.jsonl"):
+        hosted.write(f"submissions/mine/{name}", b"{}\n")
+    done = commit(hosted, landing(hosted))
+    assert done.owners == {"first": None, "second": None, "mine": hosted.stranger.id}
+    assert owners(hosted)["mine"] == hosted.stranger.id
+
+
+def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout):
+    """Also where the checkout is from before."""
+    hosted.push({OWNERS: b'{"format": 1, "owners": {"first": 7, "gone": 8}}'})
+    commit(hosted, landing(hosted))
+    assert owners(hosted) == {"first": 7, "gone": 8, "second": None}
+
+
+def test_done_again_it_changes_nothing(hosted: HostedCheckout):
+    """No commit, no other evidence."""
+    made = landing(hosted)
+    first = commit(hosted, made)
+    evidence = hosted.head("evidence")
+    again = commit(hosted, made)
+    assert (again.commit, again.published, again.left_out) == (first.commit, (), {})
+    assert (hosted.head(), hosted.head("evidence")) == (first.commit, evidence)
+
+
+def test_nothing_judged_is_no_commit(hosted: HostedCheckout):
+    hosted.write(OWNERS, b'{"format": 1, "owners": {"first": null, "second": null}}\n')
+    before = hosted.head()
+    done = commit(hosted, Landing(Landed(format=1)))
+    assert (done.commit, done.evidence, hosted.head()) == (before, None, before)
+    assert hosted.writes() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("submissions/first/tiny.jsonl", "was changed since it was judged"),
+        ("submissions/first/submission.toml", "was changed since it was judged"),
+        (verdicts_at("first"), "has another verdict file than when it was judged"),
+    ],
+)
+def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, reason: str):
+    """The others are published."""
+    made = landing(hosted)
+    hosted.push({path: b"other\n"})
+    done = commit(hosted, made)
+    assert reason in done.left_out["first"]
+    assert done.published == ("second",)
+    assert hosted.content(path) == b"other\n"
+    assert bundle_at("first") not in hosted.paths("evidence")
+
+
+def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout):
+    made = landing(hosted)
+    hosted.push(dict.fromkeys(("submissions/first/tiny.jsonl", "submissions/first/submission.toml")))
+    assert commit(hosted, made).left_out == {"first": "was withdrawn since it was judged"}
+    assert hosted.content(verdicts_at("first")) is None
+
+
+def test_what_is_gone_is_removed(hosted: HostedCheckout):
+    """Verdicts and evidence of what was withdrawn, and nothing of what came back since."""
+    commit(hosted, landing(hosted))
+    hosted.push({"submissions/first/tiny.jsonl": None, "submissions/first/submission.toml": None})
+    slugs = ("first", "second")
+    gone = {"gone": tuple(map(verdicts_at, slugs)), "gone_evidence": tuple(map(bundle_at, slugs))}
+    commit(hosted, Landing(Landed(format=1, **gone)))
+    assert hosted.content(verdicts_at("first")) is None
+    assert hosted.content(verdicts_at("second")) is not None
+    assert hosted.paths("evidence") == {bundle_at("second"), "images.json"}
+
+
+def test_evidence_of_others_stays(hosted: HostedCheckout):
+    hosted.board.git.commit("evidence", {"references/tiny.jsonl.gz": b"references"}, root=True)
+    commit(hosted, landing(hosted, "first"))
+    assert hosted.paths("evidence") == {bundle_at("first"), "images.json", "references/tiny.jsonl.gz"}
+    assert hosted.content("images.json", "evidence") == IMAGES
+
+
+def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout):
+    """What was pushed meanwhile stays, and what it changed is left out."""
+    made = landing(hosted)
+    pushed_meanwhile(hosted, 2, {"submissions/second/tiny.jsonl": b"{}\n"})
+    done = commit(hosted, made)
+    assert done.published == ("first",)
+    assert "was changed" in done.left_out["second"]
+    assert hosted.content("meanwhile") == b"0"
+    assert hosted.content(verdicts_at("first")) == made.files[verdicts_at("first")]
+    assert hosted.content(verdicts_at("second")) is None
+
+
+def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout):
+    pushed_meanwhile(hosted, ATTEMPTS)
+    with pytest.raises(GitHubError, match=f"moved {ATTEMPTS} times meanwhile; run this again"):
+        commit(hosted, landing(hosted))
+    assert hosted.content(verdicts_at("first")) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/git/commits"), ("POST", "/git/trees"), ("PATCH", "/git/refs/heads/main")]
+)
+def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedCheckout, method: str, path: str):
+    before = hosted.head()
+    hosted.github.faults += [Fault(502, method=method, path=path, late=True)] * 2
+    done = commit(hosted, landing(hosted))
+    assert done.published == ("first", "second")
+    assert said(hosted, done.commit).startswith("Publish")
+    assert hosted.board.git.resolve(f"{done.commit}^") == before
+
+
+def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedCheckout):
+    """Evidence came first, so verdicts are never without theirs and the submissions are still found new."""
+    made = landing(hosted)
+    hosted.github.faults += [Fault(500, method="PATCH", path="/git/refs/heads/main")] * 9
+    with pytest.raises(GitHubError) as raised:
+        commit(hosted, made)
+    assert "protect" not in str(raised.value)
+    assert hosted.content(verdicts_at("first")) is None
+    assert bundle_at("first") in hosted.paths("evidence")
+    hosted.github.faults.clear()
+    evidence = hosted.head("evidence")
+    assert commit(hosted, made).published == ("first", "second")
+    assert hosted.head("evidence") == evidence
+
+
+def test_a_protected_main_says_which_setting(hosted: HostedCheckout):
+    hosted.board.protected["main"] = frozenset()
+    with pytest.raises(GitHubError, match=r"through a pull request.*BASHBOARD_PUBLISH_TOKEN \(site/maintain\.md\)"):
+        commit(hosted, landing(hosted))
+
+
+def test_a_token_that_may_not_write_names_the_permission(hosted: HostedCheckout):
+    with pytest.raises(PermissionMissingError, match="contents: write"):
+        commit(hosted, landing(hosted), hosted.connect({"contents": "read", "pull_requests": "read"}))
+
+
+def test_a_rescore_is_not_committed(hosted: HostedCheckout):
+    with pytest.raises(UsageError, match="bashboard publish propose"):
+        commit(hosted, landing(hosted, rescore=True))
+    assert hosted.writes() == []
+
+
+def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout):
+    slugs = [f"row-{number:02}" for number in range(12)]
+    for slug in slugs:
+        for name in ("submission.toml", "tiny.jsonl"):
+            hosted.write(f"submissions/{slug}/{name}", b"{}\n")
+    some = landing(hosted, "first").files[verdicts_at("first")]
+    header = Landed(format=1, judged={slug: judged(hosted, slug) for slug in slugs})
+    done = commit(hosted, Landing(header, {verdicts_at(slug): some for slug in slugs}))
+    listed = "\n".join(slugs)
+    assert said(hosted, done.commit) == f"Publish the verdicts of 12 submissions\n\n{listed}"
+
+
+def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path):
+    file, output, summary = (tmp_path / name for name in ("published.tar.gz", "output", "summary"))
+    digest = write_landing(landing(hosted), file)
+    words = ["publish", "commit", str(file), "--sha256"]
+    code, told = hosted.command(*words, "0" * 64)
+    assert (code, "nothing of it is taken" in told, hosted.writes()) == (1, True, [])
+    given = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+    code, told = hosted.command(*words, digest, "--dry-run", "--outputs", "--summary", **given)
+    assert (code, "would publish: first" in told, hosted.writes()) == (0, True, [])
+    assert f"\n{hosted.head()}\n" in output.read_text()
+    assert "### Would be published: `first`, `second`" in summary.read_text()
+
+
+def test_owners_that_do_not_read_are_an_error(hosted: HostedCheckout):
+    hosted.push({OWNERS: b'{"format": 1, "owners": {"first": "me"}}'})
+    with pytest.raises(FormatError, match=OWNERS):
+        commit(hosted, landing(hosted))

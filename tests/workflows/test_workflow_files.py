@@ -1,0 +1,235 @@
+"""Who may do and see what in the workflows, as tables beside the files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workflow_yaml import ACTIONS, BY_PLACE, JOBS, WORKFLOWS, Job, read, texts
+
+from evaluator.pipeline.publishing.propose import BRANCH
+
+PINNED = {
+    "actions/checkout": ("3d3c42e5aac5ba805825da76410c181273ba90b1", "v7.0.1"),
+    "actions/upload-artifact": ("bbbca2ddaa5d8feaa63e36b76fdaad77386f024f", "v7.0.0"),
+    "actions/download-artifact": ("3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c", "v8.0.1"),
+    "actions/setup-python": ("5fda3b95a4ea91299a34e894583c3862153e4b97", "v7.0.0"),
+    "actions/cache/restore": ("27d5ce7f107fe9357f9df03efb73ab90386fccae", "v5.0.5"),
+    "actions/cache/save": ("27d5ce7f107fe9357f9df03efb73ab90386fccae", "v5.0.5"),
+    "actions/configure-pages": ("983d7736d9b0ae728b81ab479565c72886d7745b", "v5.0.0"),
+    "actions/upload-pages-artifact": ("fc324d3547104276b827a68afc52ff2a11cc49c9", "v5.0.0"),
+    "actions/deploy-pages": ("cd2ce8fcbc39b97be8ca5fce6e763baed58fa128", "v5.0.0"),
+}
+"""Actions, by the commit of the release that somebody looked at. A newer one is entered here by hand."""
+
+MAY = {
+    "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
+    "ci.test": {"contents": "read"},
+    "publish.prepare": {"contents": "read"},
+    "publish.execute": {"contents": "read"},
+    "publish.judge": {"contents": "read", "actions": "read", "checks": "read"},
+    "publish.commit": {"contents": "write", "pull-requests": "read"},
+    "publish.build": {"contents": "read", "pages": "read"},
+    "publish.deploy": {"pages": "write", "id-token": "write"},
+    "report.report": {"contents": "read", "actions": "read", "pull-requests": "write"},
+    "rescore.prepare": {"contents": "read"},
+    "rescore.execute": {"contents": "read"},
+    "rescore.judge": {"contents": "read", "actions": "read", "checks": "read"},
+    "rescore.propose": {"contents": "write", "pull-requests": "write"},
+    "submission.preview": {"contents": "read"},
+}
+"""What each job's token may."""
+
+SEES = {
+    "publish.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
+    "publish.commit": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
+    "rescore.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
+    "rescore.propose": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
+}
+"""The jobs that see a secret: in which environment, and which."""
+
+EXECUTES_NOTHING = (
+    "bashboard appeal",
+    "bashboard evidence import",
+    "bashboard fetch",
+    "bashboard publish collect",
+    "bashboard publish commit",
+    "bashboard publish judge",
+    "bashboard publish propose",
+    "bashboard report",
+)
+"""The commands that may run where there is a secret, or a token that writes."""
+
+TOGETHER = {
+    "appeal": "appeal-${{ github.event.issue.number }}-${{ github.event.label.name }}",
+    "ci": "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}",
+    "publish": "publish",
+    "report": "report-${{ github.event.workflow_run.head_repository.id }}-${{ github.event.workflow_run.head_branch }}",
+    "rescore": "rescore",
+    "submission": "submission-${{ github.ref }}",
+}
+"""Which runs of a workflow wait for each other: never two of different pull requests or issues."""
+
+STOPPED = {"ci", "submission"}
+"""The workflows whose runs a newer one stops: they leave nothing."""
+
+each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
+each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: path.parent.name + "/" + path.name)
+
+
+@each_file
+def test_actions_are_pinned_by_commits_that_were_looked_at(path: Path) -> None:
+    """The comment behind a commit is its release, as Dependabot reads it."""
+    lines = re.findall(r"uses: (.+)", path.read_text())
+    ours = {"$/.github/actions/set-up"}
+    assert [line for line in lines if line not in ours] == [
+        f"{name}@{PINNED[name][0]} # {PINNED[name][1]}"
+        for name in (re.split("@| ", line)[0] for line in lines if line not in ours)
+    ]
+
+
+@each_file
+def test_no_expression_stands_in_a_script(path: Path) -> None:
+    """What GitHub puts into a script becomes a part of it."""
+    steps = [step for job in JOBS for step in job.steps] + [
+        step for each in ACTIONS for step in read(each)["runs"]["steps"]
+    ]
+    assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
+
+
+@each_job
+def test_a_token_may_what_the_table_says(job: Job) -> None:
+    assert job.held["permissions"] == MAY[job.place]
+
+
+def test_the_tables_name_jobs_that_there_are() -> None:
+    assert set(MAY) == set(BY_PLACE)
+    assert set(SEES) <= set(BY_PLACE)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_grants_nothing_to_all_its_jobs(path: Path) -> None:
+    held = read(path)
+    assert held["permissions"] == {}
+    assert "env" not in held
+    assert held["name"] == path.stem
+
+
+def secrets(held: object) -> set[str]:
+    """Secrets that a piece of YAML names."""
+    return {name for text in texts(held) for name in re.findall(r"secrets\.(\w+)|secrets\b", text)}
+
+
+@each_job
+def test_a_secret_is_seen_by_the_jobs_of_the_table_alone(job: Job) -> None:
+    environment, names = SEES.get(job.place, ("", set()))
+    assert secrets(job.held) == names
+    assert job.held.get("environment", "") in (
+        environment,
+        *(
+            [{"name": "github-pages", "url": "${{ steps.deployment.outputs.page_url }}"}]
+            if job.name == "deploy"
+            else []
+        ),
+    )
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_what_a_stranger_starts_sees_no_secret(path: Path) -> None:
+    """Theirs are `pull_request`, whose run is of their own files, and what follows from it, and issues."""
+    held = read(path)
+    if {"pull_request", "workflow_run", "issues"} & set(held["on"]):
+        assert secrets(held) == set()
+    assert "pull_request_target" not in held["on"]
+
+
+@each_job
+def test_where_there_is_a_secret_or_a_writing_token_nothing_is_executed(job: Job) -> None:
+    if job.place in SEES or "write" in job.held["permissions"].values():
+        assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == []
+
+
+@each_job
+def test_a_token_is_handed_to_the_commands_that_speak_to_github_alone(job: Job) -> None:
+    """It is in no job's environment, so a command that executes others does not hand it on."""
+    assert "env" not in job.held
+    speaking = (
+        "bashboard fetch",
+        "bashboard report",
+        "bashboard appeal",
+        "bashboard publish co",
+        "bashboard publish propose",
+    )
+    holders = [step["run"] for step in job.steps if any("github.token" in text for text in texts(step.get("env", {})))]
+    assert [run for run in holders if not run.startswith(speaking)] == []
+
+
+@each_job
+def test_a_job_ends_and_runs_on_a_named_machine(job: Job) -> None:
+    assert job.held["runs-on"] == "ubuntu-24.04"
+    assert 0 < int(job.held["timeout-minutes"]) < 360
+
+
+@each_job
+def test_a_checkout_leaves_no_credentials(job: Job) -> None:
+    assert all(step["with"]["persist-credentials"] == "false" for step in job.using("checkout"))
+
+
+@each_job
+def test_what_is_uploaded_is_there_and_goes_soon(job: Job) -> None:
+    for step in job.using("upload-artifact"):
+        assert step["with"]["if-no-files-found"] == ("ignore" if job.name == "preview" else "error")
+        assert 1 <= int(step["with"]["retention-days"]) <= 7
+
+
+@each_job
+def test_a_cached_image_is_believed_by_its_digest_and_saved_by_no_job_with_strangers(job: Job) -> None:
+    """A cache entry may be anyone's; the next step says whether it is the published image."""
+    for step in job.using("cache/restore"):
+        after = job.steps[job.steps.index(step) + 1]
+        assert after["run"].startswith(f"bashboard image load {step['with']['path']} --known ")
+    if job.using("cache/save"):
+        assert job.name == "prepare"
+
+
+@pytest.mark.parametrize("workflow", ["publish", "rescore"])
+def test_what_a_job_takes_from_another_is_checked_by_its_digest(workflow: str) -> None:
+    """The job that took a stranger's commands in could have replaced it."""
+    for name in ("execute", "judge", "commit", "propose"):
+        job = BY_PLACE.get(f"{workflow}.{name}")
+        if job is None or not job.using("download-artifact"):
+            continue
+        taken = [run for run in job.commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)]
+        assert taken
+        assert [run for run in taken if "--sha256 " not in run] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_runs_that_wait_for_each_other_lose_nothing(path: Path) -> None:
+    """Of runs that wait in a group GitHub keeps the newest alone."""
+    held = read(path)["concurrency"]
+    assert held["group"] == TOGETHER[path.stem]
+    assert held["cancel-in-progress"] == str(path.stem in STOPPED).lower()
+
+
+def without_what_rescoring_adds(job: Job) -> dict[str, Any]:
+    """A job as publishing has it."""
+    steps = [{**step, "run": step.get("run", "").replace(" --stale", "")} for step in job.steps]
+    condition = job.held.get("if", "").replace(" && !inputs.plan_only", "")
+    return {**job.held, "steps": steps, "if": condition}
+
+
+@pytest.mark.parametrize("name", ["prepare", "execute", "judge"])
+def test_rescoring_goes_the_way_of_publishing(name: str) -> None:
+    """One of them is not mended without the other."""
+    publish, rescore = (without_what_rescoring_adds(BY_PLACE[f"{each}.{name}"]) for each in ("publish", "rescore"))
+    assert publish == rescore
+
+
+def test_what_rescoring_proposes_is_not_reported_as_a_submission() -> None:
+    """Were it offered by a token of somebody's, the workflows for pull requests would run."""
+    assert BY_PLACE["submission.preview"].held["if"] == f"github.head_ref != '{BRANCH}'"
+    ours = f"head_branch != '{BRANCH}' || github.event.workflow_run.head_repository.full_name != github.repository)"
+    assert BY_PLACE["report.report"].held["if"].endswith(ours)

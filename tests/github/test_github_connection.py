@@ -146,6 +146,22 @@ def test_a_jobs_environment_is_a_connection(bench: Bench):
     assert connect_from({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
 
 
+@pytest.mark.parametrize(
+    ("address", "pause"),
+    [
+        ("", 1.0),
+        ("https://api.github.com", 1.0),
+        ("https://api.octo.ghe.com", 1.0),
+        ("https://git.example.org/api/v3", 0.0),
+        ("https://github.com.example.org", 0.0),
+    ],
+)
+def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(bench: Bench, address: str, pause: float):
+    """On a server of one's own there is no such limit."""
+    connection = connect_from({**environment(bench), "GITHUB_API_URL": address})
+    assert connection.patience.between_writes_s == pause
+
+
 @pytest.mark.parametrize("name", ["GITHUB_REPOSITORY", "GITHUB_TOKEN"])
 @pytest.mark.parametrize("value", [None, "", " "])
 def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str | None):

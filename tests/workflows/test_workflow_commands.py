@@ -1,0 +1,59 @@
+"""Every step of the workflows is one command of ours, with options that it has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+import typer
+from workflow_yaml import JOBS, ROOT, Job
+
+from evaluator.cli import app
+
+VALUES = {
+    "IMAGE": "0" * 64,
+    "REFERENCES": "0" * 64,
+    "PUBLISHED": "0" * 64,
+    "RUN": "1",
+    "GITHUB_RUN_ID": "1",
+    "ISSUE": "1",
+    "RULING": "pass",
+    "SUBMISSION": "a-submission",
+    "SUBMISSIONS": '["a-submission"]',
+}
+"""What stands for a variable while a command line is read."""
+
+TARGETS = {f"make {name}" for name in re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text())}
+COMMANDS = sorted({(job.place, run) for job in JOBS for run in job.commands if run not in TARGETS})
+
+
+def read_as_command(run: str) -> None:
+    """Read a line as the command line would, and run nothing. Raises what it would say."""
+    words = [re.sub(r"^\$(\w+)$", lambda match: VALUES[match[1]], word) for word in shlex.split(run)]
+    assert words.pop(0) == "bashboard"
+    command = typer.main.get_command(app)
+    while commands := getattr(command, "commands", None):
+        assert words[0] in commands, f"there is no {run!r}"
+        command = commands[words.pop(0)]
+    command.make_context(run, words)
+
+
+@pytest.mark.parametrize(("place", "run"), COMMANDS)
+def test_every_step_is_a_command_with_the_options_that_it_has(place: str, run: str) -> None:
+    read_as_command(run)
+
+
+def test_an_option_that_a_command_lacks_would_be_seen() -> None:
+    with pytest.raises(Exception, match="No such option"):
+        read_as_command("bashboard check --sinse HEAD^1")
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
+def test_a_variable_in_a_script_is_handed_over_by_its_step(job: Job) -> None:
+    """And is quoted, whatever is in it."""
+    for step in job.steps:
+        named = set(re.findall(r"\$(\w+)", step.get("run", "")))
+        quoted = set(re.findall(r'"\$(\w+)"', step.get("run", "")))
+        assert named == quoted
+        assert named <= set(step.get("env", {})) | {"GITHUB_RUN_ID"}

@@ -3,8 +3,11 @@ and where a verdict is appealed."""
 
 from __future__ import annotations
 
+import html
+
 from evaluator.leaderboard.board import Appeal, Gathered, SuiteBoard
 from evaluator.leaderboard.escaping import inline
+from evaluator.leaderboard.figures_part import SCORING
 from evaluator.leaderboard.markup import link
 from evaluator.records import Standing
 
@@ -52,8 +55,9 @@ def row_note(standing: Standing) -> str:
     if not words:
         return ""
     return (
-        f'<p class="note"><span class="judged">These verdicts were {words}</span>, which is not what is in force '
-        "today. They wait to be judged again; until then they are hard to compare with those of other rows.</p>\n"
+        f'<p class="note"><span class="judged">This row was {words}</span>, which is not what is '
+        f"{link(f'{SCORING}#judged-by', 'in force today')}. It "
+        "waits to be judged again; until then it is hard to compare with other rows.</p>\n"
     )
 
 
@@ -71,9 +75,10 @@ def appeal_note(appeal: Appeal | None, slug: str) -> str:
     if appeal is None:
         return ""
     form = link(appeal(slug, None, None), "Appeal it")
-    return f"<p>A verdict looks wrong? {form}, or follow the link beside it.</p>\n"
+    return f"<p>A verdict looks wrong? {form}; the link beside a verdict fills the form in.</p>\n"
 
 
-def appeal_link(appeal: Appeal | None, slug: str, task: str, rank: int = 1) -> str:
-    """A link beside one verdict."""
-    return f' <small class="appeal">{link(appeal(slug, task, rank), "appeal")}</small>' if appeal else ""
+def appeal_link(appeal: Appeal, slug: str, task: str, rank: int) -> str:
+    """A link beside one verdict, which says of which for who hears the links of a page alone."""
+    address = html.escape(appeal(slug, task, rank))
+    return f'<a class="appeal" href="{address}" aria-label="Appeal the verdict on {task}, {slug}">appeal</a>'

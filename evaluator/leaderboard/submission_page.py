@@ -152,14 +152,13 @@ def _row(task: Task, results: tuple[Result, ...], limit: int, appeal: Appeal | N
 
 def decided(result: Result, limit: int, appeal: Appeal | None) -> str:
     """What decided, and beside what did not pass where to appeal it."""
-    shown = reason(result.finding, limit)
-    if result.finding.outcome in NO_APPEAL:
-        return shown
-    return shown + appeal_link(appeal, result.submission, result.task, result.rank)
+    if appeal is None or result.finding.outcome in NO_APPEAL:
+        return reason(result.finding, limit)
+    return reason(result.finding, limit, appeal_link(appeal, result.submission, result.task, result.rank))
 
 
-def reason(finding: Finding, limit: int = 400) -> str:
-    """What decided: the step, the judge's words, and where."""
+def reason(finding: Finding, limit: int = 400, beside: str = "") -> str:
+    """What decided: the step, the judge's words, and where; `beside` is HTML that follows the place."""
     step = f'<span class="step">{finding.step.value}</span> ' if finding.step else ""
     where = []
     if finding.place is not None:
@@ -168,7 +167,8 @@ def reason(finding: Finding, limit: int = 400) -> str:
         where.append(f"in variant {inline(finding.variant, 80)}")
     if finding.collateral:
         where.append("touches what no reference touches")
-    place = f'<small class="where">{", ".join(where)}</small>' if where else ""
+    following = [", ".join(where), beside]
+    place = f'<small class="where">{" · ".join(filter(None, following))}</small>' if any(following) else ""
     return f"{step}{inline(finding.reason, limit)}{place}"
 
 

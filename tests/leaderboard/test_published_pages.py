@@ -1,0 +1,160 @@
+"""What pages say of a board of published verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from evaluator.github.forms import appeal_address
+from evaluator.leaderboard.board import Gathered, SuiteBoard, gather
+from evaluator.leaderboard.downloads import standings_csv
+from evaluator.leaderboard.horizon_part import horizon_part
+from evaluator.leaderboard.leaderboard_page import leaderboard_part
+from evaluator.leaderboard.submission_page import submission_part
+from evaluator.leaderboard.task_page import task_part
+from evaluator.records import Figures, HorizonSlice, JudgedBy, Standing, Unranked
+from evaluator.testing.boards import drawn_board
+
+BOARD = drawn_board(3, 6, candidates=1, seed=7)
+TODAY = JudgedBy(judge="consensus", judge_version=6, suite_version="1.0.0", fingerprint="f" * 64)
+OLD = {"judge_version": 5, "suite_version": "0.9.0", "fingerprint": "ab" * 32}
+
+
+def appeal(submission: str, task: str | None, rank: int | None) -> str:
+    return appeal_address(
+        "https://github.com", "owner/board", submission=submission, suite="drawn", task=task, rank=rank
+    )
+
+
+def published(*, differs: tuple[str, ...] = (), row: dict[str, Any] | None = None, **fields: Any) -> Gathered:
+    """The drawn board as a published one, whose first row differs from today's in so much."""
+    old = JudgedBy.model_validate({**TODAY.model_dump(), **OLD, "differs": differs})
+    rows = [each.model_copy(update={"judged_by": TODAY}) for each in BOARD.standings]
+    rows[0] = rows[0].model_copy(update={"judged_by": old if differs else TODAY, **(row or {})})
+    return gather(replace(BOARD, standings=tuple(rows), published=True, **fields))
+
+
+def front(gathered: Gathered) -> str:
+    return leaderboard_part(gathered, {"horizon": "<svg></svg>"}, "", ["drawn"], "vega.js")
+
+
+def own(gathered: Gathered, place: int = 0) -> str:
+    return submission_part(gathered, gathered.board.standings[place])
+
+
+def task(gathered: Gathered) -> str:
+    return task_part(gathered, gathered.board.tasks[0])
+
+
+@pytest.mark.parametrize(
+    ("differs", "words"),
+    [
+        (("judge",), "judged by consensus 5"),
+        (("suite",), f"judged on {BOARD.name} 0.9.0"),
+        (("environment",), "judged in environment abababab"),
+        (("judge", "suite"), f"judged by consensus 5, on {BOARD.name} 0.9.0"),
+    ],
+)
+@pytest.mark.parametrize("page", [front, own, task])
+def test_a_row_says_by_what_it_was_judged(
+    page: Callable[[Gathered], str], differs: tuple[str, ...], words: str
+) -> None:
+    """On the board, on its own page, and among a task's systems; what is today's is not said."""
+    assert page(published(differs=differs)).count(words + "<") == 1
+
+
+@pytest.mark.parametrize("page", [front, own, task])
+def test_where_all_is_todays_nothing_is_marked(page: Callable[[Gathered], str]) -> None:
+    assert "judged" not in page(published())
+
+
+def test_what_a_mark_means_is_said_once_below_the_tables() -> None:
+    """With how many rows have one."""
+    assert front(published(differs=("judge",))).count("1 row is marked") == 1
+
+
+def test_a_judges_name_is_a_strangers_text() -> None:
+    """A verdict file may say anything."""
+    shown = front(published(row={"judged_by": TODAY.model_copy(update={"judge": "<b>\u202e", "differs": ("judge",)})}))
+    assert "judged by &lt;b&gt;" in shown
+    assert "<b>\u202e" not in shown
+
+
+def test_who_awaits_verdicts_is_named() -> None:
+    """The first forty, and how many more."""
+    shown = front(published(awaiting=tuple(f"late-{number}" for number in range(45))))
+    assert 'Awaiting their verdicts: <code class="slug">late-0</code>, ' in shown
+    assert "late-39</code> and 5 more." in shown
+    assert "Awaiting" not in front(published())
+
+
+def test_a_row_with_verdicts_missing_says_that_they_are() -> None:
+    """It is no failure of the machinery."""
+    listed = {
+        "unranked": Unranked.INFRA_ERRORS,
+        "ranked": False,
+        "rank_low": None,
+        "rank_high": None,
+        "tie_group": None,
+    }
+    assert "Not all of its verdicts are published yet." in front(published(row=listed))
+
+
+def test_the_form_is_linked_beside_what_did_not_pass() -> None:
+    """And once for all verdicts; each link names the submission, task and candidate."""
+    gathered = published(appeal=appeal)
+    slug = gathered.board.standings[2].submission
+    answers = [each[0] for each in gathered.answers[slug].values()]
+    wanted = [
+        each.task for each in answers if each.finding.outcome.value in {"fail", "timeout", "invalid", "undecided"}
+    ]
+    assert wanted
+    parts = own(gathered, 2).split('class="appeal" href="')[1:]
+    links = [parse_qs(urlsplit(part.split('"')[0].replace("&amp;", "&")).query) for part in parts]
+    assert [(each["task"], each["rank"], each["submission"]) for each in links] == [
+        ([name], ["1"], [slug]) for name in wanted
+    ]
+    assert own(gathered, 2).count(f'submission={slug}&amp;suite=drawn">Appeal it</a>') == 1
+    failing = next(each for each in answers if each.task in wanted)
+    solvers = task_part(gathered, next(each for each in BOARD.tasks if each.id == failing.task))
+    assert f"submission={slug}&amp;suite=drawn&amp;task={failing.task}&amp;rank=1" in solvers
+
+
+@pytest.mark.parametrize("page", [own, task])
+def test_without_a_repository_nothing_links_to_a_form(page: Callable[[Gathered], str]) -> None:
+    assert "ppeal" not in page(published())
+
+
+def test_times_that_are_not_published_are_said_not_to_count() -> None:
+    """In the chart's caption and on a row's page; a scored board measured them."""
+    part = HorizonSlice(slice="all", asked=8, timed=6, within={1: 0.25}, excess_s=-1.0)
+    row = BOARD.standings[0].model_copy(update={"figures": Figures(horizon=(part,))})
+    assert "hold no measured times" in front(published())
+    assert "hold no measured times" in horizon_part(row.model_copy(update={"judged_by": TODAY}))
+    assert "hold no measured times" not in front(gather(BOARD)) + horizon_part(row)
+
+
+def test_a_table_to_take_away_tells_by_what_rows_were_judged() -> None:
+    """In columns of their own, which a scored board has not."""
+    rows = published(differs=("judge", "environment")).board.standings
+    first = next(csv.DictReader(io.StringIO(standings_csv(rows))))
+    assert (first["judged_by_judge"], first["judged_by_judge_version"]) == ("consensus", "5")
+    assert first["judged_by_differs"] == "judge environment"
+    assert "judged_by" not in standings_csv(BOARD.standings)
+
+
+def test_a_row_of_an_earlier_format_reads() -> None:
+    """What was downloaded before has no word of it."""
+    old = {key: value for key, value in BOARD.standings[0].model_dump(mode="json").items() if key != "judged_by"}
+    assert Standing.model_validate({**old, "format": 2}).judged_by is None
+
+
+def test_a_scored_board_is_not_a_published_one() -> None:
+    board: SuiteBoard = BOARD
+    assert (board.published, board.awaiting, board.appeal) == (False, (), None)

@@ -147,8 +147,11 @@ def test_an_account_may_be_gone(bench: Bench):
 
 def test_a_long_history_is_read_to_its_end(bench: Bench):
     bench.github.merge(bench.board, bench.pull())
-    for each in range(110):
-        bench.board.git.commit("main", {f"{PATH}/core.jsonl": b"%d\n" % each})
+    said = b"commit refs/heads/main\ncommitter A <a@b.org> 1767225600 +0000\ndata 1\nx\n"
+    place = f"M 100644 inline {PATH}/core.jsonl\n".encode()
+    stream = [said, f"from {bench.board.git.resolve('refs/heads/main')}\n".encode(), place, b"data 1\nx\n"]
+    stream += [part for each in range(110) for part in (said, place, b"data 3\n%03d\n" % each)]
+    bench.board.git.run("fast-import", "--quiet", given=b"".join(stream))
     assert owner(bench) == bench.stranger.id
     assert bench.asked().count("GET /commits") == 3
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hosted_checkout import HostedCheckout
-from landings import IMAGES, bundle_at, judged, landing, verdicts_at
+from landings import ANSWERED, IMAGES, bundle_at, judged, landing, verdicts_at
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
@@ -126,16 +126,29 @@ def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout):
     assert hosted.content(verdicts_at("first")) is None
 
 
-def test_what_is_gone_is_removed(hosted: HostedCheckout):
+@pytest.mark.parametrize("commit_said", [False, True])
+def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool):
     """Verdicts and evidence of what was withdrawn, and nothing of what came back since."""
     commit(hosted, landing(hosted))
-    hosted.push({"submissions/first/tiny.jsonl": None, "submissions/first/submission.toml": None})
-    slugs = ("first", "second")
-    gone = {"gone": tuple(map(verdicts_at, slugs)), "gone_evidence": tuple(map(bundle_at, slugs))}
-    commit(hosted, Landing(Landed(format=1, **gone)))
+    withdrawn = {f"submissions/{slug}/{name}": None for slug in ANSWERED for name in ("submission.toml", "tiny.jsonl")}
+    judged_at = hosted.push(withdrawn)
+    hosted.push({path: (hosted.root / path).read_bytes() for path in withdrawn if "second" in path})
+    gone = {"gone": tuple(map(verdicts_at, ANSWERED)), "gone_evidence": tuple(map(bundle_at, ANSWERED))}
+    commit(hosted, Landing(Landed(format=1, commit=judged_at if commit_said else None, **gone)))
     assert hosted.content(verdicts_at("first")) is None
     assert hosted.content(verdicts_at("second")) is not None
     assert hosted.paths("evidence") == {bundle_at("second"), "images.json"}
+
+
+def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout):
+    """Also where its predictions still lie there; nothing is removed where it is another by now."""
+    commit(hosted, landing(hosted))
+    judged_at = hosted.head()
+    hosted.push({"submissions/second/submission.toml": b"other\n"})
+    done = commit(hosted, Landing(Landed(format=1, commit=judged_at, gone=tuple(map(verdicts_at, ANSWERED)))))
+    assert hosted.content(verdicts_at("first")) is None
+    assert hosted.content(verdicts_at("second")) is not None
+    assert done.published == ("first",)
 
 
 def test_evidence_of_others_stays(hosted: HostedCheckout):

@@ -16,6 +16,7 @@ from evaluator.github.connection import Connection
 from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX
 from evaluator.pipeline.publishing.bundles import SUFFIX
 from evaluator.pipeline.publishing.landed import Landing, blob_name
+from evaluator.submissions.names import MANIFEST_NAME
 
 MAIN: Final = "main"
 
@@ -48,27 +49,36 @@ def standing_at(connection: Connection, head: str, landing: Landing) -> Standing
     """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
     names = blob_names(connection, head, sorted(_paths(landing)))
     left_out = {slug: why for slug in landing.header.judged if (why := _moved(landing, slug, names))}
-    kept = _without_returned(landing.without(set(left_out)), names)
+    kept = _without_returned(landing.without(set(left_out)), names, _judged_at(connection, landing))
     changed = {path for path, content in kept.on_main().items() if names[path] != _name(content)}
-    changing = {slug for slug, path in ((path.split("/")[1], path) for path in changed)}
+    changing = {path.split("/")[1] for path in changed}
     return Standing(head, kept, left_out, tuple(sorted(changing)))
+
+
+def _judged_at(connection: Connection, landing: Landing) -> Names:
+    """Names of the submissions' files of which something is to be removed, at the commit that was judged."""
+    wanted = {path for each in (*landing.header.gone, *landing.header.gone_evidence) for path in _given(each)}
+    commit = landing.header.commit
+    return blob_names(connection, commit, sorted(wanted)) if wanted and commit else dict.fromkeys(wanted)
 
 
 def _paths(landing: Landing) -> set[str]:
     judged = {path for blobs in landing.header.judged.values() for path in blobs}
     gone = (*landing.header.gone, *landing.header.gone_evidence)
-    return judged | set(landing.on_main()) | {path for each in gone if (path := _predictions(each))}
+    return judged | set(landing.on_main()) | {path for each in gone for path in _given(each)}
 
 
 def _name(content: bytes | None) -> str | None:
     return None if content is None else blob_name(content)
 
 
-def _predictions(path: str) -> str | None:
-    """The predictions that a verdict file or a bundle is of; None for what is of no submission."""
+def _given(path: str) -> tuple[str, ...]:
+    """The submission's own files that a verdict file or a bundle is of; none for what is of no submission."""
     if not path.startswith("submissions/"):
-        return None
-    return f"{path.removesuffix(VERDICTS_SUFFIX).removesuffix(SUFFIX)}.jsonl"
+        return ()
+    folder, name = path.rsplit("/", 1)
+    suite = name.removesuffix(VERDICTS_SUFFIX).removesuffix(SUFFIX)
+    return f"{folder}/{MANIFEST_NAME}", f"{folder}/{suite}.jsonl"
 
 
 def _moved(landing: Landing, slug: str, names: Names) -> str:
@@ -86,20 +96,15 @@ def _moved(landing: Landing, slug: str, names: Names) -> str:
     return ""
 
 
-def _without_returned(landing: Landing, names: Names) -> Landing:
-    """Nothing is removed of which predictions came back, unless they were judged and just do not need it."""
+def _without_returned(landing: Landing, names: Names, judged_at: Names) -> Landing:
+    """Nothing is removed of a submission that is another by now: it may have come back."""
     header = landing.header
 
     def kept(paths: Iterable[str]) -> tuple[str, ...]:
-        return tuple(path for path in paths if _is_gone(path, landing, names))
+        return tuple(each for each in paths if all(names[path] == judged_at[path] for path in _given(each)))
 
     changes = {"gone": kept(header.gone), "gone_evidence": kept(header.gone_evidence)}
     return replace(landing, header=header.model_copy(update=changes))
-
-
-def _is_gone(path: str, landing: Landing, names: Names) -> bool:
-    predictions = _predictions(path)
-    return predictions is None or names[predictions] is None or path.split("/")[1] in landing.header.judged
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:

@@ -37,15 +37,21 @@ def _inert() -> Iterator[None]:
             raise typer.Exit(error.exit_code) from None
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _tell(taken: TakenOver) -> None:
     """What was taken, in one line, and what was not."""
-    typer.echo(f"{taken.bundles} bundles: {taken.runs} runs, {taken.replies} replies of models")
-    for why, count in sorted(taken.passed_over.items()):
-        typer.echo(f"passed over: {count} bundles {why}", err=True)
+    replies = f"{taken.replies} repl{'y' if taken.replies == 1 else 'ies'}"
+    typer.echo(f"{_counted(taken.bundles, 'bundle')}: {_counted(taken.runs, 'run')}, {replies} of models")
+    passed_over = [f"{_counted(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]
     if taken.not_needed:
-        typer.echo(f"passed over: {taken.not_needed} runs of commands that nothing here gives", err=True)
-    for fault in taken.faults:
-        typer.echo(f"passed over: {fault}", err=True)
+        passed_over.append(f"{_counted(taken.not_needed, 'run')} of commands that nothing here gives")
+    if taken.other_files:
+        passed_over.append(f"{_counted(taken.other_files, 'file')} that are none of what is published there")
+    for each in (*passed_over, *taken.faults):
+        typer.echo(f"passed over: {each}", err=True)
 
 
 @example("bashboard fetch", "bashboard fetch --remote upstream", "bashboard fetch --json")

@@ -41,8 +41,7 @@ def fetch_evidence(
     listing = list_branch(project.root, commit, environ)
     keep_files(project.root, listing.files, folder, progress, environ)
     taken = take_over(project, progress, folder, strict=False)
-    if listing.passed_over:
-        taken.passed_over["or files that are none of what is published there"] += listing.passed_over
+    taken.other_files = listing.passed_over
     return Fetched(commit, folder, len(listing.files), taken)
 
 

@@ -44,14 +44,15 @@ OTHER_ENVIRONMENT: Final = "of another environment"
 class TakenOver:
     """What was taken: bundles, runs and replies.
 
-    `passed_over` counts bundles by why, `not_needed` the runs of bundles taken that nothing here needs any longer.
-    `faults` are bundles that break their format.
+    `passed_over` counts bundles by why, `not_needed` the runs of bundles taken that nothing here needs any longer,
+    `other_files` what was among them and is none of what is published. `faults` are bundles that break their format.
     """
 
     bundles: int = 0
     runs: int = 0
     replies: int = 0
     not_needed: int = 0
+    other_files: int = 0
     passed_over: Counter[str] = field(default_factory=Counter)
     faults: list[Problem] = field(default_factory=list)
 

@@ -2,8 +2,141 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from evaluator.cli.app import Group
+from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Slugs, example, here, print_json, shown
+from evaluator.cli.progress import shown_progress
 
 publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, execute, judge, commit.")
+
+Stale = Annotated[
+    bool, typer.Option("--stale", help="What a rescore does: what another judge, environment or suite version judged.")
+]
+Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")]
+Summary = Annotated[bool, typer.Option("--summary", help="Also append this to a GitHub job's summary.")]
+Annotate = Annotated[bool, typer.Option("--annotate", help="Also show problems at their lines on GitHub's diff.")]
+
+
+@example(
+    "bashboard publish plan",
+    "bashboard publish plan --stale",
+    "bashboard publish plan --stale --json | jq '.panel'",
+)
+def plan(
+    submissions: Slugs = None,
+    stale: Stale = False,
+    as_json: AsJson = False,
+    outputs: Outputs = False,
+    summary: Summary = False,
+) -> None:
+    """Say which verdicts are to be published, or with --stale rescored, why, and what that takes.
+
+    New are commands without a verdict, and those that a ruling or a mark has changed. Lines that were edited by hand
+    are found where their evidence is at hand. Nothing is executed. With --outputs: `submissions`, a JSON list of those
+    to execute, and `anything`.
+    """
+    import json
+
+    from evaluator.cli.publish_text import print_plan
+    from evaluator.pipeline.job import give_outputs, inert, summarise
+    from evaluator.pipeline.publishing.judging import open_desk
+    from evaluator.pipeline.publishing.plan import plan_publishing
+    from evaluator.pipeline.publishing.summaries import plan_markdown
+
+    project = here()
+    with inert(os.environ, sys.stderr), shown_progress() as progress, open_desk(project, progress) as desk:
+        found = plan_publishing(project, progress, desk.store, stale=stale, slugs=submissions or (), panels=desk.panels)
+    with inert(os.environ, sys.stdout):
+        print_json(found.as_json()) if as_json else print_plan(found)
+    if outputs:
+        anything = "true" if found.anything else "false"
+        give_outputs(os.environ, {"submissions": json.dumps(found.submissions), "anything": anything})
+    if summary:
+        summarise(os.environ, plan_markdown(found))
+
+
+@example(
+    "bashboard publish judge evidence --out published.tar.gz",
+    "bashboard publish judge evidence --stale --out published.tar.gz --json",
+)
+def judge(
+    evidence: Annotated[Path, typer.Argument(help="The folder of bundles that were made for this.")],
+    out: Annotated[Path, typer.Option("--out", help="The archive with what is to be committed.")],
+    stale: Stale = False,
+    image: Annotated[
+        str | None, typer.Option("--image", help="SHA-256 of the file that the images are in, to be published with it.")
+    ] = None,
+    as_json: AsJson = False,
+    outputs: Outputs = False,
+    summary: Summary = False,
+) -> None:
+    """Give verdicts to what is due, from evidence that is there, and write what is to be committed.
+
+    Each submission is judged from the references' evidence and its own, so that what it brought moves its own row
+    alone. Nothing is executed. The panel is asked where BASHBOARD_PANEL_KEY is set. What has no evidence gets no
+    verdict, and the next run tries it again. With --outputs: `published`, the archive's SHA-256, and `anything`.
+    """
+    from evaluator.cli.publish_text import print_judged
+    from evaluator.errors import UsageError
+    from evaluator.pipeline.grading.panel import PanelUse
+    from evaluator.pipeline.job import give_outputs, inert, summarise
+    from evaluator.pipeline.publishing.judging import judge_due, open_desk
+    from evaluator.pipeline.publishing.landed import write_landing
+    from evaluator.pipeline.publishing.summaries import judged_markdown
+
+    project = here()
+    with (
+        inert(os.environ, sys.stderr),
+        shown_progress() as progress,
+        open_desk(project, progress, PanelUse(os.environ)) as desk,
+    ):
+        found = judge_due(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
+    try:
+        digest = write_landing(found.landing, out)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from error
+    with inert(os.environ, sys.stdout):
+        print_json({**found.as_json(), "published": digest}) if as_json else print_judged(found, digest)
+    if outputs:
+        give_outputs(os.environ, {"published": digest, "anything": "true" if found.anything else "false"})
+    if summary:
+        summarise(os.environ, judged_markdown(found))
+
+
+@example(
+    "bashboard fetch && bashboard publish verify",
+    "bashboard publish verify my-system",
+    "bashboard publish verify --json | jq '.[].held'",
+)
+def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotate = False) -> None:
+    """Derive the published verdicts again from their evidence, and name every line that says something else.
+
+    The evidence is that which `bashboard fetch` brought, and this machine's own where it has some. Nothing is executed
+    and no model asked: replies that were bought are published with the evidence. What cannot be told is counted.
+    """
+    from evaluator.cli.publish_text import print_verified
+    from evaluator.pipeline.job import inert
+    from evaluator.pipeline.publishing.judging import open_desk
+    from evaluator.pipeline.publishing.verifying import verify_published
+    from evaluator.pipeline.submitting.submissions import diff_annotations
+
+    project = here()
+    with shown_progress() as progress, open_desk(project, progress) as desk:
+        found = verify_published(project, progress, desk.store, slugs=submissions or (), panels=desk.panels)
+    with inert(os.environ, sys.stdout):
+        print_json([each.as_json() for each in found]) if as_json else print_verified(found, shown)
+    problems = [each for one in found for each in one.problems]
+    for line in diff_annotations([each._replace(path=each.path.relative_to(project.root)) for each in problems]):
+        if annotate:
+            typer.echo(line)
+    if problems:
+        raise typer.Exit(FOUND_WANTING)
+
+
+for step in (plan, judge, verify):
+    publish.command(epilog=step.__dict__["epilog"])(step)

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from evaluator.errors import UsageError
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.settings import KEY_VARIABLE
@@ -113,6 +114,20 @@ def open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) ->
         yield Panels(replay, panel if use.environment.get(KEY_VARIABLE) else None)
 
 
+class Desk(NamedTuple):
+    """The project's store, and its panel where it has one."""
+
+    store: Store
+    panels: Panels | None
+
+
+@contextlib.contextmanager
+def open_desk(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Desk]:
+    """What is planned, judged and checked with; the panel buys where `use` has a key."""
+    with contextlib.closing(Store(project.store_path)) as store, open_panels(project, progress, use) as panels:
+        yield Desk(store, panels)
+
+
 def judge_due(
     project: Project,
     progress: Progress,
@@ -127,8 +142,10 @@ def judge_due(
     """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
 
     `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
-    is not known.
+    is not known, UsageError where `collected` is no folder.
     """
+    if collected is not None and not collected.is_dir():
+        raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
     loaded, holdings = load_sound(project, slugs), Holdings.of(project, collected)
     grounds = lay_grounds(project, store, loaded)
     filling, rows = Filling(project, holdings), []

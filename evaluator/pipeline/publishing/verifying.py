@@ -65,9 +65,8 @@ def verify_published(
     suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
     grounds: dict[tuple[str, str], Ground] = {}
     for submission in loaded.submissions:
-        for suite in suites:
-            if suite.manifest.name in submission.manifest.suites:
-                found.append(_verify(project, store, grounds, suite, submission, holdings, panels))
+        answered = [each for each in suites if each.manifest.name in submission.manifest.suites]
+        found += [_verify(project, store, grounds, each, submission, holdings, panels) for each in answered]
         progress.advance()
     return found
 

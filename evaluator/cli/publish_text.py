@@ -1,0 +1,81 @@
+"""Plans, judgements and checks of published verdicts for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evaluator.printable import printable
+
+if TYPE_CHECKING:
+    from evaluator.pipeline.publishing.judging import Judged
+    from evaluator.pipeline.publishing.looking import Work
+    from evaluator.pipeline.publishing.plan import PublishPlan
+    from evaluator.pipeline.publishing.verifying import Verified
+
+
+def print_plan(plan: PublishPlan) -> None:
+    """What is due and why; what waits for a rescore is one line each."""
+    from evaluator.pipeline.publishing.summaries import counted, panel_words, plan_words
+
+    typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
+    for each in plan.due:
+        executions = counted(each.executions, "execution") if each.executions else "evidence at hand"
+        typer.echo(f"  {each.submission} on {each.suite}: {_words(each)}; {executions}")
+        for problem in each.edited:
+            typer.echo(f"    {problem.path.name}:{problem.line}: {printable(problem.message)}")
+    for suite, count in plan.references.items():
+        typer.echo(f"  {suite}: {counted(count, 'run')} of references without evidence")
+    if plan.panel:
+        typer.echo(f"  the panel, about what has evidence: {panel_words(plan.panel)}")
+    if plan.left_over:
+        typer.echo(f"  {counted(len(plan.left_over), 'submission')} left for the next run")
+    for each in plan.waiting:
+        typer.echo(f"  waits for a rescore: {each.submission} on {each.suite}: {_words(each)}")
+    if plan.unchecked:
+        typer.echo(f"  not compared with evidence, which is not at hand: {counted(plan.unchecked, 'file')}")
+    for slug, problems in plan.broken.items():
+        typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
+
+
+def _words(work: Work) -> str:
+    return printable("; ".join(work.words) or "nothing")
+
+
+def print_judged(judged: Judged, digest: str) -> None:
+    """What became of every submission that something was due of."""
+    from evaluator.pipeline.publishing.summaries import counted, judged_words
+
+    typer.echo(f"judged: {judged_words(judged)}")
+    for row in judged.rows:
+        became = row.left or ("a new file" if row.written else "as it stands")
+        typer.echo(f"  {row.work.submission} on {row.work.suite}: {counted(row.given, 'verdict')}; {became}")
+        for reason, count in row.missing.items():
+            typer.echo(f"    infra-error, {counted(count, 'command')}: {printable(reason)}")
+        for problem in row.work.edited:
+            typer.echo(f"    put right: {problem.path.name}:{problem.line}: {printable(problem.message)}")
+    for slug, faults in judged.faults.items():
+        for fault in faults:
+            typer.echo(f"  refused, of {printable(slug)}: {printable(fault)}")
+    if judged.panel:
+        typer.echo(f"  {printable(judged.panel)}")
+    typer.echo(f"SHA-256 {digest}")
+
+
+def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> None:
+    """Every line that does not follow from its evidence, at its place; then what was checked."""
+    from evaluator.pipeline.publishing.summaries import counted
+
+    for each in found:
+        for problem in each.problems:
+            typer.echo(f"{shown(problem.path)}:{problem.line}: {printable(problem.message)}")
+    for each in found:
+        told = [counted(each.held, "verdict") + " follow from their evidence"]
+        told += [f"{len(each.problems)} do not"] if each.problems else []
+        told += [f"{each.awaiting} await a verdict"] if each.awaiting else []
+        told += [f"{each.unknown} cannot be told"] if each.unknown else []
+        told += [printable(each.why)] if each.why else []
+        typer.echo(f"{each.submission} on {each.suite}: {'; '.join(told)}")

@@ -1,0 +1,142 @@
+"""What a run's summary on GitHub says of its plan and of what was judged; a stranger's text stands in it as code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from evaluator.errors import Problem
+from evaluator.github.markdown import cell, code, table
+from evaluator.pipeline.grading.grader import PanelPlan
+from evaluator.pipeline.publishing.judging import Judged, Row
+from evaluator.pipeline.publishing.looking import Work
+from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
+
+LISTED: Final = 60
+"""Rows of a table and lines of a list that a summary has at most."""
+
+
+def counted(number: int, one: str, more: str = "") -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def panel_words(panel: PanelPlan) -> str:
+    """What asking would take, in words."""
+    cost = "at a price that is not known" if panel.usd is None else f"about US$ {panel.usd:.4f}"
+    return f"{panel.undecided:,} undecided; at most {counted(panel.calls, 'call')}, {cost}"
+
+
+def plan_markdown(plan: PublishPlan) -> str:
+    """A plan as GitHub shows it."""
+    return "\n".join(_plan_lines(plan))
+
+
+def _plan_lines(plan: PublishPlan) -> Iterator[str]:
+    yield f"### {'Rescore' if plan.stale else 'Publish'}: {plan_words(plan)}"
+    yield ""
+    yield from _table(plan.due)
+    if plan.references:
+        lacking = ", ".join(f"{code(suite)} {count:,}" for suite, count in plan.references.items())
+        yield f"References without evidence, in runs: {lacking}. Before it is there, second runs cannot be told."
+    if plan.panel:
+        yield f"The panel, about what has evidence already: {panel_words(plan.panel)}."
+    if plan.left_over:
+        yield f"One run executes {MOST_AT_ONCE}: {counted(len(plan.left_over), 'submission')} wait for the next."
+    if plan.waiting:
+        yield f"Waiting for a rescore: {counted(len(plan.waiting), 'submission')}, which stand as they were judged:"
+        yield ""
+        yield from _table(plan.waiting)
+    yield from _problems("Edited by hand, and put right", [each for work in plan.due for each in work.edited])
+    yield from _broken(plan.broken)
+
+
+def plan_words(plan: PublishPlan) -> str:
+    """A plan in one line."""
+    if not plan.anything:
+        return "nothing to do"
+    executed = counted(len(plan.submissions), "submission")
+    return f"{counted(len(plan.due), 'submission')} due, {executed} to execute, at least " + counted(
+        plan.executions, "execution"
+    )
+
+
+def _table(works: Sequence[Work]) -> Iterator[str]:
+    if not works:
+        return
+    rows = [
+        [
+            f"{cell(each.submission)} on {cell(each.suite)}",
+            "; ".join(cell(words) for words in each.words),
+            f"{each.executions:,}",
+        ]
+        for each in works[:LISTED]
+    ]
+    yield table(["Submission", "Why", "Executions"], rows)
+    yield from _more(len(works))
+    yield ""
+
+
+def _more(number: int) -> Iterator[str]:
+    if number > LISTED:
+        yield f"\nand {number - LISTED:,} more"
+
+
+def _problems(title: str, problems: Sequence[Problem]) -> Iterator[str]:
+    if problems:
+        yield f"\n{title}:\n"
+        yield from (f"- {code(f'{each.path.name}:{each.line}')}: {code(each.message)}" for each in problems[:LISTED])
+        yield from _more(len(problems))
+
+
+def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
+    if broken:
+        yield "\nNot scored, because they break their format:\n"
+        yield from (f"- {code(slug)}: {code(str(each[0]))}" for slug, each in list(broken.items())[:LISTED] if each)
+        yield from _more(len(broken))
+
+
+def judged_markdown(judged: Judged) -> str:
+    """What was judged as GitHub shows it."""
+    return "\n".join(_judged_lines(judged))
+
+
+def judged_words(judged: Judged) -> str:
+    """What was judged, in one line."""
+    if not judged.rows:
+        return "nothing was due"
+    written = sum(each.written for each in judged.rows)
+    lacking = f"; {counted(judged.missing, 'command')} without a verdict" if judged.missing else ""
+    return f"{counted(sum(each.given for each in judged.rows), 'verdict')}, {counted(written, 'new file')}{lacking}"
+
+
+def _judged_lines(judged: Judged) -> Iterator[str]:
+    yield f"### Judged: {judged_words(judged)}"
+    yield ""
+    if judged.rows:
+        yield table(["Submission", "Verdicts", "Without", "What became of it"], list(map(_row, judged.rows[:LISTED])))
+        yield from _more(len(judged.rows))
+        yield ""
+    if judged.panel:
+        yield f"{judged.panel[:1].upper()}{judged.panel[1:]}.\n"
+    if judged.missing:
+        yield "Commands without a verdict are failures of ours, never scores; the next run tries them again:\n"
+        yield from (f"- {code(slug)}: {code(reason)} ({count:,})" for slug, reason, count in _reasons(judged.rows))
+    for slug, faults in judged.faults.items():
+        yield from (f"- {code(slug)}: {code(each)}" for each in faults)
+    yield from _problems("Edited by hand, and put right", [each for row in judged.rows for each in row.work.edited])
+    if changes := judged.landing.header.told.get("changes"):
+        yield f"\n{changes}"
+
+
+def _row(row: Row) -> list[str]:
+    became = row.left or ("a new file" if row.written else "as it stands")
+    if row.left_out:
+        became += f"; {counted(row.left_out, 'run')} of evidence left out for want of room"
+    name = f"{cell(row.work.submission)} on {cell(row.work.suite)}"
+    return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", became]
+
+
+def _reasons(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
+    for row in rows[:LISTED]:
+        yield from ((row.work.submission, reason, count) for reason, count in row.missing.items())

@@ -76,11 +76,14 @@ def comment(
     sections = [Section(_headline(slug, problems, preview, deed, reasons))]
     if first_time:
         sections.append(Section(_welcome(faults)))
-    sections += [*reason_sections(reasons), *_problem_sections(problems)]
+    sections += reason_sections(reasons)
+    if reasons and problems:
+        sections.append(Section("### What the check finds"))
+    sections += _problem_sections(problems)
     if errors:
         sections.append(Section(_mend()))
     if reasons:
-        sections.append(turn_section(reasons))
+        sections.append(turn_section(reasons, deed))
     elif deed is Deed.WITHDRAWS and not errors:
         sections += withdrawal_sections()
     elif not errors:

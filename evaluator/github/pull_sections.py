@@ -37,8 +37,8 @@ def _reason(reason: Reason) -> str:
     return f"- {reason.text}\n\n{lines}"
 
 
-def turn_section(reasons: Sequence[Reason]) -> Section:
-    """What happens next where it is not valid, and when its row is there."""
+def turn_section(reasons: Sequence[Reason], deed: Deed) -> Section:
+    """What happens next where it is not valid, and when its row is there, or gone."""
     lines = []
     if worst(reasons) is State.HELD:
         lines.append(
@@ -47,10 +47,13 @@ def turn_section(reasons: Sequence[Reason]) -> Section:
         )
     else:
         lines.append("Change it and push to this branch: the check runs again and this comment changes in place.")
-    lines.append(
-        "The row is on the site when the run that follows the merge has ended: every command is executed again in "
-        "containers, judged and published, without another review."
-    )
+    if deed is Deed.WITHDRAWS:
+        lines.append("The row leaves the site when the run that follows the merge has ended, and not before.")
+    else:
+        lines.append(
+            "The row is on the site when the run that follows the merge has ended: every command is executed again in "
+            "containers, judged and published, without another review."
+        )
     return Section("### What happens next\n\n" + "\n".join(f"- {line}" for line in lines))
 
 

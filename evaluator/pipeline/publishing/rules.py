@@ -27,6 +27,7 @@ BRANCH: Final = "main"
 JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requirements")
 """Beginnings of paths that decide how a pull request's own run judges it."""
 _NAMED: Final = 5
+_OWN_NAME: Final = " To offer a system of your own choose a name that nobody has."
 _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII)
 
 
@@ -199,7 +200,7 @@ def decide(
 def _reasons(offer: Offer, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
     yield from _place_reasons(offer, pull, address)
     yield from _derived_reasons(offer, address)
-    yield from _owner_reasons(offer, pull, owner)
+    yield from _owner_reasons(offer, pull, owner, address)
     if offer.deed is Deed.RENAMES:
         yield Reason(
             State.HELD,
@@ -232,7 +233,7 @@ def _place_reasons(offer: Offer, pull: PullRequest, address: str) -> Iterator[Re
 def _outside(paths: Sequence[str]) -> str:
     said = f"It also changes {counted(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
     if any(path.startswith(JUDGING) for path in paths):
-        said += " They are part of what judges it, so the numbers of its own run are not shown."
+        said += " What judges it is among them, so the numbers of its own run are not shown."
     return f"{said} Open two pull requests, one with the submission alone and one with the rest."
 
 
@@ -248,7 +249,7 @@ def _derived_reasons(offer: Offer, address: str) -> Iterator[Reason]:
         yield Reason(State.NEEDS_CHANGES, f"… and {more} that the publish workflow writes: leave them as they are.")
 
 
-def _owner_reasons(offer: Offer, pull: PullRequest, owner: Owner) -> Iterator[Reason]:
+def _owner_reasons(offer: Offer, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
     """What is another's, and what nobody could own."""
     slug = offer.earlier or offer.slug
     named = code(slug, 80)
@@ -256,17 +257,29 @@ def _owner_reasons(offer: Offer, pull: PullRequest, owner: Owner) -> Iterator[Re
         return
     if owner.holder is Holder.PROJECT:
         said = f"{named} is one of the project's own submissions, which its maintainers change."
-        yield Reason(State.HELD, f"{said} To offer a system of your own give its folder another name.")
+        yield Reason(State.HELD, f"{said}{_OWN_NAME}", _other_name(offer, address))
     elif owner.holder is Holder.ACCOUNT and owner.account != pull.author:
-        yield Reason(
-            State.HELD,
-            f"The name {named} belongs to another account, which offered it first. To offer a system of your own give "
-            "its folder another name. Where both accounts are yours, or its owner handed it over to you, say so here: "
-            "a maintainer can enter that.",
-        )
+        said = f"The name {named} belongs to another account, which offered it first."
+        handed = " Where both accounts are yours, or its owner hands it over, say so here: a maintainer can enter that."
+        yield Reason(State.HELD, f"{said}{handed}{_OWN_NAME}", _other_name(offer, address))
     elif pull.author is None:
         said = "The account that opened this pull request is gone, so the row would be nobody's."
         yield Reason(State.HELD, f"{said} Anybody may open it again from an account of their own.")
+
+
+def _other_name(offer: Offer, address: str) -> tuple[str, ...]:
+    """The lines that offer the same under another name, and leave what stands under this one as it is."""
+    folder, own = f"{FOLDER}/{_typed(offer.slug)}", f"{FOLDER}/your-system"
+    if offer.deed is Deed.ADDS:
+        return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'
+    if offer.deed is not Deed.UPDATES:
+        return ()
+    return (
+        f"cp -r {folder} {own} && rm -f {own}/*{VERDICTS}",
+        f"git fetch {address} {BRANCH}",
+        f'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- {folder}',
+        f'git add {own} && git commit -m "Take another name" && git push',
+    )
 
 
 def _left_reason(offer: Offer, address: str) -> Reason:

@@ -31,6 +31,9 @@ UsePanel = Annotated[
     ),
 ]
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Requests the panel may be sent at most.")]
+ShardOf = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="Only this part of the submissions, such as 2/5.")
+]
 MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="US dollars the panel may cost at most.")]
 
 
@@ -55,7 +58,8 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
             typer.echo(f"bashboard: {board.name}: awaiting their verdicts: {', '.join(board.awaiting)}", err=True)
     if missing := incomplete(boards):
         if all(board.published for board in boards):
-            typer.echo(f"bashboard: {missing.total()} answers have no published verdict yet", err=True)
+            lacking = "1 answer has" if missing.total() == 1 else f"{missing.total()} answers have"
+            typer.echo(f"bashboard: {lacking} no published verdict yet", err=True)
             raise typer.Exit(3)
         (reason, _), *others = missing.most_common()
         why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
@@ -126,6 +130,7 @@ def _explain_plan(name: str, plan: Plan) -> None:
     "bashboard rescore --judge exact",
     "bashboard rescore --judge exec-llm --max-calls 500",
     "bashboard rescore --suite core",
+    "bashboard rescore --shard 2/5",
 )
 def rescore(
     submissions: Slugs = None,
@@ -138,13 +143,22 @@ def rescore(
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
+    shard: ShardOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which verdicts are stale and why, then bring them up to date and print the standings."""
+    """Say which verdicts are stale and why, then bring them up to date and print the standings.
+
+    With --shard only the i-th of n parts of the submissions: each of n machines does one, and `bashboard evidence make`
+    with the same share writes what the others may import.
+    """
     from evaluator.pipeline.boards.board import make_boards, plan_rescore
     from evaluator.pipeline.grading.panel import PanelUse, open_panel
+    from evaluator.pipeline.publishing.making import share_of
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    if shard and not (submissions := share_of(project, submissions or (), shard)):
+        typer.echo(f"bashboard: no submission falls to share {shard}", err=True)
+        return
     names = suite or [each.manifest.name for each in project.suites()]
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         plans = {

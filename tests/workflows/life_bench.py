@@ -1,0 +1,150 @@
+"""A small board with its people: real Git, real containers, the repository's own workflows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.testing.checkouts import copy_checkout
+from evaluator.testing.github import GitHubServer, Hosted, Pull, User
+from evaluator.testing.workflows import Actions, RunResult, completed, pull_changed, pushed
+
+ROOT: Final = Path(__file__).parents[2]
+TASKS: Final = ("files-002", "files-003", "files-010")
+BASELINES: Final = ("rules", "second-reference")
+
+_MANIFEST: Final = """format = 1
+system = "{system}"
+open_weights = true
+method = "rules"
+
+[[authors]]
+name = "Whoever made it"
+
+[suites]
+core = "{version}"
+"""
+
+
+def small_board(folder: Path) -> None:
+    """A copy of this repository that asks a few tasks, and has two submissions that the project made."""
+    copy_checkout(ROOT, folder, ("files",))
+    for file in (folder / "fixtures" / "core" / "tasks" / "files.jsonl", *folder.glob("submissions/*/core.jsonl")):
+        lines = [line for line in file.read_text().splitlines(keepends=True) if _task(line) in TASKS]
+        file.write_text("".join(lines))
+    for path in (folder / "submissions").iterdir():
+        if path.is_dir() and path.name not in BASELINES:
+            shutil.rmtree(path)
+    owners = {"format": 1, "owners": dict.fromkeys(BASELINES)}
+    (folder / "submissions" / "owners.json").write_text(json.dumps(owners, indent=2) + "\n")
+
+
+def _task(line: str) -> str:
+    about: dict[str, str] = json.loads(line)
+    return about.get("task") or about["id"]
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git as somebody in a folder; what it says."""
+    person = {"NAME": "A person", "EMAIL": "person@example.org"}
+    around = {f"GIT_{who}_{what}": each for who in ("AUTHOR", "COMMITTER") for what, each in person.items()}
+    around |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run(
+        ["git", "-C", str(folder), *words], env=around, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@dataclass
+class Life:
+    """A board, its maintainer, and what its workflows did."""
+
+    github: GitHubServer
+    board: Hosted
+    actions: Actions
+
+    @classmethod
+    def begin(cls, github: GitHubServer, folder: Path, variables: Mapping[str, str]) -> Life:
+        """A repository with the small board as its first commit on main."""
+        small_board(folder / "board")
+        git(folder / "board", "init", "--quiet", "--initial-branch=main")
+        git(folder / "board", "add", "--all", "--force")
+        git(folder / "board", "commit", "--quiet", "-m", "A board")
+        board = github.repository("board", github.user("maintainer"))
+        git(folder / "board", "push", "--quiet", f"file://{board.git.folder}", "main")
+        return cls(github, board, Actions(github, board, folder / "actions", variables=variables))
+
+    @property
+    def maintainer(self) -> User:
+        """Whose repository it is."""
+        return self.board.owner
+
+    @property
+    def main(self) -> str:
+        """Where main is."""
+        return self.board.git.resolve("refs/heads/main")
+
+    def read(self, path: str, branch: str = "main") -> bytes:
+        """A file of a branch."""
+        return self.board.git.run("cat-file", "blob", f"refs/heads/{branch}:{path}")
+
+    def paths(self, branch: str = "main") -> list[str]:
+        """All files of a branch."""
+        return [each.path for each in self.board.git.tree(branch, recursive=True) if each.kind == "blob"]
+
+    def since(self, before: str | None, *only: str) -> dict[str, RunResult]:
+        """Run what the commits since one start on main."""
+        return self.actions.trigger(pushed(self.board, before, self.maintainer), only=only)
+
+    def merge(self, pull: Pull, *only: str) -> dict[str, RunResult]:
+        """The maintainer merges; what runs because of it."""
+        before = self.main
+        self.github.merge(self.board, pull)
+        return self.since(before, *only)
+
+    def submitted(self, pull: Pull, action: str = "synchronize") -> RunResult:
+        """The pull request's own run."""
+        event = pull_changed(self.github, self.board, pull, action)
+        assert event is not None
+        return self.actions.trigger(event, only=["submission"])["submission"]
+
+    def reported(self, run: RunResult) -> RunResult:
+        """What main says when a run is over."""
+        event = completed(self.github, self.board, run.run, run.workflow)
+        return self.actions.trigger(event, only=["report"])["report"]
+
+    def site(self, path: str) -> str:
+        """A page of the site as it is deployed."""
+        return (self.actions.site / path).read_text()
+
+
+def submission(
+    answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "2.1.0"
+) -> dict[str, Any]:
+    """The two files of a submission."""
+    lines = (
+        json.dumps({"task": task, "candidates": [{"command": each} for each in given]})
+        for task, given in answers.items()
+    )
+    manifest = _MANIFEST.format(system=system, version=version)
+    return {"submission.toml": manifest.encode(), "core.jsonl": "".join(f"{line}\n" for line in lines).encode()}
+
+
+def below(slug: str, files: Mapping[str, Any]) -> dict[str, Any]:
+    """Files of a submission by their paths in the repository."""
+    return {f"submissions/{slug}/{name}": content for name, content in files.items()}
+
+
+ANSWERS: Final[Mapping[str, Sequence[str]]] = {
+    "files-002": [
+        'for f in inbox/*; do [ -f "$f" ] && mkdir -p "inbox/${f##*.}" && mv -- "$f" "inbox/${f##*.}/"; done'
+    ],
+    "files-003": ["for m in 0{1..9} 1{0..2}; do mkdir -p reports/2025/$m; done"],
+    "files-010": ["find jobs -type f -name '*.nc' -print0 | xargs -0 -n 1 touch"],
+}
+"""The first is wrong, the second right, and the third forgets whose time it was."""

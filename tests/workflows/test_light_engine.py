@@ -1,0 +1,46 @@
+"""The relay in front of the engine: images without weight, and everything else as it is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import FormatError, ImageError
+from evaluator.sandbox.container import WorkerPlan
+from evaluator.sandbox.engine import Engine, find_engine
+from evaluator.sandbox.image import SuiteImage, find_image
+from evaluator.sandbox.image_files import load_images, save_images
+from evaluator.testing.light_engine import LightEngine
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def light(engine: Engine) -> Iterator[LightEngine]:
+    with tempfile.TemporaryDirectory(prefix="light") as folder, LightEngine(engine, Path(folder)) as light:
+        yield light
+
+
+def test_images_come_and_go_as_names(light: LightEngine, image: SuiteImage, plan: WorkerPlan, tmp_path: Path) -> None:
+    """A saved file is small and is loaded by its digest; the engine's other answers are the real one's."""
+    relayed = find_engine({"DOCKER_HOST": light.host})
+    assert find_image(relayed, plan.manifest) == image
+    file = tmp_path / "image.tar.gz"
+    sha256 = save_images(relayed, [image.reference], file)
+    assert file.stat().st_size < 10_000
+    assert load_images(relayed, file, sha256, [image.reference]) == [image.reference]
+    assert (light.saved, light.loaded) == ([[image.reference]], [[image.reference]])
+    with pytest.raises(FormatError, match="the engine was not given it"):
+        load_images(relayed, file, "0" * 64, [image.reference])
+
+
+def test_an_image_that_is_not_there_is_not_loaded(light: LightEngine, tmp_path: Path) -> None:
+    """A file cannot bring an image that the real engine lacks."""
+    relayed = find_engine({"DOCKER_HOST": light.host})
+    file = tmp_path / "image.tar.gz"
+    sha256 = save_images(relayed, ["bashboard-suite:absent"], file)
+    with pytest.raises(ImageError, match="no bashboard-suite:absent"):
+        load_images(relayed, file, sha256, ["bashboard-suite:absent"])

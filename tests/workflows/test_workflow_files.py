@@ -179,7 +179,9 @@ def test_a_checkout_leaves_no_credentials(job: Job) -> None:
 
 @each_job
 def test_what_is_uploaded_is_there_and_goes_soon(job: Job) -> None:
+    """It takes the place of what an attempt before left, or somebody who escaped put there under its name."""
     for step in job.using("upload-artifact"):
+        assert step["with"]["overwrite"] == "true"
         assert step["with"]["if-no-files-found"] == ("ignore" if job.name == "preview" else "error")
         assert 1 <= int(step["with"]["retention-days"]) <= 7
 

@@ -43,21 +43,22 @@ def judged_note(gathered: Gathered) -> str:
         return ""
     rows = "1 row is" if marked == 1 else f"{marked} rows are"
     return (
-        f'<p class="note">{rows} marked <span class="judged">judged …</span>: by another judge or version of it, on '
-        "another version of the suite, or in another environment than most rows. They wait to be judged again; until "
-        "then their figures and those of other rows are hard to compare.</p>\n"
+        f'<p class="note">{rows} marked <span class="judged">judged …</span>: by another judge or version of it than '
+        "today's, on another version of the suite, or in another environment than most rows. They wait to be judged "
+        "again; until then their figures and those of other rows are hard to compare.</p>\n"
     )
 
 
 def row_note(standing: Standing) -> str:
     """The same on the page of a row that is marked."""
     words = judged_words(standing)
-    if not words:
+    if not words or standing.judged_by is None:
         return ""
+    alone = standing.judged_by.differs == ("environment",)
+    other = link(f"{SCORING}#judged-by", "not that of most rows" if alone else "not what is in force today")
     return (
-        f'<p class="note"><span class="judged">This row was {words}</span>, which is not what is '
-        f"{link(f'{SCORING}#judged-by', 'in force today')}. It "
-        "waits to be judged again; until then it is hard to compare with other rows.</p>\n"
+        f'<p class="note"><span class="judged">This row was {words}</span>, which is {other}. It waits to be judged '
+        "again; until then it is hard to compare with other rows.</p>\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes,
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
-from evaluator.testing.checkouts import small_checkout, small_task, write_submission
+from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.execution import FINGERPRINT, Shows, played_boards
 from evaluator.testing.published import JUDGE, header_of, verdict_file, write_verdicts
@@ -222,3 +223,17 @@ def test_a_file_of_another_suite_is_refused_at_its_header(project: Project, scor
     write_verdicts(project, scored, "good", suite="other")
     with pytest.raises(FormatError, match=r"good/tiny\.verdicts\.jsonl:1: suite: expected 'tiny', .* found 'other'"):
         published_boards(project)
+
+
+def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published(
+    project: Project, scored: SuiteBoard
+) -> None:
+    """On a machine that has one, the public pages of this repository are the same as anywhere."""
+    write_suite(project.root, TASKS, name="theirs")
+    path = project.root / "fixtures" / "theirs" / "suite.toml"
+    source = 'foreign = true\n\n[source]\nname = "Elsewhere"\nversion = "1"\nlicence = "MIT"\n\n[base]'
+    path.write_text(path.read_text().replace("format = 1", "format = 2").replace("[base]", source))
+    write_submission(project.root, "guest", ANSWERS["good"], suite="theirs")
+    assert [board.name for board in published_boards(project)] == ["tiny"]
+    write_verdicts(project, replace(scored, manifest=project.suite("theirs").manifest), "guest")
+    assert [board.name for board in published_boards(project)] == ["theirs", "tiny"]

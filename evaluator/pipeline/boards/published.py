@@ -63,15 +63,18 @@ def published_boards(
 ) -> list[SuiteBoard]:
     """Boards of the suites named (all where none is), with the submissions named (all where none is), as published.
 
-    Raises FormatError for a verdict file that does not read, with its place.
+    A suite of somebody else's has one where anything is published of it. Raises FormatError for a verdict file that
+    does not read, with its place.
     """
     entries = load_submissions(project, submissions)
     judge, error = find_judge(project.settings.judge), judge_error(project)
+    boards = []
     with contextlib.closing(Store(project.store_path)) as store:
-        return [
-            published_board(suite, entries, published_files(project, suite.manifest.name, entries), store, judge, error)
-            for suite in [project.suite(name) for name in suites] or suites_on_board(project, entries)
-        ]
+        for suite in [project.suite(name) for name in suites] or suites_on_board(project, entries):
+            files = published_files(project, suite.manifest.name, entries)
+            if files or suites or not suite.manifest.foreign:
+                boards.append(published_board(suite, entries, files, store, judge, error))
+    return boards
 
 
 def among_published(project: Project, board: SuiteBoard) -> SuiteBoard:

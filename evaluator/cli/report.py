@@ -12,7 +12,7 @@ from evaluator.cli.app import AsJson, example, here, print_json
 if TYPE_CHECKING:
     from evaluator.pipeline.publishing.report import Reported
 
-Run = Annotated[int, typer.Option("--run", min=1, help="The finished run of the submission workflow.")]
+Run = Annotated[int, typer.Option("--run", min=1, help="The run of the submission workflow.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be said, and write nothing.")]
 
 
@@ -27,6 +27,7 @@ def report(run: Run, dry_run: DryRun = False, as_json: AsJson = False) -> None:
     The pull request's files are read as data and checked by this checkout's own code; nothing of it is executed. The
     preview's numbers come from the run's artifact. Labels tell the state. The repository and the token come from
     GITHUB_REPOSITORY and GITHUB_TOKEN; in a job the comment also becomes the job's summary. Done twice it writes once.
+    While the run is under way it only takes back the labels that clear the way to a merge.
     """
     from dataclasses import asdict
 

@@ -49,6 +49,10 @@ LABELS: Final = (
 """All of ours; a pull request has those that hold and no others of them."""
 
 
+CLEARING: Final = tuple(each for each in LABELS if each.name in (State.VALID, CONTESTED, READY))
+"""Those that clear the way to a merge; they are said of one commit and hold for no other."""
+
+
 def worst(reasons: Sequence[Reason]) -> State | None:
     """The state that a reader has to know first; None where there is no reason."""
     found = {each.state for each in reasons}

@@ -58,12 +58,16 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundPull:
-    """The pull request of a run. `pull` is set where it was `found` or is `stale`; `head` is the run's commit."""
+    """The pull request of a run. `pull` is set where it was `found` or is `stale`; `head` is the run's commit.
+
+    `finished` is False while the run is under way.
+    """
 
     match: Match
     head: str
     pull: PullRequest | None = None
     numbers: tuple[int, ...] = ()
+    finished: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Changes:
 
 
 def find_pull(connection: Connection, run: int) -> FoundPull:
-    """The open pull request that a finished run was for.
+    """The open pull request that a run is for.
 
     GitHub names none for a run of a fork, so it is looked for among the open ones: by the commit, and by the
     repository and branch it came from, because anybody can open a pull request with another's commit.
@@ -96,11 +100,12 @@ def find_pull(connection: Connection, run: int) -> FoundPull:
     with speaking(connection, f"reading run {run}", "actions: read"):
         about = connection.hosted.get_workflow_run(run)
         head, branch, origin = about.head_sha, about.head_branch, _number(about.head_repository)
+        finished = about.status == "completed"
     same = [pull for pull in _open(connection) if (pull.head_repository, pull.head_branch) == (origin, branch)]
     fitting = [pull for pull in same if pull.head == head]
     numbers = tuple(pull.number for pull in fitting or same)
     if len(fitting) == 1:
-        return FoundPull(Match.FOUND, head, fitting[0], numbers)
+        return FoundPull(Match.FOUND, head, fitting[0], numbers, finished)
     if fitting:
         return FoundPull(Match.SEVERAL, head, None, numbers)
     return FoundPull(Match.STALE, head, same[0], numbers) if same else FoundPull(Match.MISSING, head)

@@ -224,6 +224,27 @@ def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBenc
     assert (answered.outcome, answered.number, board.written()) == (Outcome.STALE, pull.number, [])
 
 
+def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportBench):
+    """What was said of one commit holds for no other; the comment names the commit that it is of."""
+    pull = board.offer(clean(board))
+    board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
+    assert sorted(pull.labels) == ["contested", *READY]
+    before = pull.comments[0].body
+    assert f"_Of commit `{pull.head}`._" in before
+    board.github.push(board.bench.board, pull, {"evaluator/x.py": b"x\n"})
+    run = board.github.run(board.bench.board, pull, None)
+    assert board.report(run.id).outcome is Outcome.BEGUN
+    assert (pull.labels, [each.body for each in pull.comments]) == ([], [before])
+
+
+def test_who_is_held_stays_so_until_the_run_ends(board: ReportBench):
+    pull = board.offer(of("best")(board))
+    board.answer(pull)
+    run = board.github.run(board.bench.board, pull, None)
+    assert board.report(run.id).removed == ()
+    assert pull.labels == ["held"]
+
+
 @dataclass
 class Pushes:
     """Pushes to a pull request as soon as the server has answered requests that end so."""

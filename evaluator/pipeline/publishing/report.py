@@ -24,7 +24,7 @@ from evaluator.github.forms import appeal_address
 from evaluator.github.labels import set_labels
 from evaluator.github.preview_text import comment
 from evaluator.github.pull_sections import nothing_text
-from evaluator.github.pull_state import LABELS, Deed, Reason
+from evaluator.github.pull_state import CLEARING, LABELS, Deed, Reason
 from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files, find_pull, read_pull
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.limits import limit_reasons, suites_answered
@@ -41,10 +41,11 @@ COMMENT: Final = "submission"
 
 
 class Outcome(StrEnum):
-    """What became of a report; all but the first two write nothing, because another run answers or nobody asked."""
+    """What became of a report. `BEGUN` takes labels back; those after it write nothing, as another run answers."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
+    BEGUN = "its run is under way"
     STALE = "a newer push has a run of its own"
     MISSING = "no open pull request has this run's branch"
     SEVERAL = "several open pull requests have this run's commit and branch"
@@ -87,14 +88,17 @@ def report(
     server: str = SERVER,
     dry_run: bool = False,
 ) -> Reported:
-    """Answer the pull request that a finished run was for; done twice it writes once.
+    """Answer the pull request that a run is for; done twice it writes once.
 
-    `server` is where people read GitHub. Raises PermissionMissingError, GitHubError; FormatError for a broken
-    owners.json of this checkout.
+    While the run is under way the labels that clear the way to a merge are taken back, since they were said of an
+    earlier commit, and a push can come a moment before somebody merges. `server` is where people read GitHub. Raises
+    PermissionMissingError, GitHubError; FormatError for a broken owners.json of this checkout.
     """
     found = find_pull(connection, run)
     if found.match is not Match.FOUND or found.pull is None:
         return _unanswered(found, run)
+    if not found.finished:
+        return _take_back(connection, found, run, dry_run=dry_run)
     said = _say(_Case(project, connection, run, found.pull, server, now))
     if said is None:
         return Reported(Outcome.STALE, run, found.head, found.pull.number)
@@ -108,6 +112,13 @@ def _unanswered(found: FoundPull, run: int) -> Reported:
     outcomes = {Match.STALE: Outcome.STALE, Match.SEVERAL: Outcome.SEVERAL}
     number = found.pull.number if found.pull else None
     return Reported(outcomes.get(found.match, Outcome.MISSING), run, found.head, number)
+
+
+def _take_back(connection: Connection, found: FoundPull, run: int, *, dry_run: bool) -> Reported:
+    """Nothing clears the way to a commit that nobody looked at yet."""
+    number = found.numbers[0]
+    removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
+    return Reported(Outcome.BEGUN, run, found.head, number, removed=removed)
 
 
 def _write(connection: Connection, made: Reported, said: _Said) -> Reported:

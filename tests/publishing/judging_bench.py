@@ -1,0 +1,195 @@
+"""A small checkout whose verdicts are published step by step: jobs that execute are played, all else is as it is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.judges import find_judge
+from evaluator.pipeline.grading.adjudications import rulings_of
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.grading.panel import REPLAY, PanelUse
+from evaluator.pipeline.grading.slips import slips_of
+from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.bundles import Bundle, bundle_path, export_bundle, write_bundle
+from evaluator.pipeline.publishing.judging import Judged, judge_due, open_desk
+from evaluator.pipeline.publishing.landed import Landing
+from evaluator.pipeline.publishing.needed import Needed, reference_subjects, submitted_subjects
+from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
+from evaluator.pipeline.publishing.verifying import Verified, verify_published
+from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.progress import Silence
+from evaluator.records import BundleHeader, Evidence, KeptEvidence
+from evaluator.sandbox.inputs import image_reference
+from evaluator.store import Run, Store
+from evaluator.testing.checkouts import small_checkout, small_task
+from evaluator.testing.evidence import evidence
+from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+
+TASKS: Final = [
+    small_task("files-1", nl="Print the first"),
+    small_task("files-2", references=("also right", "right"), nl="Print the second"),
+]
+ANSWERS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},
+    "bob": {"files-1": ["shared", "right"], "files-2": ["his own"]},
+}
+OTHER: Final = "e" * 64
+"""The fingerprint of another environment."""
+
+
+def play(call: Call) -> Shows:
+    """What is wrong says no, everything else yes."""
+    return "no\n" if call.command in ("wrong", "shared") else "yes\n"
+
+
+@dataclass
+class Board:
+    """A checkout, its jobs and its branch `evidence`. `executed` counts what was played."""
+
+    root: Path
+    answers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=lambda: ANSWERS)
+    tasks: Sequence[Any] = field(default_factory=lambda: TASKS)
+    shows: Callable[[Call], Shows] = play
+    fingerprint: str = FINGERPRINT
+    executed: list[str] = field(default_factory=list)
+    project: Project = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.project = small_checkout(self.root, self.tasks, self.answers)
+
+    @property
+    def collected(self) -> Path:
+        """Where this run's jobs leave what they made."""
+        return self.root.with_name(f"{self.root.name}-collected")
+
+    @property
+    def fetched(self) -> Path:
+        """Where the branch is fetched to."""
+        return self.root / ".bashboard" / "evidence"
+
+    def prepare(self) -> None:
+        """The job that executes the references, whose evidence others import."""
+        (suite,) = self.project.suites()
+        with closing(Store(self.project.store_path)) as store:
+            store.set_fingerprint(image_reference(suite.manifest), self.fingerprint)
+            self._grader(store).gather(reference_subjects(suite))
+
+    def execute(self, *slugs: str) -> None:
+        """The jobs that execute one submission each, in stores that nobody else sees."""
+        (suite,) = self.project.suites()
+        for submission in load_submissions(self.project, slugs or list(self.answers)):
+            path = self.root.with_name(f"{self.root.name}-{submission.slug}") / "store.sqlite"
+            with closing(Store(path)) as store:
+                grader = self._grader(store)
+                subjects = submitted_subjects(suite, submission)
+                grader.grade(subjects)
+                grader.gather(subjects)
+                runs = self.needed.of(submission)
+                bundle = export_bundle(
+                    store, runs, suite="tiny", fingerprint=self.fingerprint, submission=submission.slug
+                )
+            self.collect(bundle)
+            shutil.rmtree(path.parent)
+
+    def collect(self, bundle: Bundle) -> None:
+        """Leave a bundle where the run's jobs do, whoever made it."""
+        path = self.collected / bundle_path("tiny", bundle.header.submission)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(write_bundle(bundle))
+
+    def plan(self, **options: Any) -> PublishPlan:
+        """What there is to do."""
+        with open_desk(self.project, Silence()) as desk:
+            return plan_publishing(self.project, Silence(), desk.store, panels=desk.panels, **options)
+
+    def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> Judged:
+        """What the judge makes of what was collected."""
+        self.collected.mkdir(exist_ok=True)
+        with open_desk(self.project, Silence(), use) as desk:
+            return judge_due(self.project, Silence(), desk.store, self.collected, panels=desk.panels, **options)
+
+    def verify(self, *slugs: str) -> list[Verified]:
+        """Every published file, derived again."""
+        with open_desk(self.project, Silence()) as desk:
+            return verify_published(self.project, Silence(), desk.store, slugs=slugs, panels=desk.panels)
+
+    def land(self, landing: Landing) -> None:
+        """Commit it, and fetch the branch as it is then; what was collected is gone with its run."""
+        for folder, files in ((self.root, landing.on_main()), (self.fetched, landing.on_branch())):
+            for name, data in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                if data is None:
+                    (folder / name).unlink()
+                else:
+                    (folder / name).write_bytes(data)
+        shutil.rmtree(self.collected, ignore_errors=True)
+
+    def publish(self, **options: Any) -> Judged:
+        """One whole run."""
+        self.prepare()
+        self.execute(*self.plan(**options).submissions) if self.plan(**options).submissions else None
+        judged = self.judge(**options)
+        self.land(judged.landing)
+        return judged
+
+    def file(self, slug: str) -> VerdictFile:
+        """A published verdict file."""
+        found = read_verdicts(self.path(slug))
+        assert found is not None
+        return found
+
+    def path(self, slug: str) -> Path:
+        """Where it is."""
+        return verdicts_path(self.project, slug, "tiny")
+
+    def outcomes(self, slug: str) -> dict[str, list[str]]:
+        """Its outcomes by task, sorted."""
+        found: dict[str, list[str]] = {}
+        for each in self.file(slug).verdicts:
+            found[each.task] = sorted([*found.get(each.task, []), each.finding.outcome.value])
+        return found
+
+    @property
+    def needed(self) -> Needed:
+        """The runs that its suite and submissions need."""
+        (suite,) = self.project.suites()
+        return Needed(self.project, suite, self.fingerprint)
+
+    def keys(self, command: str, task: str = "files-1") -> list[str]:
+        """A command's evidence keys."""
+        (suite,) = self.project.suites()
+        with closing(Store(self.project.store_path)) as store:
+            requests = self._grader(store).keys.requests(suite.task(task).id, command.encode())
+        return [key for key, _ in requests.values()]
+
+    def bundle(self, slug: str, runs: Mapping[Run, Evidence], **header: Any) -> Bundle:
+        """A bundle that says so of these runs, in the name of a submission."""
+        told = {"format": 1, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
+        kept = [
+            KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in runs.items()
+        ]
+        return Bundle(BundleHeader.model_validate(told), tuple(kept))
+
+    def _grader(self, store: Store) -> Grader:
+        (suite,) = self.project.suites()
+        execution = PlayedExecution(self._show)
+        rulings, slips = rulings_of(self.project, suite), slips_of(self.project, suite, store)
+        judge = find_judge("consensus")
+        return Grader(
+            suite, judge, store, self.fingerprint, execution, Silence(), spacing_s=0, rulings=rulings, slips=slips
+        )
+
+    def _show(self, call: Call) -> Shows:
+        self.executed.append(call.command)
+        return self.shows(call)
+
+
+def shown(keys: Sequence[str], output: str) -> dict[Run, Evidence]:
+    """Both runs under these keys, which printed this."""
+    return {(key, run): evidence(output) for key in keys for run in (0, 1)}

@@ -1,0 +1,385 @@
+"""Giving verdicts: what a submission brought decides its own row, and the same evidence gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from judging_bench import ANSWERS, OTHER, Board, play, shown
+
+from evaluator.errors import InfraError, MissingError, UsageError
+from evaluator.pipeline.grading.adjudications import adjudicate
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
+from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle
+from evaluator.pipeline.publishing.landed import blob_name
+from evaluator.records import Outcome, Ruling, Step
+from evaluator.testing.checkouts import write_submission, write_suite
+from evaluator.testing.evidence import raw
+from evaluator.testing.execution import Call, Shows
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Board:
+    return Board(tmp_path / "board")
+
+
+def test_what_is_new_gets_verdicts_and_then_nothing_is_due(board: Board) -> None:
+    """Verdicts come from the played evidence; a second run finds nothing to execute, to judge or to commit."""
+    first = board.publish()
+    assert first.anything
+    assert board.outcomes("alice") == {"files-1": ["fail", "pass"], "files-2": ["fail"]}
+    assert board.outcomes("bob") == {"files-1": ["fail", "pass"], "files-2": ["pass"]}
+    executed = len(board.executed)
+    again = board.publish()
+    assert not again.anything
+    assert len(board.executed) == executed
+
+
+def test_two_runs_make_the_same_bytes(board: Board, tmp_path: Path) -> None:
+    """Nothing of where, when or in which order a run was made is in what it publishes."""
+    other = Board(tmp_path / "elsewhere")
+    for each in (board, other):
+        each.prepare()
+    board.execute("alice", "bob")
+    other.execute("bob", "alice")
+    files, others = board.judge().landing, other.judge().landing
+    assert dict(files.files) == dict(others.files)
+    assert dict(files.evidence) == dict(others.evidence)
+
+
+def test_no_engine_is_looked_for(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an engine's address that leads nowhere verdicts are given all the same."""
+    board.prepare()
+    board.execute()
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    assert board.judge().missing == 0
+
+
+def test_the_archive_names_what_was_judged(board: Board) -> None:
+    """Whoever commits can see whether a submission, or its verdict file, was changed since."""
+    board.prepare()
+    board.execute()
+    (folder,) = [path for path in board.project.submission_folders() if path.name == "alice"]
+    judged = board.judge().landing.header.judged["alice"]
+    assert judged == {
+        "submissions/alice/submission.toml": blob_name((folder / "submission.toml").read_bytes()),
+        "submissions/alice/tiny.jsonl": blob_name((folder / "tiny.jsonl").read_bytes()),
+        "submissions/alice/tiny.verdicts.jsonl": None,
+    }
+
+
+# -- forged evidence
+
+
+def honest(tmp_path: Path) -> tuple[bytes, bytes]:
+    """Bob's verdicts and the references' bundle where nobody forged anything."""
+    board = Board(tmp_path / "honest")
+    board.prepare()
+    board.execute()
+    landing = board.judge().landing
+    return landing.files["submissions/bob/tiny.verdicts.jsonl"], landing.evidence["references/tiny.jsonl.gz"]
+
+
+@pytest.mark.parametrize(
+    ("command", "task"),
+    [("shared", "files-1"), ("his own", "files-2"), ("right", "files-1"), ("right too", "files-1")],
+    ids=["that both gave", "of another", "a reference that another gave", "a reference"],
+)
+def test_forged_evidence_moves_its_own_row_alone(board: Board, tmp_path: Path, command: str, task: str) -> None:
+    """Whatever key Alice's bundle claims, Bob's verdicts and the references' evidence are as without her."""
+    verdicts, references = honest(tmp_path)
+    board.prepare()
+    board.execute("bob")
+    board.collect(board.bundle("alice", shown(board.keys(command, task), "forged\n")))
+    landing = board.judge().landing
+    assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == verdicts
+    assert landing.evidence["references/tiny.jsonl.gz"] == references
+
+
+def test_who_forges_all_evidence_passes_alone(board: Board, tmp_path: Path) -> None:
+    """An escape can make its own row pass, by a command that fails for others, and no other row."""
+    verdicts, _ = honest(tmp_path)
+    board.prepare()
+    board.execute("bob")
+    forged = {}
+    for task, commands in ANSWERS["alice"].items():
+        for command in commands:
+            forged |= shown(board.keys(command, task), "yes\n")
+    board.collect(board.bundle("alice", forged))
+    board.land(board.judge().landing)
+    assert board.outcomes("alice") == {"files-1": ["pass", "pass"], "files-2": ["pass"]}
+    assert board.path("bob").read_bytes() == verdicts
+
+
+def test_replies_that_a_job_brings_are_refused(board: Board) -> None:
+    """A job that executes has bought none; one that brings votes for its own row is given no verdict."""
+    from evaluator.judges.panel.ledger import Reply
+
+    board.prepare()
+    board.execute("bob")
+    vote = Reply(format=1, evidence="a" * 64, judge="consensus", model="m", prompt="b" * 64, seed=1, text="yes")
+    bundle = board.bundle("alice", shown(board.keys("mine"), "yes\n"))
+    board.collect(type(bundle)(bundle.header, bundle.evidence, (vote,)))
+    judged = board.judge()
+    assert "reply" in judged.faults["alice"][0]
+    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+
+
+def test_evidence_of_another_environment_is_refused(board: Board) -> None:
+    """A bundle that was made elsewhere says nothing here; the others are published."""
+    board.prepare()
+    board.execute("bob")
+    board.collect(board.bundle("alice", shown(board.keys("mine"), "yes\n"), fingerprint=OTHER))
+    judged = board.judge()
+    assert "fingerprint" in judged.faults["alice"][0]
+    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+    assert {row.work.submission: sum(row.missing.values()) for row in judged.rows} == {"alice": 3, "bob": 0}
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", b"\x1f\x8b\x08"], ids=["empty", "text", "cut off"])
+def test_a_bundle_that_does_not_read_keeps_nobody_else_back(board: Board, content: bytes) -> None:
+    board.prepare()
+    board.execute("bob")
+    path = board.collected / bundle_path("tiny", "alice")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    judged = board.judge()
+    assert "alice" in judged.faults
+    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+
+
+# -- evidence that is missing
+
+
+def test_what_has_no_evidence_gets_no_verdict_and_the_next_run_tries_again(board: Board) -> None:
+    """Failures of ours are told and published nowhere; the plan of the next run asks for what is left."""
+
+    def failing(call: Call) -> Shows:
+        return InfraError("the engine went away") if call.command == "mine" else play(call)
+
+    board.shows = failing
+    first = board.publish()
+    assert first.missing == 1
+    assert board.outcomes("alice") == {"files-1": ["fail"], "files-2": ["fail"]}
+    assert board.plan().submissions == ["alice"]
+    board.shows = play
+    assert board.publish().missing == 0
+    assert board.outcomes("alice") == {"files-1": ["fail", "pass"], "files-2": ["fail"]}
+
+
+def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(board: Board) -> None:
+    """Published evidence counts before what a later run collects of the same command."""
+    board.publish()
+    before = board.file("alice").by_command
+    write_submission(board.root, "alice", {"files-1": ["mine", "shared", "one more"], "files-2": ["wrong"]})
+    board.shows = lambda call: "no\n" if call.command == "mine" else play(call)
+    board.publish()
+    after = board.file("alice").by_command
+    assert {place: after[place] for place in before} == dict(before)
+    assert len(after) == len(before) + 1
+
+
+def test_without_the_references_nothing_is_judged(board: Board) -> None:
+    """Where their evidence is missing no verdict is made up."""
+    board.prepare()
+    board.execute()
+    board.project.store_path.unlink()
+    from contextlib import closing
+
+    from evaluator.sandbox.inputs import image_reference
+    from evaluator.store import Store
+
+    with closing(Store(board.project.store_path)) as store:
+        store.set_fingerprint(image_reference(board.project.suite("tiny").manifest), board.fingerprint)
+    judged = board.judge()
+    assert not judged.landing.files
+    assert judged.missing == 6
+
+
+def test_an_unknown_environment_is_said_with_the_line_to_type(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    with pytest.raises(MissingError, match="bashboard fetch"):
+        board.judge()
+
+
+def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
+    from evaluator.pipeline.publishing.judging import judge_due, open_desk
+    from evaluator.progress import Silence
+
+    board.prepare()
+    with open_desk(board.project, Silence()) as desk, pytest.raises(UsageError, match="no such folder"):
+        judge_due(board.project, Silence(), desk.store, board.root / "nowhere")
+
+
+# -- rulings, edits and what is gone
+
+
+def test_a_ruling_changes_its_verdicts_without_any_execution(board: Board) -> None:
+    """Whoever gave the command has the ruling after the next run, from the evidence that is published."""
+    board.publish()
+    executed = len(board.executed)
+    adjudicate(
+        board.project, suite="tiny", submission="bob", task="files-1", ruling=Ruling.PASS, because="it does the same"
+    )
+    plan = board.plan()
+    assert {work.submission: work.changed for work in plan.due} == {"alice": ("files-1",), "bob": ("files-1",)}
+    assert plan.submissions == []
+    board.publish()
+    assert len(board.executed) == executed
+    for slug in ("alice", "bob"):
+        steps = Counter(each.finding.step for each in board.file(slug).verdicts if each.task == "files-1")
+        assert steps[Step.ADJUDICATION] == 1
+
+
+def edited(board: Board, slug: str, **finding: object) -> bytes:
+    """Edit the first line's finding by hand, under its key; the file as it was."""
+    file, before = board.file(slug), board.path(slug).read_bytes()
+    first = file.verdicts[0]
+    line = first.model_copy(update={"finding": first.finding.model_copy(update=finding)})
+    board.path(slug).write_bytes(verdict_bytes(VerdictFile(file.header, (line, *file.verdicts[1:]))))
+    return before
+
+
+@pytest.mark.parametrize(
+    "finding", [{"outcome": Outcome.UNDECIDED}, {"reason": "because"}, {"collateral": True}], ids=lambda each: str(*each)
+)
+def test_a_line_edited_by_hand_is_found_and_put_right(board: Board, finding: dict[str, object]) -> None:
+    """It keeps its key, so keys do not tell; the file is not the one that follows from the published evidence."""
+    board.publish()
+    before = edited(board, "alice", **finding)
+    (work,) = board.plan().due
+    assert (work.submission, [each.line for each in work.edited], work.executions) == ("alice", [2], 0)
+    judged = board.judge()
+    assert dict(judged.landing.files) == {"submissions/alice/tiny.verdicts.jsonl": before}
+
+
+@pytest.mark.parametrize("content", [b"", b"{}\n", b"<<<<<<< HEAD\n"], ids=["empty", "nothing", "a conflict"])
+def test_a_file_that_does_not_read_is_made_again(board: Board, content: bytes) -> None:
+    board.publish()
+    before = board.path("alice").read_bytes()
+    board.path("alice").write_bytes(content)
+    (work,) = board.plan().due
+    assert "tiny.verdicts.jsonl:1" in work.fault
+    board.publish()
+    assert board.path("alice").read_bytes() == before
+
+
+def test_lines_of_what_is_not_given_any_more_go(board: Board) -> None:
+    board.publish()
+    write_submission(board.root, "alice", {"files-1": ["mine"], "files-2": ["wrong"]})
+    board.publish()
+    assert len(board.file("alice").verdicts) == 2
+    assert not board.plan().due
+
+
+def test_evidence_of_who_was_withdrawn_goes(board: Board) -> None:
+    """What the folder of a submission took with it on main, the branch loses in the next run."""
+    board.publish()
+    for path in board.path("alice").parent.iterdir():
+        path.unlink()
+    board.path("alice").parent.rmdir()
+    assert board.judge().landing.header.gone_evidence == ("submissions/alice/tiny.jsonl.gz",)
+
+
+def test_a_broken_submission_keeps_nobody_else_back(board: Board) -> None:
+    (board.path("alice").parent / "submission.toml").write_text("format = 1\n")
+    board.publish()
+    assert board.outcomes("bob")
+    assert list(board.plan().broken) == ["alice"]
+
+
+# -- rescore
+
+
+def test_another_environment_waits_for_a_rescore_which_judges_all_anew(board: Board) -> None:
+    """Publishing leaves stale verdicts alone; a rescore executes, judges all and writes today's header."""
+    board.publish()
+    before = board.path("alice").read_bytes()
+    board.fingerprint = OTHER
+    board.prepare()
+    plan = board.plan()
+    assert not plan.due
+    assert [(work.submission, len(work.causes)) for work in plan.waiting] == [("alice", 1), ("bob", 1)]
+    assert not board.judge().landing.files
+    rescore = board.plan(stale=True)
+    assert rescore.submissions == ["alice", "bob"]
+    assert all("environment" in work.causes[0] for work in rescore.due)
+    judged = board.publish(stale=True)
+    assert judged.landing.header.rescore
+    assert board.file("alice").header.fingerprint == OTHER
+    assert board.path("alice").read_bytes() != before
+    assert not board.plan(stale=True).due
+
+
+def test_a_new_version_of_the_suite_needs_no_execution_where_evidence_holds(board: Board) -> None:
+    """What evidence depends on is the same, so the rescore's plan counts no execution and says why it is due."""
+    board.publish()
+    executed = len(board.executed)
+    write_suite(board.root, board.tasks, version="1.0.1")
+    suite = board.root / "fixtures" / "tiny" / "suite.toml"
+    suite.write_text(suite.read_text().replace('version = "1.0.1"', 'version = "1.0.1"\nearlier_versions = ["1.0.0"]'))
+    plan = board.plan(stale=True)
+    assert [work.causes for work in plan.due] == [("suite: version 1.0.0, today 1.0.1",)] * 2
+    assert plan.executions == 0
+    board.publish(stale=True)
+    assert board.file("bob").header.suite_version == "1.0.1"
+    assert len(board.executed) == executed
+
+
+def test_a_stale_file_is_published_whole_or_not_at_all(board: Board) -> None:
+    """Where something lacks evidence under today's header, what was published stays as it is."""
+    board.publish()
+    before = board.path("alice").read_bytes()
+    board.fingerprint = OTHER
+    board.shows = lambda call: InfraError("no engine") if call.command == "mine" else play(call)
+    judged = board.publish(stale=True)
+    assert board.path("alice").read_bytes() == before
+    assert board.file("bob").header.fingerprint == OTHER
+    assert {row.work.submission: bool(row.left) for row in judged.rows} == {"alice": True, "bob": False}
+
+
+def test_a_submission_that_changed_while_stale_is_judged_whole(board: Board) -> None:
+    """A file has one header: with its new command all of it is judged anew; who did not change waits."""
+    board.publish()
+    write_submission(board.root, "alice", {"files-1": ["mine", "one more"], "files-2": ["wrong"]})
+    board.fingerprint = OTHER
+    board.publish()
+    assert board.file("alice").header.fingerprint == OTHER
+    assert len(board.file("alice").verdicts) == 3
+    assert board.file("bob").header.fingerprint != OTHER
+
+
+# -- what is handed over
+
+
+def test_a_bundle_names_the_file_that_follows_from_it(board: Board) -> None:
+    board.publish()
+    data = (board.fetched / bundle_path("tiny", "alice")).read_bytes()
+    header = read_bundle(data, suite="tiny", submission="alice", expected=None).header
+    assert header.verdicts == hashlib.sha256(board.path("alice").read_bytes()).hexdigest()
+
+
+def test_evidence_of_a_reference_is_kept_with_the_references_alone(board: Board) -> None:
+    """Bob gave a reference's own command; its evidence is not in his bundle."""
+    board.publish()
+    data = (board.fetched / bundle_path("tiny", "bob")).read_bytes()
+    bundle = read_bundle(data, suite="tiny", submission="bob", expected=None)
+    assert {key for key, _ in bundle.runs}.isdisjoint(board.keys("right"))
+
+
+def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:
+    board.prepare()
+    images = json.loads(board.judge(image="5" * 64).landing.evidence["images.json"])
+    assert [(each["fingerprint"], each["sha256"]) for each in images["images"].values()] == [("f" * 64, "5" * 64)]
+
+
+def test_a_command_of_any_bytes_is_published_by_its_digest(board: Board) -> None:
+    """What a file holds of a command is its digest, so no text of a submission stands there."""
+    write_submission(board.root, "alice", {"files-1": ["<script>alert(1)</script>"], "files-2": []})
+    board.publish()
+    assert b"<script>" not in board.path("alice").read_bytes()
+    assert board.outcomes("alice")["files-2"] == ["unanswered"]
+    assert raw("x") == b"x"

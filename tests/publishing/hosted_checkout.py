@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ ANSWERS = {
     "first": {"files-1": ["ls -l a", "ls a"], "files-2": ["cat b"]},
     "second": {"files-1": ["ls -l a"], "files-2": ["cat c"]},
 }
+OWNERS = "submissions/owners.json"
 WRITES = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "read", "checks": "read"}
 """What one of the jobs here may do or another."""
 
@@ -74,6 +76,7 @@ class HostedCheckout:
     def __init__(self, github: GitHubServer, root: Path, watch: Watch) -> None:
         self.github, self.root, self.watch = github, root, watch
         self.project = small_checkout(root, TASKS, ANSWERS)
+        (root / OWNERS).write_text(json.dumps({"format": 1, "owners": dict.fromkeys(ANSWERS)}))
         self.maintainer, self.stranger = github.user("maintainer"), github.user("stranger")
         self.board = github.repository("board", self.maintainer)
         self.push(self.files())
@@ -91,11 +94,15 @@ class HostedCheckout:
         """Somebody pushes to the board; the checkout stays as it is."""
         return self.board.git.commit(branch, files)
 
-    def write(self, path: str, content: bytes) -> None:
-        """A file of the checkout and of main alike."""
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_bytes(content)
-        self.push({path: content})
+    def write(self, files: Mapping[str, bytes | None]) -> str:
+        """Files of the checkout and of main alike; None removes one."""
+        for path, content in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            if content is None:
+                (self.root / path).unlink()
+            else:
+                (self.root / path).write_bytes(content)
+        return self.push(files)
 
     def connect(self, permissions: Mapping[str, str] = WRITES, **patience: Any) -> Connection:
         """The client, which waits for nothing."""

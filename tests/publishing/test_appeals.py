@@ -88,7 +88,7 @@ def test_words_come_on_one_line():
 
 def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout):
     """One line more on main's own, the command and the words as data, and the issue is answered with its number."""
-    hosted.write("submissions/first/tiny.verdicts.jsonl", verdicts(("files-1", "ls -l a", Outcome.FAIL)))
+    hosted.write({"submissions/first/tiny.verdicts.jsonl": verdicts(("files-1", "ls -l a", Outcome.FAIL))})
     asked = issue(hosted, body(why="Closes #1 @maintainer <b>`it`</b> does as asked"))
     ruled = answer(hosted, asked.number).ruled
     (pull,) = pulls(hosted)

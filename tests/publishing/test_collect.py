@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hosted_checkout import HostedCheckout
@@ -70,7 +71,7 @@ def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run):
 
 
 def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: Run):
-    hosted.write("submissions/second/other.jsonl", b"{}\n")
+    hosted.write({"submissions/second/other.jsonl": b"{}\n"})
     other = ("submissions/second/other.jsonl.gz", b"other evidence")
     notices = [announced("second", SECOND[1]), announced("second", other[1], "other")]
     hosted.github.add_job(run, "execute (second)", notices=notices)
@@ -79,70 +80,95 @@ def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, ru
     assert written(hosted) == dict([FIRST, SECOND, other])
 
 
-Doing = Callable[[HostedCheckout, Run], object]
+CONTENT = b"evidence"
+Files = tuple[tuple[str, bytes], ...]
 
 
-def job(*notices: tuple[str, str], conclusion: str | None = "success") -> Doing:
-    return lambda hosted, run: hosted.github.add_job(run, "execute (second)", conclusion, notices)
+class Case(NamedTuple):
+    """What a run holds of one submission, SLUG, and why it is left out."""
+
+    reason: str
+    forged: bool
+    jobs: tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] = (("success", (announced("SLUG", CONTENT),)),)
+    artifacts: tuple[Files, ...] = ((("submissions/SLUG/tiny.jsonl.gz", CONTENT),),)
+    size: int | None = None
+    expired: bool = False
 
 
-def artifact(*files: tuple[str, bytes], size: int | None = None) -> Doing:
-    return lambda hosted, run: hosted.github.upload(run, "evidence-second", packed(*files), size)
+GOOD = announced("SLUG", CONTENT)
+FILE = ("submissions/SLUG/tiny.jsonl.gz", CONTENT)
 
 
-def expired(hosted: HostedCheckout, run: Run) -> None:
-    hosted.github.upload(run, "evidence-second", packed(SECOND)).expired = True
+def said(*notices: tuple[str, str]) -> tuple[tuple[str, tuple[tuple[str, str], ...]]]:
+    return (("success", notices),)
 
 
-def bomb(hosted: HostedCheckout, run: Run) -> None:
+CASES = [
+    Case("0 jobs of the run are its own: expected one", False, jobs=()),
+    Case("2 jobs of the run are its own", False, jobs=(*said(GOOD), *said(GOOD))),
+    Case("its job ended with failure", False, jobs=(("failure", (GOOD,)),)),
+    Case("its job ended with cancelled", False, jobs=(("cancelled", (GOOD,)),)),
+    Case("its job ended with nothing yet", False, jobs=((None, (GOOD,)),)),
+    Case("announced no evidence", False, jobs=said()),
+    Case("announced no evidence", False, jobs=said(("other", GOOD[1]))),
+    Case("announced suite tiny more than once", True, jobs=said(GOOD, GOOD)),
+    Case("announced suite tiny more than once", True, jobs=said(GOOD, announced("SLUG", b"x"))),
+    Case("expected SLUG alone", True, jobs=said(announced("first", CONTENT))),
+    Case("expected SLUG alone", True, jobs=said((NOTICE, f"{GOOD[1]}\n"))),
+    Case("expected SLUG alone", True, jobs=said((NOTICE, GOOD[1].replace("tiny", "Tiny")))),
+    Case("expected SLUG alone", True, jobs=said(announced("SLUG", CONTENT, "tiny.verdicts"))),
+    Case("suite core, which it does not answer", True, jobs=said(announced("SLUG", CONTENT, "core"))),
+    Case("the run has no artifact 'evidence-SLUG'", False, artifacts=()),
+    Case("artifact 'evidence-SLUG' has expired", False, expired=True),
+    Case("expected at most", False, size=1 << 40),
+    Case("its job announced", True, artifacts=(((FILE[0], b"another"),),)),
+    Case("its job announced", True, artifacts=((FILE,), ((FILE[0], b"another"),))),
+    Case("holds 'x', which its job did not announce", True, artifacts=((FILE, ("x", b"x")),)),
+    Case("which its job did not announce", True, artifacts=((FILE, FIRST),)),
+    Case("lacks submissions/SLUG/tiny.jsonl.gz", True, artifacts=((("tiny.jsonl.gz", CONTENT),),)),
+    Case("lacks submissions/SLUG/tiny.jsonl.gz", True, artifacts=(((f"../{FILE[0]}", CONTENT),),)),
+    Case("has 136314880 bytes: expected at most 134217728", False, artifacts=(((FILE[0], b"bomb"),),)),
+]
+
+
+def bomb(name: str) -> bytes:
     kept = io.BytesIO()
-    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(SECOND[0], "w") as member:
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(name, "w") as member:
         for _ in range(130):
             member.write(bytes(1 << 20))
-    hosted.github.upload(run, "evidence-second", kept.getvalue())
+    return kept.getvalue()
 
 
-GOOD = announced("second", SECOND[1])
+def happened(hosted: HostedCheckout, run: Run, slug: str, case: Case) -> None:
+    """The case, of the submission of this name."""
+
+    def named(text: str) -> str:
+        return text.replace("SLUG", slug)
+
+    for conclusion, notices in case.jobs:
+        made = [(title, named(message)) for title, message in notices]
+        hosted.github.add_job(run, f"execute ({slug})", conclusion, made)
+    for files in case.artifacts:
+        members = [(named(name), content) for name, content in files]
+        archive = bomb(members[0][0]) if members[0][1] == b"bomb" else packed(*members)
+        hosted.github.upload(run, f"evidence-{slug}", archive, case.size).expired = case.expired
 
 
-@pytest.mark.parametrize(
-    ("doings", "reason", "forged"),
-    [
-        ([], "0 jobs of the run are its own: expected one", False),
-        ([job(GOOD), job(GOOD), artifact(SECOND)], "2 jobs of the run are its own", False),
-        ([job(GOOD, conclusion="failure"), artifact(SECOND)], "its job ended with failure", False),
-        ([job(GOOD, conclusion="cancelled"), artifact(SECOND)], "its job ended with cancelled", False),
-        ([job(GOOD, conclusion=None), artifact(SECOND)], "its job ended with nothing yet", False),
-        ([job(), artifact(SECOND)], "announced no evidence", False),
-        ([job(("other", GOOD[1])), artifact(SECOND)], "announced no evidence", False),
-        ([job(GOOD, GOOD), artifact(SECOND)], "announced suite tiny more than once", True),
-        ([job(GOOD, announced("second", b"x")), artifact(SECOND)], "announced suite tiny more than once", True),
-        ([job(announced("first", SECOND[1])), artifact(SECOND)], "expected second alone", True),
-        ([job((NOTICE, f"{GOOD[1]}\n")), artifact(SECOND)], "expected second alone", True),
-        ([job((NOTICE, GOOD[1].upper())), artifact(SECOND)], "expected second alone", True),
-        ([job(announced("second", SECOND[1], "core")), artifact(SECOND)], "suite core, which it does not answer", True),
-        ([job(announced("second", SECOND[1], "tiny.verdicts"))], "expected second alone", True),
-        ([job(GOOD)], "the run has no artifact 'evidence-second'", False),
-        ([job(GOOD), expired], "artifact 'evidence-second' has expired", False),
-        ([job(GOOD), artifact(SECOND, size=1 << 40)], "expected at most", False),
-        ([job(GOOD), artifact((SECOND[0], b"another"))], "its job announced", True),
-        ([job(GOOD), artifact(SECOND), artifact((SECOND[0], b"another"))], "its job announced", True),
-        ([job(GOOD), artifact(SECOND, ("x", b"x"))], "holds 'x', which its job did not announce", True),
-        ([job(GOOD), artifact(SECOND, FIRST)], "which its job did not announce", True),
-        ([job(GOOD), artifact(("tiny.jsonl.gz", SECOND[1]))], "lacks submissions/second/tiny.jsonl.gz", True),
-        ([job(GOOD), artifact((f"../{SECOND[0]}", SECOND[1]))], "lacks submissions/second/tiny.jsonl.gz", True),
-        ([job(GOOD), bomb], "has 136314880 bytes: expected at most 134217728", False),
-    ],
-)
-def test_what_was_not_announced_so_is_left_out(
-    hosted: HostedCheckout, run: Run, doings: list[Doing], reason: str, forged: bool
-):
-    """The other submission is taken all the same."""
-    for doing in doings:
-        doing(hosted, run)
-    found = collected(hosted, run, ["first", "second"])
-    assert reason in found.left_out["second"].reason
-    assert found.left_out["second"].forged == forged
+def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run):
+    """Each with its reason, and whether it looks like an escape; another submission is taken all the same."""
+    cases = {f"row-{number:02}": case for number, case in enumerate(CASES)}
+    hosted.write({f"submissions/{slug}/tiny.jsonl": b"{}\n" for slug in cases})
+    for slug, case in cases.items():
+        happened(hosted, run, slug, case)
+    found = collected(hosted, run, ["first", *cases])
+    assert list(found.left_out) == list(cases)
+    wrong = {
+        slug: (case, found.left_out[slug])
+        for slug, case in cases.items()
+        if case.reason.replace("SLUG", slug) not in found.left_out[slug].reason
+        or found.left_out[slug].forged != case.forged
+    }
+    assert wrong == {}
     assert found.taken == {"first": ("tiny",)}
     assert written(hosted) == dict([FIRST])
     assert not found.failed

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosted_checkout import HostedCheckout
+from hosted_checkout import OWNERS, HostedCheckout
 from landings import ANSWERED, IMAGES, bundle_at, judged, landing, verdicts_at
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
@@ -16,7 +16,7 @@ from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_lan
 from evaluator.pipeline.publishing.landed import Landed, Landing, write_landing
 from evaluator.testing.github import Exchange, Fault
 
-OWNERS = "submissions/owners.json"
+OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}
 
 
 def commit(hosted: HostedCheckout, made: Landing, connection: Connection | None = None) -> Committed:
@@ -50,7 +50,7 @@ def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, byt
 
 def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout):
     """In one commit each, that of evidence without a parent; what nobody offered by a pull request is the project's."""
-    before = hosted.head()
+    before = hosted.write({OWNERS: None})
     made = landing(hosted)
     done = commit(hosted, made)
     assert done.commit == hosted.head() != before
@@ -64,12 +64,11 @@ def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: Hos
 
 def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout):
     """By the number of their account, which a commit's author is not."""
-    hosted.push({f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}, "mine")
+    hosted.push(OFFERED, "mine")
     fork = hosted.github.fork(hosted.board, hosted.stranger)
     pull = hosted.github.open_pull(hosted.board, fork, "mine")
     hosted.github.merge(hosted.board, pull)
-    for name in ("submission.toml", "tiny.jsonl"):
-        hosted.write(f"submissions/mine/{name}", b"{}\n")
+    hosted.write({**OFFERED, OWNERS: None})
     done = commit(hosted, landing(hosted))
     assert done.owners == {"first": None, "second": None, "mine": hosted.stranger.id}
     assert owners(hosted)["mine"] == hosted.stranger.id
@@ -77,6 +76,7 @@ def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout
 
 def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout):
     """Also where the checkout is from before."""
+    hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": 7, "gone": 8}}'})
     commit(hosted, landing(hosted))
     assert owners(hosted) == {"first": 7, "gone": 8, "second": None}
@@ -93,7 +93,6 @@ def test_done_again_it_changes_nothing(hosted: HostedCheckout):
 
 
 def test_nothing_judged_is_no_commit(hosted: HostedCheckout):
-    hosted.write(OWNERS, b'{"format": 1, "owners": {"first": null, "second": null}}\n')
     before = hosted.head()
     done = commit(hosted, Landing(Landed(format=1)))
     assert (done.commit, done.evidence, hosted.head()) == (before, None, before)
@@ -223,9 +222,9 @@ def test_a_rescore_is_not_committed(hosted: HostedCheckout):
 
 def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout):
     slugs = [f"row-{number:02}" for number in range(12)]
-    for slug in slugs:
-        for name in ("submission.toml", "tiny.jsonl"):
-            hosted.write(f"submissions/{slug}/{name}", b"{}\n")
+    names = ("submission.toml", "tiny.jsonl")
+    hosted.write({f"submissions/{slug}/{name}": b"{}\n" for slug in slugs for name in names})
+    hosted.write({OWNERS: json.dumps({"format": 1, "owners": dict.fromkeys((*ANSWERED, *slugs))}).encode()})
     some = landing(hosted, "first").files[verdicts_at("first")]
     header = Landed(format=1, judged={slug: judged(hosted, slug) for slug in slugs})
     done = commit(hosted, Landing(header, {verdicts_at(slug): some for slug in slugs}))
@@ -247,6 +246,7 @@ def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedChe
 
 
 def test_owners_that_do_not_read_are_an_error(hosted: HostedCheckout):
+    hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": "me"}}'})
     with pytest.raises(FormatError, match=OWNERS):
         commit(hosted, landing(hosted))

@@ -20,8 +20,7 @@ PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]
 @pytest.fixture
 def published(hosted: HostedCheckout) -> HostedCheckout:
     """A board whose verdicts were given by an earlier judge."""
-    for slug, found in ANSWERED.items():
-        hosted.write(verdicts_at(slug), verdicts(*found))
+    hosted.write({verdicts_at(slug): verdicts(*found) for slug, found in ANSWERED.items()})
     return hosted
 
 

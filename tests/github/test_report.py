@@ -169,6 +169,25 @@ def test_another_branch_than_main_is_no_place(board: ReportBench):
     assert "for the branch `next`" in answered.text
 
 
+@pytest.mark.parametrize("name", ["$(touch x);`id`", "<img src=x>\u202e@me #1", "-rf\n::error::x"])
+def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str):
+    """Of the folder, a file in it, one elsewhere, the branch and the title; none is in a line to type."""
+    board, slug = next_day(lasting), name.replace("/", "")
+    files = {f"submissions/{slug}/{slug}": b"x\n", f"submissions/mine/{slug}.verdicts.jsonl": b"x\n", slug: b"x\n"}
+    branch = "".join(each for each in name if each.isprintable() and each not in " :<>")
+    pull = board.offer(files, branch, title=name)
+    pull.association = "CONTRIBUTOR"
+    text = board.answer(pull).text
+    assert sorted(pull.labels) == ["held", "needs changes"]
+    assert {each.kind for each in pieces(text)} & {"link_open", "image", "html_inline"} == set()
+    assert [each.content.strip() for each in pieces(text) if each.kind == "html_block"] == [
+        "<!-- bashboard:submission -->"
+    ]
+    fences = "".join(each.content for each in pieces(text) if each.kind == "fence")
+    assert not [each for each in ("touch", "img", "rf", "error") if each in fences]
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+
+
 # -- those who may push
 
 

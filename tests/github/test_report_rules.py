@@ -69,6 +69,14 @@ DEEDS: list[tuple[tuple[str, ...], Deed, str]] = [
     (("renamed submissions/old/a.jsonl submissions/old/core.jsonl",), Deed.UPDATES, "old"),
     ((*GONE[:1], "added submissions/old/other.jsonl"), Deed.UPDATES, "old"),
     (GONE, Deed.WITHDRAWS, "old"),
+    (
+        (
+            "renamed submissions/old/submission.toml submissions/old/a",
+            "renamed submissions/old/a submissions/old/submission.toml",
+        ),
+        Deed.UPDATES,
+        "old",
+    ),
     ((*MOVED, *GONE[2:]), Deed.RENAMES, "mine"),
     ((*NEW, *GONE), Deed.RENAMES, "mine"),
     ((*NEW, "modified submissions/old/core.jsonl"), Deed.MIXES, ""),

@@ -37,6 +37,12 @@ class _Effect(Enum):
     CHANGED = "changed"
 
 
+_STATUSES: Final = {
+    **dict.fromkeys(("added", "copied", "renamed"), _Effect.ADDED),
+    "removed": _Effect.REMOVED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What a pull request's changed files are, all paths below the repository.
@@ -92,13 +98,13 @@ class Decision:
 
 def touched_slugs(changes: Changes) -> tuple[str, ...]:
     """The folders of submissions that changed files stand or stood in, in order."""
-    slugs = (_slug_of(path) for path, _ in _effects(changes.files))
+    slugs = map(_slug_of, _effects(changes.files))
     return tuple(sorted({slug for slug in slugs if slug}))
 
 
 def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offer:
     """What a pull request does; `standing` are the names of the files that the board's branch has, by slug."""
-    effects = dict(_effects(changes.files))
+    effects = _effects(changes.files)
     slugs = touched_slugs(changes)
     within = [path for path in effects if path.startswith(f"{FOLDER}/")]
     if not within and changes.complete:
@@ -123,13 +129,15 @@ def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offe
     )
 
 
-def _effects(files: Iterable[ChangedFile]) -> Iterator[tuple[str, _Effect]]:
-    """Paths with what happens at them: what is renamed goes at one and comes at another."""
+def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
+    """What happens at each path: what is renamed goes at one and comes at another, and two may change places."""
+    found: dict[str, _Effect] = {}
     for file in files:
-        if file.earlier is not None:
-            yield file.earlier, _Effect.REMOVED
-        added = file.status in ("added", "copied", "renamed")
-        yield file.path, _Effect.ADDED if added else _Effect.REMOVED if file.status == "removed" else _Effect.CHANGED
+        rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]
+        rows += [(file.earlier, _Effect.REMOVED)] if file.earlier is not None else []
+        for path, effect in rows:
+            found[path] = effect if found.get(path, effect) is effect else _Effect.CHANGED
+    return found
 
 
 def _slug_of(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,21 +46,26 @@ def commit(project: Project) -> str:
     return git(project, "rev-parse", "HEAD").strip()
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = small_checkout(tmp_path, TASKS, ANSWERS)
-    git(made, "init", "--quiet")
-    return made
-
-
-@pytest.fixture
-def board(project: Project) -> SuiteBoard:
-    """The scored board; the verdicts of all but `still` are published and committed."""
-    (made,) = played_boards(project, {**SHOWN, "true": ""})
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
+    """A checkout under Git in which the verdicts of all but `still` are published and committed, and their board."""
+    project = small_checkout(tmp_path_factory.mktemp("committed"), TASKS, ANSWERS)
+    (board,) = played_boards(project, {**SHOWN, "true": ""})
     for slug in ("good", "half"):
-        write_verdicts(project, made, slug)
+        write_verdicts(project, board, slug)
+    git(project, "init", "--quiet")
     commit(project)
-    return made
+    return project, board
+
+
+@pytest.fixture
+def project(made: tuple[Project, SuiteBoard], tmp_path: Path) -> Project:
+    return Project(shutil.copytree(made[0].root, tmp_path / "copy"))
+
+
+@pytest.fixture
+def board(made: tuple[Project, SuiteBoard]) -> SuiteBoard:
+    return made[1]
 
 
 def flipped(file: VerdictFile, outcomes: Mapping[str, Finding], **fields: Any) -> VerdictFile:

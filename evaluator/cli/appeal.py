@@ -11,7 +11,7 @@ from evaluator.cli.adjudication import ruling_named
 from evaluator.cli.app import FOUND_WANTING, example, here
 
 
-@example("bashboard appeal --issue 12 --ruling pass", "bashboard appeal --issue 12 --ruling fail --dry-run")
+@example("bashboard appeal --issue=12 --ruling pass", "bashboard appeal --issue=12 --ruling fail --dry-run")
 def appeal(
     issue: Annotated[int, typer.Option("--issue", min=1, help="The number of the issue.")],
     ruling: Annotated[str, typer.Option("--ruling", help="pass or fail.")],
@@ -23,10 +23,10 @@ def appeal(
     pull request adds; merging that puts it in force for everyone who gave the command. What is missing in the issue is
     said in a comment there. GITHUB_REPOSITORY and GITHUB_TOKEN say which repository, and by whose leave.
     """
-    from evaluator.github.connection import connect_from
     from evaluator.pipeline.publishing.appeals import answer_appeal
+    from evaluator.pipeline.publishing.repository import repository_of
 
-    answer = answer_appeal(here(), connect_from(os.environ), issue, ruling_named(ruling), dry_run=dry_run)
+    answer = answer_appeal(here(), repository_of(os.environ), issue, ruling_named(ruling), dry_run=dry_run)
     if answer.ruled is None:
         typer.echo(answer.comment)
         raise typer.Exit(FOUND_WANTING)

@@ -40,8 +40,8 @@ def _slugs(text: str) -> list[str]:
 
 
 @example(
-    "bashboard publish collect --run 123456 --out evidence",
-    """bashboard publish collect --run 123456 --out evidence --expect '["my-system"]'""",
+    "bashboard publish collect --run 1234 --out evidence",
+    """bashboard publish collect --run 1234 --out evidence --expect '["mine"]'""",
 )
 def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False) -> None:
     """Take over what the jobs of a run executed, each submission's evidence by the digests that its own job announced.
@@ -50,15 +50,15 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
     the next run tries again. GITHUB_REPOSITORY and GITHUB_TOKEN say which repository, and by whose leave.
     """
     from evaluator.errors import InfraError
-    from evaluator.github.connection import connect_from
     from evaluator.pipeline.job import summarise
     from evaluator.pipeline.publishing.collect import collect as take
     from evaluator.pipeline.publishing.collect import collected_markdown
+    from evaluator.pipeline.publishing.repository import repository_of
     from evaluator.printable import printable
 
     expected = None if expect is None else _slugs(expect)
     with shown_progress() as progress:
-        found = take(here(), connect_from(os.environ), run, out, expected, progress)
+        found = take(here(), repository_of(os.environ), run, out, expected, progress)
     for slug, suites in found.taken.items():
         typer.echo(f"{slug}: {', '.join(suites)}")
     for slug, each in found.left_out.items():
@@ -82,12 +82,12 @@ def commit(
     it anew. Nothing is forced on main, and the same again changes nothing. With --outputs the step's output `commit`
     is where main is then.
     """
-    from evaluator.github.connection import connect_from
     from evaluator.pipeline.job import give_outputs, summarise
     from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
     from evaluator.pipeline.publishing.landed import read_landing
+    from evaluator.pipeline.publishing.repository import repository_of
 
-    done = commit_landing(here(), connect_from(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    done = commit_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(done.left_out)
     for slug in done.published:
         typer.echo(f"{'would publish' if dry_run else 'published'}: {slug}")
@@ -114,12 +114,12 @@ def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summar
 
     There is one such pull request: where one is open, it is brought up to date.
     """
-    from evaluator.github.connection import connect_from
     from evaluator.pipeline.job import summarise
     from evaluator.pipeline.publishing.landed import read_landing
     from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
+    from evaluator.pipeline.publishing.repository import repository_of
 
-    found = propose_landing(here(), connect_from(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    found = propose_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(found.left_out)
     if found.proposal is not None:
         typer.echo(f"#{found.proposal.number} {found.proposal.written.value}: {found.proposal.url}")

@@ -6,7 +6,7 @@ GitHub is left out section by section, the longest first, and named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from evaluator.github.markdown import cell, code, table
@@ -94,24 +94,31 @@ def _rank(place: Place | None) -> str:
 
 
 def _flips(kind: str, flips: Sequence[Flip]) -> str:
-    lines = [f"| {' | '.join(_FLIP_HEADS)} |", f"|{' :-- |' * len(_FLIP_HEADS)}"]
-    lines += [f"| {' | '.join(_flip(each))} |" for each in flips[:FLIPS]]
+    """A table; where all flips have one reason it is said once, above."""
+    shared = len({each.why for each in flips}) == 1
+    heads = _FLIP_HEADS[:-1] if shared else _FLIP_HEADS
+    lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]
+    lines += [f"| {' | '.join(_flip(each)[: len(heads)])} |" for each in flips[:FLIPS]]
+    told = f"Why: {_why(flips[0], code)}.\n\n" if shared else ""
     more = f"\n\n… and {counted(len(flips) - FLIPS, 'more flip')}. {_ALL}" if len(flips) > FLIPS else ""
-    return f"#### {code(kind, 80)}\n\n" + "\n".join(lines) + more
+    return f"#### {code(kind, 80)}\n\n{told}" + "\n".join(lines) + more
 
 
 def _flip(flip: Flip) -> tuple[str, ...]:
     which = f" ({flip.rank})" if flip.rank > 1 else ""
     given = "nothing given" if flip.command is None else _command(flip.command, flip.size)
-    why = "; ".join(cell(each, 120) for each in flip.why)
     return (
         cell(flip.task, 80),
         f"{cell(flip.submission, 80)}{which}",
         given,
         _found(flip.before),
         _found(flip.after),
-        why,
+        _why(flip, cell),
     )
+
+
+def _why(flip: Flip, written: Callable[[str, int], str]) -> str:
+    return "; ".join(written(each, 120) for each in flip.why)
 
 
 def _command(command: bytes, size: int) -> str:

@@ -253,10 +253,20 @@ def test_the_text_tells_rows_and_flips(project: Project, board: SuiteBoard) -> N
     row = next(line for line in lines if line.startswith("| `half` | 50.0 %"))
     assert row.split(" | ")[1:3] == ["50.0 %", "50.0 %"]
     flip = next(line for line in lines if line.startswith("| `files-2`"))
-    assert flip.count(" | ") == 5
+    assert flip.count(" | ") == 4
     assert "`` true \\x7c @team `x` ``" in flip
     assert "output: ``another \\x7c layout `of` @somebody``" in flip
-    assert f"`judge: consensus {JUDGE.version} → consensus 99`" in flip
+    assert f"Why: `judge: consensus {JUDGE.version} → consensus 99`." in lines
+
+
+def test_reasons_that_differ_stand_in_a_column(project: Project, board: SuiteBoard) -> None:
+    """Where all of a kind have one, it is said once and the table is the narrower."""
+    file = flipped(verdict_file(board, "good"), {"files-1": OPEN})
+    republish(project, "good", flipped(file, {"files-2": OPEN}, key=digest_of(b"another")))
+    lines = changes_text(changes_since(project, "HEAD")).splitlines()
+    assert "| Task | Submission | Command | Before | After | Why |" in lines
+    whys = {line.split(" | ")[-1] for line in lines if line.startswith("| `files-")}
+    assert len(whys) == 2
 
 
 def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Project, board: SuiteBoard) -> None:

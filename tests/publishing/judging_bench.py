@@ -133,7 +133,8 @@ class Board:
     def publish(self, **options: Any) -> Judged:
         """One whole run."""
         self.prepare()
-        self.execute(*self.plan(**options).submissions) if self.plan(**options).submissions else None
+        if slugs := self.plan(**options).submissions:
+            self.execute(*slugs)
         judged = self.judge(**options)
         self.land(judged.landing)
         return judged
@@ -188,6 +189,12 @@ class Board:
     def _show(self, call: Call) -> Shows:
         self.executed.append(call.command)
         return self.shows(call)
+
+
+def copy_of(board: Board, root: Path) -> Board:
+    """The same board in another place, as it stands."""
+    shutil.copytree(board.root, root)
+    return Board(root, board.answers, board.tasks, board.shows, board.fingerprint)
 
 
 def shown(keys: Sequence[str], output: str) -> dict[Run, Evidence]:

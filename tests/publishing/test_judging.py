@@ -4,26 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from judging_bench import ANSWERS, OTHER, Board, play, shown
+from judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 from evaluator.errors import InfraError, MissingError, UsageError
+from evaluator.judges.panel.ledger import Reply
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle
+from evaluator.pipeline.publishing.judging import judge_due, open_desk
 from evaluator.pipeline.publishing.landed import blob_name
-from evaluator.records import Outcome, Ruling, Step
+from evaluator.progress import Silence
+from evaluator.records import Evidence, Outcome, Ruling, Step
+from evaluator.sandbox.inputs import image_reference
+from evaluator.store import Run, Store
 from evaluator.testing.checkouts import write_submission, write_suite
-from evaluator.testing.evidence import raw
 from evaluator.testing.execution import Call, Shows
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    """A board whose verdicts are published."""
+    board = Board(tmp_path_factory.mktemp("published") / "board")
+    board.publish()
+    return board
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    """A board whose references and whose Bob are executed, and nothing is judged."""
+    board = Board(tmp_path_factory.mktemp("executed") / "board")
+    board.prepare()
+    board.execute("bob")
+    return board
 
 
 @pytest.fixture
 def board(tmp_path: Path) -> Board:
+    """A board of which nothing is executed."""
     return Board(tmp_path / "board")
+
+
+@pytest.fixture
+def published(done: Board, tmp_path: Path) -> Board:
+    return copy_of(done, tmp_path / "published")
+
+
+@pytest.fixture
+def bobs(executed: Board, tmp_path: Path) -> Board:
+    """A board for whose judge Alice's evidence is still to come."""
+    board = copy_of(executed, tmp_path / "bobs")
+    shutil.copytree(executed.collected, board.collected)
+    return board
 
 
 def test_what_is_new_gets_verdicts_and_then_nothing_is_due(board: Board) -> None:
@@ -88,65 +125,53 @@ def honest(tmp_path: Path) -> tuple[bytes, bytes]:
     [("shared", "files-1"), ("his own", "files-2"), ("right", "files-1"), ("right too", "files-1")],
     ids=["that both gave", "of another", "a reference that another gave", "a reference"],
 )
-def test_forged_evidence_moves_its_own_row_alone(board: Board, tmp_path: Path, command: str, task: str) -> None:
+def test_forged_evidence_moves_its_own_row_alone(bobs: Board, tmp_path: Path, command: str, task: str) -> None:
     """Whatever key Alice's bundle claims, Bob's verdicts and the references' evidence are as without her."""
     verdicts, references = honest(tmp_path)
-    board.prepare()
-    board.execute("bob")
-    board.collect(board.bundle("alice", shown(board.keys(command, task), "forged\n")))
-    landing = board.judge().landing
+    bobs.collect(bobs.bundle("alice", shown(bobs.keys(command, task), "forged\n")))
+    landing = bobs.judge().landing
     assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == verdicts
     assert landing.evidence["references/tiny.jsonl.gz"] == references
 
 
-def test_who_forges_all_evidence_passes_alone(board: Board, tmp_path: Path) -> None:
+def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> None:
     """An escape can make its own row pass, by a command that fails for others, and no other row."""
     verdicts, _ = honest(tmp_path)
-    board.prepare()
-    board.execute("bob")
-    forged = {}
+    forged: dict[Run, Evidence] = {}
     for task, commands in ANSWERS["alice"].items():
         for command in commands:
-            forged |= shown(board.keys(command, task), "yes\n")
-    board.collect(board.bundle("alice", forged))
-    board.land(board.judge().landing)
-    assert board.outcomes("alice") == {"files-1": ["pass", "pass"], "files-2": ["pass"]}
-    assert board.path("bob").read_bytes() == verdicts
+            forged |= shown(bobs.keys(command, task), "yes\n")
+    bobs.collect(bobs.bundle("alice", forged))
+    bobs.land(bobs.judge().landing)
+    assert bobs.outcomes("alice") == {"files-1": ["pass", "pass"], "files-2": ["pass"]}
+    assert bobs.path("bob").read_bytes() == verdicts
 
 
-def test_replies_that_a_job_brings_are_refused(board: Board) -> None:
+def test_replies_that_a_job_brings_are_refused(bobs: Board) -> None:
     """A job that executes has bought none; one that brings votes for its own row is given no verdict."""
-    from evaluator.judges.panel.ledger import Reply
-
-    board.prepare()
-    board.execute("bob")
     vote = Reply(format=1, evidence="a" * 64, judge="consensus", model="m", prompt="b" * 64, seed=1, text="yes")
-    bundle = board.bundle("alice", shown(board.keys("mine"), "yes\n"))
-    board.collect(type(bundle)(bundle.header, bundle.evidence, (vote,)))
-    judged = board.judge()
+    bundle = bobs.bundle("alice", shown(bobs.keys("mine"), "yes\n"))
+    bobs.collect(type(bundle)(bundle.header, bundle.evidence, (vote,)))
+    judged = bobs.judge()
     assert "reply" in judged.faults["alice"][0]
     assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
 
 
-def test_evidence_of_another_environment_is_refused(board: Board) -> None:
+def test_evidence_of_another_environment_is_refused(bobs: Board) -> None:
     """A bundle that was made elsewhere says nothing here; the others are published."""
-    board.prepare()
-    board.execute("bob")
-    board.collect(board.bundle("alice", shown(board.keys("mine"), "yes\n"), fingerprint=OTHER))
-    judged = board.judge()
+    bobs.collect(bobs.bundle("alice", shown(bobs.keys("mine"), "yes\n"), fingerprint=OTHER))
+    judged = bobs.judge()
     assert "fingerprint" in judged.faults["alice"][0]
     assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
     assert {row.work.submission: sum(row.missing.values()) for row in judged.rows} == {"alice": 3, "bob": 0}
 
 
 @pytest.mark.parametrize("content", [b"", b"no gzip", b"\x1f\x8b\x08"], ids=["empty", "text", "cut off"])
-def test_a_bundle_that_does_not_read_keeps_nobody_else_back(board: Board, content: bytes) -> None:
-    board.prepare()
-    board.execute("bob")
-    path = board.collected / bundle_path("tiny", "alice")
+def test_a_bundle_that_does_not_read_keeps_nobody_else_back(bobs: Board, content: bytes) -> None:
+    path = bobs.collected / bundle_path("tiny", "alice")
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    judged = board.judge()
+    judged = bobs.judge()
     assert "alice" in judged.faults
     assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
 
@@ -170,14 +195,13 @@ def test_what_has_no_evidence_gets_no_verdict_and_the_next_run_tries_again(board
     assert board.outcomes("alice") == {"files-1": ["fail", "pass"], "files-2": ["fail"]}
 
 
-def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(board: Board) -> None:
+def test_verdicts_that_stand_do_not_move_because_something_was_executed_again(published: Board) -> None:
     """Published evidence counts before what a later run collects of the same command."""
-    board.publish()
-    before = board.file("alice").by_command
-    write_submission(board.root, "alice", {"files-1": ["mine", "shared", "one more"], "files-2": ["wrong"]})
-    board.shows = lambda call: "no\n" if call.command == "mine" else play(call)
-    board.publish()
-    after = board.file("alice").by_command
+    before = published.file("alice").by_command
+    write_submission(published.root, "alice", {"files-1": ["mine", "shared", "one more"], "files-2": ["wrong"]})
+    published.shows = lambda call: "no\n" if call.command == "mine" else play(call)
+    published.publish()
+    after = published.file("alice").by_command
     assert {place: after[place] for place in before} == dict(before)
     assert len(after) == len(before) + 1
 
@@ -187,11 +211,6 @@ def test_without_the_references_nothing_is_judged(board: Board) -> None:
     board.prepare()
     board.execute()
     board.project.store_path.unlink()
-    from contextlib import closing
-
-    from evaluator.sandbox.inputs import image_reference
-    from evaluator.store import Store
-
     with closing(Store(board.project.store_path)) as store:
         store.set_fingerprint(image_reference(board.project.suite("tiny").manifest), board.fingerprint)
     judged = board.judge()
@@ -206,9 +225,6 @@ def test_an_unknown_environment_is_said_with_the_line_to_type(board: Board, monk
 
 
 def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
-    from evaluator.pipeline.publishing.judging import judge_due, open_desk
-    from evaluator.progress import Silence
-
     board.prepare()
     with open_desk(board.project, Silence()) as desk, pytest.raises(UsageError, match="no such folder"):
         judge_due(board.project, Silence(), desk.store, board.root / "nowhere")
@@ -217,20 +233,24 @@ def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
 # -- rulings, edits and what is gone
 
 
-def test_a_ruling_changes_its_verdicts_without_any_execution(board: Board) -> None:
+def test_a_ruling_changes_its_verdicts_without_any_execution(published: Board) -> None:
     """Whoever gave the command has the ruling after the next run, from the evidence that is published."""
-    board.publish()
-    executed = len(board.executed)
+    executed = len(published.executed)
     adjudicate(
-        board.project, suite="tiny", submission="bob", task="files-1", ruling=Ruling.PASS, because="it does the same"
+        published.project,
+        suite="tiny",
+        submission="bob",
+        task="files-1",
+        ruling=Ruling.PASS,
+        because="does the same",
     )
-    plan = board.plan()
+    plan = published.plan()
     assert {work.submission: work.changed for work in plan.due} == {"alice": ("files-1",), "bob": ("files-1",)}
     assert plan.submissions == []
-    board.publish()
-    assert len(board.executed) == executed
+    published.publish()
+    assert len(published.executed) == executed
     for slug in ("alice", "bob"):
-        steps = Counter(each.finding.step for each in board.file(slug).verdicts if each.task == "files-1")
+        steps = Counter(each.finding.step for each in published.file(slug).verdicts if each.task == "files-1")
         assert steps[Step.ADJUDICATION] == 1
 
 
@@ -244,44 +264,42 @@ def edited(board: Board, slug: str, **finding: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "finding", [{"outcome": Outcome.UNDECIDED}, {"reason": "because"}, {"collateral": True}], ids=lambda each: str(*each)
+    "finding",
+    [{"outcome": Outcome.UNDECIDED}, {"reason": "because"}, {"collateral": True}],
+    ids=lambda each: str(*each),
 )
-def test_a_line_edited_by_hand_is_found_and_put_right(board: Board, finding: dict[str, object]) -> None:
+def test_a_line_edited_by_hand_is_found_and_put_right(published: Board, finding: dict[str, object]) -> None:
     """It keeps its key, so keys do not tell; the file is not the one that follows from the published evidence."""
-    board.publish()
-    before = edited(board, "alice", **finding)
-    (work,) = board.plan().due
+    before = edited(published, "alice", **finding)
+    (work,) = published.plan().due
     assert (work.submission, [each.line for each in work.edited], work.executions) == ("alice", [2], 0)
-    judged = board.judge()
+    judged = published.judge()
     assert dict(judged.landing.files) == {"submissions/alice/tiny.verdicts.jsonl": before}
 
 
 @pytest.mark.parametrize("content", [b"", b"{}\n", b"<<<<<<< HEAD\n"], ids=["empty", "nothing", "a conflict"])
-def test_a_file_that_does_not_read_is_made_again(board: Board, content: bytes) -> None:
-    board.publish()
-    before = board.path("alice").read_bytes()
-    board.path("alice").write_bytes(content)
-    (work,) = board.plan().due
+def test_a_file_that_does_not_read_is_made_again(published: Board, content: bytes) -> None:
+    before = published.path("alice").read_bytes()
+    published.path("alice").write_bytes(content)
+    (work,) = published.plan().due
     assert "tiny.verdicts.jsonl:1" in work.fault
-    board.publish()
-    assert board.path("alice").read_bytes() == before
+    published.publish()
+    assert published.path("alice").read_bytes() == before
 
 
-def test_lines_of_what_is_not_given_any_more_go(board: Board) -> None:
-    board.publish()
-    write_submission(board.root, "alice", {"files-1": ["mine"], "files-2": ["wrong"]})
-    board.publish()
-    assert len(board.file("alice").verdicts) == 2
-    assert not board.plan().due
+def test_lines_of_what_is_not_given_any_more_go(published: Board) -> None:
+    write_submission(published.root, "alice", {"files-1": ["mine"], "files-2": ["wrong"]})
+    published.publish()
+    assert len(published.file("alice").verdicts) == 2
+    assert not published.plan().due
 
 
-def test_evidence_of_who_was_withdrawn_goes(board: Board) -> None:
+def test_evidence_of_who_was_withdrawn_goes(published: Board) -> None:
     """What the folder of a submission took with it on main, the branch loses in the next run."""
-    board.publish()
-    for path in board.path("alice").parent.iterdir():
+    for path in published.path("alice").parent.iterdir():
         path.unlink()
-    board.path("alice").parent.rmdir()
-    assert board.judge().landing.header.gone_evidence == ("submissions/alice/tiny.jsonl.gz",)
+    published.path("alice").parent.rmdir()
+    assert published.judge().landing.header.gone_evidence == ("submissions/alice/tiny.jsonl.gz",)
 
 
 def test_a_broken_submission_keeps_nobody_else_back(board: Board) -> None:
@@ -294,80 +312,74 @@ def test_a_broken_submission_keeps_nobody_else_back(board: Board) -> None:
 # -- rescore
 
 
-def test_another_environment_waits_for_a_rescore_which_judges_all_anew(board: Board) -> None:
+def test_another_environment_waits_for_a_rescore_which_judges_all_anew(published: Board) -> None:
     """Publishing leaves stale verdicts alone; a rescore executes, judges all and writes today's header."""
-    board.publish()
-    before = board.path("alice").read_bytes()
-    board.fingerprint = OTHER
-    board.prepare()
-    plan = board.plan()
+    before = published.path("alice").read_bytes()
+    published.fingerprint = OTHER
+    published.prepare()
+    plan = published.plan()
     assert not plan.due
     assert [(work.submission, len(work.causes)) for work in plan.waiting] == [("alice", 1), ("bob", 1)]
-    assert not board.judge().landing.files
-    rescore = board.plan(stale=True)
+    assert not published.judge().landing.files
+    rescore = published.plan(stale=True)
     assert rescore.submissions == ["alice", "bob"]
     assert all("environment" in work.causes[0] for work in rescore.due)
-    judged = board.publish(stale=True)
+    judged = published.publish(stale=True)
     assert judged.landing.header.rescore
-    assert board.file("alice").header.fingerprint == OTHER
-    assert board.path("alice").read_bytes() != before
-    assert not board.plan(stale=True).due
+    assert published.file("alice").header.fingerprint == OTHER
+    assert published.path("alice").read_bytes() != before
+    assert not published.plan(stale=True).due
 
 
-def test_a_new_version_of_the_suite_needs_no_execution_where_evidence_holds(board: Board) -> None:
+def test_a_new_version_of_the_suite_needs_no_execution_where_evidence_holds(published: Board) -> None:
     """What evidence depends on is the same, so the rescore's plan counts no execution and says why it is due."""
-    board.publish()
-    executed = len(board.executed)
-    write_suite(board.root, board.tasks, version="1.0.1")
-    suite = board.root / "fixtures" / "tiny" / "suite.toml"
+    executed = len(published.executed)
+    write_suite(published.root, published.tasks, version="1.0.1")
+    suite = published.root / "fixtures" / "tiny" / "suite.toml"
     suite.write_text(suite.read_text().replace('version = "1.0.1"', 'version = "1.0.1"\nearlier_versions = ["1.0.0"]'))
-    plan = board.plan(stale=True)
+    plan = published.plan(stale=True)
     assert [work.causes for work in plan.due] == [("suite: version 1.0.0, today 1.0.1",)] * 2
     assert plan.executions == 0
-    board.publish(stale=True)
-    assert board.file("bob").header.suite_version == "1.0.1"
-    assert len(board.executed) == executed
+    published.publish(stale=True)
+    assert published.file("bob").header.suite_version == "1.0.1"
+    assert len(published.executed) == executed
 
 
-def test_a_stale_file_is_published_whole_or_not_at_all(board: Board) -> None:
+def test_a_stale_file_is_published_whole_or_not_at_all(published: Board) -> None:
     """Where something lacks evidence under today's header, what was published stays as it is."""
-    board.publish()
-    before = board.path("alice").read_bytes()
-    board.fingerprint = OTHER
-    board.shows = lambda call: InfraError("no engine") if call.command == "mine" else play(call)
-    judged = board.publish(stale=True)
-    assert board.path("alice").read_bytes() == before
-    assert board.file("bob").header.fingerprint == OTHER
+    before = published.path("alice").read_bytes()
+    published.fingerprint = OTHER
+    published.shows = lambda call: InfraError("no engine") if call.command == "mine" else play(call)
+    judged = published.publish(stale=True)
+    assert published.path("alice").read_bytes() == before
+    assert published.file("bob").header.fingerprint == OTHER
     assert {row.work.submission: bool(row.left) for row in judged.rows} == {"alice": True, "bob": False}
 
 
-def test_a_submission_that_changed_while_stale_is_judged_whole(board: Board) -> None:
+def test_a_submission_that_changed_while_stale_is_judged_whole(published: Board) -> None:
     """A file has one header: with its new command all of it is judged anew; who did not change waits."""
-    board.publish()
-    write_submission(board.root, "alice", {"files-1": ["mine", "one more"], "files-2": ["wrong"]})
-    board.fingerprint = OTHER
-    board.publish()
-    assert board.file("alice").header.fingerprint == OTHER
-    assert len(board.file("alice").verdicts) == 3
-    assert board.file("bob").header.fingerprint != OTHER
+    write_submission(published.root, "alice", {"files-1": ["mine", "one more"], "files-2": ["wrong"]})
+    published.fingerprint = OTHER
+    published.publish()
+    assert published.file("alice").header.fingerprint == OTHER
+    assert len(published.file("alice").verdicts) == 3
+    assert published.file("bob").header.fingerprint != OTHER
 
 
 # -- what is handed over
 
 
-def test_a_bundle_names_the_file_that_follows_from_it(board: Board) -> None:
-    board.publish()
-    data = (board.fetched / bundle_path("tiny", "alice")).read_bytes()
+def test_a_bundle_names_the_file_that_follows_from_it(published: Board) -> None:
+    data = (published.fetched / bundle_path("tiny", "alice")).read_bytes()
     header = read_bundle(data, suite="tiny", submission="alice", expected=None).header
-    assert header.verdicts == hashlib.sha256(board.path("alice").read_bytes()).hexdigest()
+    assert header.verdicts == hashlib.sha256(published.path("alice").read_bytes()).hexdigest()
 
 
-def test_evidence_of_a_reference_is_kept_with_the_references_alone(board: Board) -> None:
+def test_evidence_of_a_reference_is_kept_with_the_references_alone(published: Board) -> None:
     """Bob gave a reference's own command; its evidence is not in his bundle."""
-    board.publish()
-    data = (board.fetched / bundle_path("tiny", "bob")).read_bytes()
+    data = (published.fetched / bundle_path("tiny", "bob")).read_bytes()
     bundle = read_bundle(data, suite="tiny", submission="bob", expected=None)
-    assert {key for key, _ in bundle.runs}.isdisjoint(board.keys("right"))
+    assert {key for key, _ in bundle.runs}.isdisjoint(published.keys("right"))
 
 
 def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:
@@ -382,4 +394,3 @@ def test_a_command_of_any_bytes_is_published_by_its_digest(board: Board) -> None
     board.publish()
     assert b"<script>" not in board.path("alice").read_bytes()
     assert board.outcomes("alice")["files-2"] == ["unanswered"]
-    assert raw("x") == b"x"

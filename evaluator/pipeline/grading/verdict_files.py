@@ -68,15 +68,20 @@ def verdicts_path(project: Project, slug: str, suite: str) -> Path:
 def read_verdicts(path: Path) -> VerdictFile | None:
     """The file at `path`, None where there is none. Raises FormatError with every problem, at its line."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_unfollowed) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise FormatError([Problem(path, 0, "no regular file: expected one that the publish workflow wrote")])
+            data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise FormatError([Problem(path, 0, f"cannot be read: {error.strerror}; expected a regular file")]) from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FormatError([Problem(path, 0, "no regular file: expected one that the publish workflow wrote")])
-        return verdicts_in(file.read(MAX_BYTES + 1), path)
+    return verdicts_in(data, path)
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    """Open what stands there itself: no link is followed, and no FIFO waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:

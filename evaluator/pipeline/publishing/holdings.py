@@ -88,12 +88,15 @@ def _by_run(bundle: Bundle) -> dict[Run, Evidence]:
 def _content(path: Path) -> bytes | None:
     """A file's bytes, no more than are read of a bundle; None where there is none. Raises FormatError for no file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_unfollowed) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise FormatError([Problem(path, 0, "no regular file: expected a bundle")])
+            return file.read(READING.packed_bytes + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FormatError([Problem(path, 0, f"cannot be read: {error.strerror}")]) from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FormatError([Problem(path, 0, "no regular file: expected a bundle")])
-        return file.read(READING.packed_bytes + 1)
+        raise FormatError([Problem(path, 0, f"cannot be read: {error.strerror}; expected a bundle")]) from error
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

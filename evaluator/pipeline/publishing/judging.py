@@ -28,6 +28,7 @@ from evaluator.pipeline.publishing.changes import changes_between, changes_markd
 from evaluator.pipeline.publishing.comparing import place_of
 from evaluator.pipeline.publishing.derivation import Derived, Dossier, Held, Panels
 from evaluator.pipeline.publishing.filling import Filling
+from evaluator.pipeline.publishing.ground import Ground
 from evaluator.pipeline.publishing.holdings import Holdings
 from evaluator.pipeline.publishing.landed import Landing
 from evaluator.pipeline.publishing.looking import Look, Work, look
@@ -148,34 +149,60 @@ def judge_due(
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
     loaded, holdings = load_sound(project, slugs), Holdings.of(project, collected)
     grounds = lay_grounds(project, store, loaded)
-    filling, rows = Filling(project, holdings), []
-    before: dict[str, dict[str, VerdictFile]] = {ground.suite.manifest.name: {} for ground in grounds}
+    filling = Filling(project, holdings)
     dossiers = list(dossiers_of(grounds, loaded))
+    seen: list[Seen] = []
+    rows: list[Row] = []
     progress.stage("judging", len(dossiers))
     for ground, number in dossiers:
         dossier = Dossier(ground, loaded.submissions[number])
-        seen = look(project, dossier, holdings, panels, stale=stale)
-        if seen.published.file is not None:
-            before[ground.suite.manifest.name][dossier.submission.slug] = seen.published.file
-        if seen.work.is_stale if stale else seen.work.is_new:
-            rows.append(_judge(dossier, seen, holdings, panels, filling))
+        looked = look(project, dossier, holdings, panels, stale=stale)
+        seen.append((ground.suite.manifest.name, loaded.submissions[number].slug, looked.published.file))
+        if looked.work.is_stale if stale else looked.work.is_new:
+            rows.append(_judge(dossier, looked, holdings, panels, filling))
         elif not stale:
-            _keep(dossier, seen, filling)
+            _keep(dossier, looked, filling)
         progress.advance()
+    _share(filling, grounds, rows, image)
+    if not (stale or slugs):
+        filling.remove_what_is_gone(loaded)
+    told, facts = _told(project, seen, filling, loaded.submissions) if stale and filling.files else ({}, {})
+    facts["rows"] = [each.as_json() for each in rows]
+    landing = filling.landing(rescore=stale, told=told, facts=facts)
+    return Judged(landing, tuple(rows), holdings.faults, *_asked(panels))
+
+
+def _share(filling: Filling, grounds: Sequence[Ground], rows: Sequence[Row], image: str | None) -> None:
+    """What new files rest on beside their own evidence: that of references, and the images it was made in."""
     for ground in grounds:
         if any(each.written and each.work.suite == ground.suite.manifest.name for each in rows):
             filling.put_references(ground)
     if image is not None:
         filling.put_images(grounds, image)
-    if not (stale or slugs):
-        filling.remove_what_is_gone(loaded)
-    asking = panels.asking if panels else None
-    asked = panel_report(asking) if asking else NOT_ASKED if panels else None
-    changes = _changes(project, before, filling, loaded.submissions)
-    told = {"changes": changes_markdown(changes)} if changes.suites else {}
-    facts: dict[str, Any] = {"rows": [each.as_json() for each in rows], "changes": changes.model_dump(mode="json")}
-    landing = filling.landing(rescore=stale, told=told, facts=facts)
-    return Judged(landing, tuple(rows), holdings.faults, asked or "", bool(asking and asking.failed))
+
+
+def _asked(panels: Panels | None) -> tuple[str, bool]:
+    """What asking the panel came to in words, and whether it failed."""
+    if panels is None:
+        return "", False
+    if panels.asking is None:
+        return NOT_ASKED, False
+    return panel_report(panels.asking) or "", panels.asking.failed
+
+
+Seen = tuple[str, str, VerdictFile | None]
+"""A suite, a submission and the file that stands."""
+
+
+def _told(
+    project: Project, seen: Sequence[Seen], filling: Filling, submissions: Sequence[Submission]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """What the files in the archive make of the boards of those that stand, for people and for programs."""
+    before: dict[str, dict[str, VerdictFile]] = {}
+    for suite, slug, file in seen:
+        before.setdefault(suite, {}).update({slug: file} if file else {})
+    changes = _changes(project, before, filling, submissions)
+    return {"changes": changes_markdown(changes)}, {"changes": changes.model_dump(mode="json")}
 
 
 def _changes(

@@ -1,0 +1,134 @@
+"""The archive that is handed over to be committed: the same bytes each time, and nothing in it but what may be."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, InfraError
+from evaluator.pipeline.publishing.landed import HEADER, Landed, Landing, blob_name, read_landing, write_landing
+
+PATH = "submissions/a/tiny.verdicts.jsonl"
+BUNDLE = "submissions/a/tiny.jsonl.gz"
+LANDING = Landing(
+    Landed(
+        format=1,
+        commit="a" * 40,
+        judged={"a": {PATH: None}, "b": {}},
+        gone=("submissions/b/tiny.verdicts.jsonl",),
+        gone_evidence=("submissions/b/tiny.jsonl.gz",),
+        told={"changes": "### A table"},
+        facts={"rows": [1, 2]},
+    ),
+    {PATH: b"verdicts\n"},
+    {BUNDLE: b"bundle", "images.json": b"{}", "references/tiny.jsonl.gz": b"more"},
+)
+
+
+def packed(entries: Iterable[tuple[tarfile.TarInfo, bytes]], form: int = tarfile.USTAR_FORMAT) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as archive:
+        for entry, data in entries:
+            archive.addfile(entry, io.BytesIO(data))
+    return gzip.compress(out.getvalue(), mtime=0)
+
+
+def entry(name: str, data: bytes = b"", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    return info, data
+
+
+SAYS = entry(HEADER, b'{"format":1}')
+
+
+def read(tmp_path: Path, data: bytes) -> Landing:
+    """An archive whose digest is vouched for, whatever is in it."""
+    path = tmp_path / "published.tar.gz"
+    path.write_bytes(data)
+    return read_landing(path, hashlib.sha256(data).hexdigest())
+
+
+def test_it_reads_as_it_was_written(tmp_path: Path) -> None:
+    digest = write_landing(LANDING, tmp_path / "one")
+    assert read_landing(tmp_path / "one", digest) == LANDING
+    assert write_landing(LANDING, tmp_path / "two") == digest
+
+
+def test_removals_stand_beside_what_is_written() -> None:
+    assert LANDING.on_main() == {PATH: b"verdicts\n", "submissions/b/tiny.verdicts.jsonl": None}
+    assert LANDING.on_branch()["submissions/b/tiny.jsonl.gz"] is None
+
+
+def test_what_is_left_out_leaves_nothing(tmp_path: Path) -> None:
+    left = LANDING.without({"a"})
+    assert (dict(left.files), sorted(left.evidence)) == ({}, ["images.json", "references/tiny.jsonl.gz"])
+    assert (list(left.header.judged), left.header.gone) == (["b"], LANDING.header.gone)
+
+
+def test_another_digest_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    write_landing(LANDING, tmp_path / "one")
+    with pytest.raises(FormatError, match="nothing of it is taken"):
+        read_landing(tmp_path / "one", "0" * 64)
+
+
+HOSTILE = {
+    "no gzip": (b"not a gzip", "gzip"),
+    "cut off": (packed([SAYS])[:-9], "gzip"),
+    "bytes after the end": (packed([SAYS]) + b"more", "after its end"),
+    "no archive": (gzip.compress(b"x" * 1024), "archive"),
+    "no header": (packed([entry(PATH, b"x")]), "published.json"),
+    "a header that is none": (packed([entry(HEADER, b"{}")]), "format"),
+    "a newer header": (packed([entry(HEADER, b'{"format":2}')]), "format"),
+    "an absolute path": (packed([SAYS, entry("/etc/passwd", b"x")]), "no path"),
+    "a path that climbs": (packed([SAYS, entry("submissions/../x/tiny.verdicts.jsonl", b"x")]), "no path"),
+    "a workflow": (packed([SAYS, entry(".github/workflows/ci.yml", b"x")]), "no path"),
+    "predictions": (packed([SAYS, entry("submissions/a/tiny.jsonl", b"x")]), "no path"),
+    "the owners": (packed([SAYS, entry("submissions/owners.json", b"x")]), "no path"),
+    "evidence of no shape": (packed([SAYS, entry("evidence/x.sh", b"x")]), "no path"),
+    "a newline in a name": (packed([SAYS, entry(f"{PATH}\n", b"x")]), "no path"),
+    "a file twice": (packed([SAYS, entry(PATH, b"x"), entry(PATH, b"y")]), "twice"),
+    "a symbolic link": (packed([SAYS, entry(PATH, type=tarfile.SYMTYPE, linkname="/etc/passwd")]), "no plain file"),
+    "a hard link": (packed([SAYS, entry(PATH, type=tarfile.LNKTYPE, linkname=HEADER)]), "no plain file"),
+    "a folder": (packed([SAYS, entry(PATH, type=tarfile.DIRTYPE)]), "no plain file"),
+    "a device": (packed([SAYS, entry(PATH, type=tarfile.CHRTYPE)]), "no plain file"),
+    "extended headers": (
+        packed([SAYS, entry(PATH, b"x", pax_headers={"comment": "x"})], tarfile.PAX_FORMAT),
+        "no plain file",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_an_archive_with_anything_else_is_refused_whole(tmp_path: Path, data: bytes, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        read(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    "path", ["submissions/a/tiny.jsonl", "README.md", f"/{PATH}", "submissions/A/x.verdicts.jsonl"]
+)
+def test_no_other_path_is_written_or_removed(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ValueError, match="no path"):
+        write_landing(Landing(Landed(format=1), {path: b""}), tmp_path / "one")
+    with pytest.raises(ValidationError, match="no path"):
+        Landed(format=1, gone=(path,))
+
+
+def test_an_archive_that_is_not_there_is_ours(tmp_path: Path) -> None:
+    with pytest.raises(InfraError, match="cannot be read"):
+        read_landing(tmp_path / "nothing", "0" * 64)
+
+
+def test_a_blob_has_the_name_that_git_gives_it() -> None:
+    """As `git hash-object` prints it."""
+    assert blob_name(b"what is up, doc?") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"

@@ -13,7 +13,6 @@ from typing import Final
 
 from evaluator.errors import UsageError
 from evaluator.github.comments import upsert_comment
-from evaluator.github.commits import branch_head
 from evaluator.github.connection import Connection
 from evaluator.github.files import read_file
 from evaluator.github.form_body import read_form
@@ -23,9 +22,9 @@ from evaluator.github.proposals import Proposal, propose
 from evaluator.pipeline.grading.adjudications import Adjudicated, adjudication_of, adjudications_path
 from evaluator.pipeline.grading.verdict_files import read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.current import MAIN, main_head
 from evaluator.records import SLUG_PATTERN, Finding, Ruling
 
-MAIN: Final = "main"
 COMMENT: Final = "appeal"
 
 LABELS: Final = {name: name.capitalize() for name in ("submission", "suite", "task", "rank", "ruling", "why")}
@@ -140,9 +139,6 @@ def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Rulin
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)
-    head = branch_head(connection, MAIN)
-    if head is None:
-        raise UsageError(f"{connection.name}: there is no branch {MAIN!r} to propose to")
     try:
         path = adjudications_path(project, appeal.suite).relative_to(project.root).as_posix()
         made = adjudication_of(
@@ -153,7 +149,7 @@ def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Rulin
             ruling=ruling,
             because=appeal.why,
             rank=appeal.rank,
-            present=read_file(connection, head, path) or b"",
+            present=read_file(connection, main_head(connection), path) or b"",
         )
     except UsageError as error:
         raise AppealError(code(str(error), LONGEST)) from error

@@ -22,6 +22,7 @@ from evaluator.github.connection import Connection
 from evaluator.github.files import read_file
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.branch import BRANCH
+from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
 from evaluator.pipeline.publishing.landed import Landing
 from evaluator.pipeline.publishing.owners import (
     OWNERS_BYTES,
@@ -31,7 +32,6 @@ from evaluator.pipeline.publishing.owners import (
     read_owners,
     register,
 )
-from evaluator.pipeline.publishing.standing import MAIN, Standing, left_out_markdown, main_head, standing_at
 from evaluator.records import Owners
 
 ATTEMPTS: Final = 5
@@ -73,16 +73,16 @@ def commit_landing(project: Project, connection: Connection, landing: Landing, *
         raise UsageError("this is a rescore's, which a maintainer merges: bashboard publish propose")
     registered, known = register(project, connection).owners, read_owners(project).owners
     owners = {slug: owner for slug, owner in registered.items() if slug not in known}
-    standing = standing_at(connection, main_head(connection), landing)
+    current = current_at(connection, main_head(connection), landing)
     if dry_run:
-        return Committed(standing.head, standing.changing, standing.left_out, owners, None, dry_run=True)
-    evidence = keep_evidence(connection, standing.landing)
+        return Committed(current.head, current.changing, current.left_out, owners, None, dry_run=True)
+    evidence = keep_evidence(connection, current.landing)
     for _ in range(ATTEMPTS):
         try:
-            commit = _commit(connection, standing, owners)
-            return Committed(commit, standing.changing, standing.left_out, owners, evidence)
+            commit = _commit(connection, current, owners)
+            return Committed(commit, current.changing, current.left_out, owners, evidence)
         except MovedError:
-            standing = standing_at(connection, main_head(connection), landing)
+            current = current_at(connection, main_head(connection), landing)
     raise GitHubError(f"{connection.name}: {MAIN!r} moved {ATTEMPTS} times meanwhile; run this again")
 
 
@@ -95,10 +95,10 @@ def keep_evidence(connection: Connection, landing: Landing) -> str | None:
     return replace_branch(connection, BRANCH, files, "Evidence of what is published\n")
 
 
-def _commit(connection: Connection, standing: Standing, owners: NewOwners) -> str:
-    files = {**standing.landing.on_main(), **_owners_file(connection, standing.head, owners)}
+def _commit(connection: Connection, current: Current, owners: NewOwners) -> str:
+    files = {**current.landing.on_main(), **_owners_file(connection, current.head, owners)}
     try:
-        return commit_files(connection, MAIN, standing.head, files, _message(standing.changing))
+        return commit_files(connection, MAIN, current.head, files, _message(current.changing))
     except MovedError:
         raise
     except GitHubError as error:

@@ -25,8 +25,8 @@ from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFil
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.changes import changes_between
 from evaluator.pipeline.publishing.commit import keep_evidence
+from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
 from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.publishing.standing import MAIN, Standing, left_out_markdown, main_head, standing_at
 from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.records import Changes
 
@@ -69,25 +69,25 @@ def propose_landing(project: Project, connection: Connection, landing: Landing, 
     """
     if not landing.header.rescore:
         raise UsageError("this is no rescore's: bashboard publish commit")
-    standing = standing_at(connection, main_head(connection), landing)
-    if not standing.changing:
-        evidence = None if dry_run else keep_evidence(connection, standing.landing)
-        return Proposed("", "", standing.left_out, None, evidence)
-    changes = _changes(project, standing.landing)
-    title, body = _title(changes, standing), _body(changes, standing)
+    current = current_at(connection, main_head(connection), landing)
+    if not current.changing:
+        evidence = None if dry_run else keep_evidence(connection, current.landing)
+        return Proposed("", "", current.left_out, None, evidence)
+    changes = _changes(project, current.landing)
+    title, body = _title(changes, current), _body(changes, current)
     if dry_run:
-        return Proposed(title, body, standing.left_out)
-    evidence = keep_evidence(connection, standing.landing)
+        return Proposed(title, body, current.left_out)
+    evidence = keep_evidence(connection, current.landing)
     proposal = propose(
         connection,
         branch=BRANCH,
         base=MAIN,
         title=title,
         body=body,
-        files=standing.landing.on_main(),
-        message=_message(standing.changing),
+        files=current.landing.on_main(),
+        message=_message(current.changing),
     )
-    return Proposed(title, body, standing.left_out, proposal, evidence)
+    return Proposed(title, body, current.left_out, proposal, evidence)
 
 
 def _changes(project: Project, landing: Landing) -> Changes:
@@ -108,23 +108,23 @@ def _changes(project: Project, landing: Landing) -> Changes:
     return changes_between(project, before, after, entries)
 
 
-def _title(changes: Changes, standing: Standing) -> str:
+def _title(changes: Changes, current: Current) -> str:
     flips = sum(sum(each.kinds.values()) for each in changes.suites)
-    submissions = counted(len(standing.changing), "submission")
+    submissions = counted(len(current.changing), "submission")
     return f"Rescore {submissions}: {counted(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
 
 
-def _body(changes: Changes, standing: Standing) -> str:
+def _body(changes: Changes, current: Current) -> str:
     parts = [
         "Judge, environment or suite are no longer what these verdicts were given by, so they were given anew. "
         "**Merging this puts them on the board**; until then every row stays as it is. Nothing else is changed by it.",
         changes_text(changes, LENGTH - _AROUND).strip(),
     ]
-    if standing.left_out:
-        left_out = left_out_markdown(dict(list(standing.left_out.items())[:_TOLD]))
+    if current.left_out:
+        left_out = left_out_markdown(dict(list(current.left_out.items())[:_TOLD]))
         parts.append(f"### Left out\n\n{left_out}")
-    if standing.landing.header.commit:
-        parts.append(f"Made from {standing.landing.header.commit}.")
+    if current.landing.header.commit:
+        parts.append(f"Made from {current.landing.header.commit}.")
     return "\n\n".join([*parts, _BY_HAND]) + "\n"
 
 

@@ -25,7 +25,7 @@ Names = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Current:
     """What holds at a commit of main: `landing` without what does not, and why not, by submission.
 
     `changing` are the submissions of which a file on main becomes another by it.
@@ -45,14 +45,14 @@ def main_head(connection: Connection) -> str:
     return head
 
 
-def standing_at(connection: Connection, head: str, landing: Landing) -> Standing:
+def current_at(connection: Connection, head: str, landing: Landing) -> Current:
     """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
     names = blob_names(connection, head, sorted(_paths(landing)))
     left_out = {slug: why for slug in landing.header.judged if (why := _moved(landing, slug, names))}
     kept = _without_returned(landing.without(set(left_out)), names, _judged_at(connection, landing))
     changed = {path for path, content in kept.on_main().items() if names[path] != _name(content)}
     changing = {path.split("/")[1] for path in changed}
-    return Standing(head, kept, left_out, tuple(sorted(changing)))
+    return Current(head, kept, left_out, tuple(sorted(changing)))
 
 
 def _judged_at(connection: Connection, landing: Landing) -> Names:

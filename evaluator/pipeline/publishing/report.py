@@ -29,8 +29,9 @@ from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files,
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.limits import limit_reasons, suites_answered
 from evaluator.pipeline.publishing.numbers import read_numbers
+from evaluator.pipeline.publishing.offer import Offer, read_offer, touched_slugs
 from evaluator.pipeline.publishing.owners import NOBODY, Owner, owner_of
-from evaluator.pipeline.publishing.rules import Decision, Offer, decide, read_offer, touched_slugs
+from evaluator.pipeline.publishing.rules import Decision, decide
 from evaluator.pipeline.submitting.submissions import check_folders
 from evaluator.printable import printable
 from evaluator.records import Preview

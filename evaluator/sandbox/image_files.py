@@ -108,7 +108,8 @@ def _load(engine: Engine, path: Path, file: BinaryIO) -> list[str]:
     loaded: list[str] = []
     with engine_errors(f"the engine went away while it loaded {path}"):
         try:
-            messages: Iterator[dict[str, Any]] = engine.client.api.load_image(file, quiet=True)
+            # all that it says is read, an error too: an answer that breaks off keeps its connection
+            messages: list[dict[str, Any]] = list(engine.client.api.load_image(file, quiet=True))
             for message in messages:
                 if "error" in message:
                     raise ImageError(f"the engine could not load {path}: {message['error']}")

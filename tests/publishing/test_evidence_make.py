@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -87,12 +88,19 @@ def test_a_failure_of_ours_is_counted_and_the_bundle_has_what_there_is(
     )
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkout whose store lacks nothing, `here`, and all bundles of it, `made`."""
+    root = tmp_path_factory.mktemp("finished")
+    bundles(checkout(root / "here"), root / "made")
+    return root
+
+
 @pytest.fixture
-def made(project: Project, tmp_path: Path) -> Path:
-    """A folder with all bundles, made of a store that lacks nothing."""
-    files = bundles(project, tmp_path / "made")
-    assert REFERENCES in files
-    return tmp_path / "made"
+def made(finished: Path, project: Project, tmp_path: Path) -> Path:
+    """A folder with all bundles; the project's store lacks nothing."""
+    shutil.copytree(finished / "here" / ".bashboard", project.root / ".bashboard")
+    return Path(shutil.copytree(finished / "made", tmp_path / "made"))
 
 
 def test_a_job_announces_each_bundle_by_its_digest_and_gives_the_folders(

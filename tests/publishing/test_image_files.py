@@ -1,0 +1,217 @@
+"""Sandbox images as files, through the real engine: what is saved can be loaded, and by its digest alone."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import secrets
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from evidence_bench import run
+
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.images import published_images, write_images
+from evaluator.records import Images, KnownImage
+from evaluator.sandbox.engine import Engine
+from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL
+from evaluator.sandbox.inputs import fingerprint, image_reference
+from evaluator.store import Store
+from evaluator.suites.load import Suite
+from evaluator.testing.checkouts import small_task, write_submission, write_suite
+
+pytestmark = pytest.mark.engine
+
+PACKAGES = ("base-files=1", "bash=5")
+
+
+@dataclass
+class Carried:
+    """A checkout whose suite's image is in the engine, made of next to nothing."""
+
+    engine: Engine
+    project: Project
+    suite: Suite
+    file: Path
+
+    @property
+    def reference(self) -> str:
+        return image_reference(self.suite.manifest)
+
+    def build(self, reference: str, packages: tuple[str, ...] = PACKAGES) -> None:
+        """What `find_image` looks at in an image, and nothing else."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            entry, data = tarfile.TarInfo(PACKAGES_FILE.lstrip("/")), "\n".join(packages).encode()
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+        label = [f"LABEL {SUITE_LABEL}={self.suite.manifest.name}"]
+        self.engine.client.api.import_image_from_data(packed.getvalue(), repository=reference, changes=label)
+
+    def remove(self, *references: str) -> None:
+        for reference in references:
+            if self.is_there(reference):
+                self.engine.client.images.remove(reference, force=True)
+
+    def is_there(self, reference: str) -> bool:
+        return bool(self.engine.client.images.list(name=reference))
+
+    def fingerprint(self) -> str | None:
+        with closing(Store(self.project.store_path)) as store:
+            return store.fingerprint(self.reference)
+
+    def publish(self, sha256: str, packages: tuple[str, ...] = PACKAGES) -> None:
+        """Say in the fetched files which file is the published one."""
+        folder = self.project.store_path.with_name("evidence")
+        folder.mkdir(parents=True, exist_ok=True)
+        made = fingerprint(self.engine.architecture, packages)
+        (folder / "images.json").write_bytes(
+            write_images(published_images([self.suite], {self.suite.manifest.name: made}, sha256))
+        )
+
+
+@pytest.fixture
+def carried(engine: Engine, tmp_path: Path) -> Iterator[Carried]:
+    name = f"test{secrets.token_hex(4)}"
+    write_suite(tmp_path, [small_task("files-1")], name=name)
+    write_submission(tmp_path, "first", {"files-1": ["right"]}, suite=name)
+    project = Project.find(tmp_path)
+    (suite,) = project.suites()
+    made = Carried(engine, project, suite, tmp_path / "prepared" / "image.tar.gz")
+    made.build(made.reference)
+    yield made
+    made.remove(made.reference)
+
+
+def test_what_was_saved_is_loaded_and_is_the_suites_image(carried: Carried, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    saved = run(tmp_path, "image", "save", str(carried.file), "--outputs", GITHUB_OUTPUT=str(outputs))
+    assert saved.exit_code == 0, saved.output
+    digest = saved.stdout.strip()
+    assert digest == hashlib.sha256(carried.file.read_bytes()).hexdigest() == outputs.read_text().splitlines()[1]
+    carried.remove(carried.reference)
+    carried.project.store_path.unlink()
+    loaded = run(tmp_path, "image", "load", str(carried.file), "--sha256", digest)
+    assert (loaded.exit_code, loaded.stdout.strip()) == (0, digest), loaded.output
+    assert carried.is_there(carried.reference)
+    assert carried.fingerprint() == fingerprint(carried.engine.architecture, PACKAGES)
+    again = run(tmp_path, "image", "save", str(tmp_path / "again.tar.gz"))
+    assert again.stdout.strip() == digest, "the same image makes the same file"
+
+
+def test_another_file_never_reaches_the_engine(carried: Carried, tmp_path: Path) -> None:
+    run(tmp_path, "image", "save", str(carried.file))
+    carried.remove(carried.reference)
+    found = run(tmp_path, "image", "load", str(carried.file), "--sha256", "0" * 64)
+    assert (found.exit_code, "the engine was not given it" in found.stderr) == (1, True)
+    assert not carried.is_there(carried.reference)
+
+
+def test_an_image_of_another_name_is_taken_from_the_engine_again(carried: Carried, tmp_path: Path) -> None:
+    """Whatever the digest: no file may put an image in the place of another program's."""
+    stranger = f"test{secrets.token_hex(4)}:latest"
+    carried.build(stranger)
+    with gzip.open(tmp_path / "both.tar.gz", "wb") as packed:
+        for piece in carried.engine.client.images.get(stranger).save(named=True):
+            packed.write(piece)
+    carried.remove(stranger)
+    digest = hashlib.sha256((tmp_path / "both.tar.gz").read_bytes()).hexdigest()
+    found = run(tmp_path, "image", "load", str(tmp_path / "both.tar.gz"), "--sha256", digest)
+    assert (found.exit_code, f"holds {stranger}: expected {carried.reference}" in found.stderr) == (3, True)
+    assert not carried.is_there(stranger)
+
+
+def test_what_the_engine_cannot_load_is_said(carried: Carried, tmp_path: Path) -> None:
+    (tmp_path / "junk").write_bytes(b"junk")
+    digest = hashlib.sha256(b"junk").hexdigest()
+    found = run(tmp_path, "image", "load", str(tmp_path / "junk"), "--sha256", digest)
+    assert (found.exit_code, str(tmp_path / "junk") in found.stderr) == (3, True)
+
+
+def test_a_cached_file_is_taken_if_it_is_the_published_one(carried: Carried, tmp_path: Path) -> None:
+    digest = run(tmp_path, "image", "save", str(carried.file)).stdout.strip()
+    carried.remove(carried.reference)
+    load = ("image", "load", str(carried.file), "--known")
+    unpublished = run(tmp_path, *load)
+    assert (unpublished.exit_code, "is published" in unpublished.stderr) == (1, True)
+    carried.publish("0" * 64)
+    other = run(tmp_path, *load)
+    assert (other.exit_code, f"has the SHA-256 {digest}: published is {'0' * 64}" in other.stderr) == (1, True)
+    assert not carried.is_there(carried.reference)
+    carried.publish(digest)
+    assert run(tmp_path, *load).exit_code == 0
+    assert carried.is_there(carried.reference)
+
+
+def test_a_published_image_has_the_fingerprint_that_is_published(carried: Carried, tmp_path: Path) -> None:
+    digest = run(tmp_path, "image", "save", str(carried.file)).stdout.strip()
+    carried.publish(digest, ("bash=6",))
+    found = run(tmp_path, "image", "load", str(carried.file), "--known")
+    assert (found.exit_code, "published is" in found.stderr) == (3, True)
+
+
+def test_what_is_not_in_the_cache_is_built_and_saved(carried: Carried, tmp_path: Path) -> None:
+    """One command, after which the file and the image are there, whatever the cache held."""
+    outputs = tmp_path / "outputs"
+    load = ("image", "load", str(carried.file), "--known", "--or-build", "--outputs")
+    found = run(tmp_path, *load, GITHUB_OUTPUT=str(outputs))
+    assert found.exit_code == 0, found.output
+    assert outputs.read_text().splitlines()[1] == hashlib.sha256(carried.file.read_bytes()).hexdigest()
+
+
+def test_the_published_file_is_named_without_an_engine(carried: Carried, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    words, environment = (
+        ("image", "reference", "--outputs"),
+        {"GITHUB_OUTPUT": str(outputs), "DOCKER_HOST": "tcp://x:1"},
+    )
+    assert run(tmp_path, *words, **environment).stdout.strip() == carried.reference
+    carried.publish("5" * 64)
+    assert run(tmp_path, *words, **environment).exit_code == 0
+    assert outputs.read_text().splitlines()[1::3] == [carried.reference, "", carried.reference, "5" * 64]
+
+
+@pytest.mark.parametrize("options", [[], ["--known", "--sha256", "0" * 64], ["--sha256", "0" * 64, "--or-build"]])
+def test_an_image_is_loaded_by_digest_or_not_at_all(carried: Carried, tmp_path: Path, options: list[str]) -> None:
+    found = run(tmp_path, "image", "load", str(carried.file), *options)
+    assert (found.exit_code, "an image is taken by digest" in found.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"format":2,"images":{}}',
+        b'{"format":1,"images":{"a b":{}}}',
+        b'{"format":1,"images":{"a:b":{"fingerprint":"x","sha256":"y"}}}',
+        b'{"format":1,"images":{},"more":1}',
+        b" " * (1 << 20) + b"{}",
+    ],
+    ids=repr,
+)
+def test_a_broken_list_of_images_is_refused_with_its_path(carried: Carried, tmp_path: Path, content: bytes) -> None:
+    carried.publish("0" * 64)
+    (tmp_path / ".bashboard" / "evidence" / "images.json").write_bytes(content)
+    found = run(tmp_path, "image", "load", str(carried.file), "--known")
+    assert (found.exit_code, ".bashboard/evidence/images.json: " in found.stderr) == (1, True)
+
+
+def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carried: Carried, tmp_path: Path) -> None:
+    """A file that holds one suite's image is not taken for those of two."""
+    write_suite(tmp_path, [small_task("files-1")], name="another")
+    listed = run(tmp_path, "image", "reference").stdout.split()
+    assert carried.reference in listed
+    assert len(listed) == 2
+    known = KnownImage(fingerprint="f" * 64, sha256="1" * 64)
+    folder = carried.project.store_path.with_name("evidence")
+    folder.mkdir(parents=True)
+    for images, said in (({listed[0]: known}, "no file with them"), (dict.fromkeys(listed, known), "1" * 64)):
+        (folder / "images.json").write_text(json.dumps(Images(format=1, images=images).model_dump(mode="json")))
+        assert said in run(tmp_path, "image", "reference").stderr

@@ -82,6 +82,14 @@ def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout):
     assert owners(hosted) == {"first": 7, "gone": 8, "second": None}
 
 
+def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout):
+    """The checkout, which still has it, says nothing about main."""
+    taken_out = b'{"format": 1, "owners": {"first": null}}'
+    hosted.push({OWNERS: taken_out})
+    commit(hosted, landing(hosted))
+    assert hosted.content(OWNERS) == taken_out
+
+
 def test_done_again_it_changes_nothing(hosted: HostedCheckout):
     """No commit, no other evidence."""
     made = landing(hosted)

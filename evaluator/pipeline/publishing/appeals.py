@@ -139,8 +139,9 @@ def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Rulin
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)
+    path = adjudications_path(project, appeal.suite).relative_to(project.root).as_posix()
+    present = read_file(connection, main_head(connection), path) or b""
     try:
-        path = adjudications_path(project, appeal.suite).relative_to(project.root).as_posix()
         made = adjudication_of(
             project,
             suite=appeal.suite,
@@ -149,7 +150,7 @@ def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Rulin
             ruling=ruling,
             because=appeal.why,
             rank=appeal.rank,
-            present=read_file(connection, main_head(connection), path) or b"",
+            present=present,
         )
     except UsageError as error:
         raise AppealError(code(str(error), LONGEST)) from error

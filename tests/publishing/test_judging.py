@@ -16,7 +16,7 @@ from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.judges.panel.ledger import Reply
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle
+from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle, write_bundle
 from evaluator.pipeline.publishing.judging import judge_due, open_desk
 from evaluator.pipeline.publishing.landed import blob_name
 from evaluator.progress import Silence
@@ -132,6 +132,18 @@ def test_forged_evidence_moves_its_own_row_alone(bobs: Board, tmp_path: Path, co
     landing = bobs.judge().landing
     assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == verdicts
     assert landing.evidence["references/tiny.jsonl.gz"] == references
+
+
+def test_forged_evidence_that_was_published_once_moves_nobody_else(published: Board) -> None:
+    """What an earlier run took from Alice's job lies in her bundle, under whatever key, and is read for her alone."""
+    before = published.path("bob").read_bytes()
+    forged = shown([*published.keys("shared"), *published.keys("right"), *published.keys("his own", "files-2")], "x\n")
+    data = write_bundle(published.bundle("alice", forged))
+    (published.fetched / bundle_path("tiny", "alice")).write_bytes(data)
+    published.path("bob").unlink()
+    landing = published.judge().landing
+    assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == before
+    assert "references/tiny.jsonl.gz" not in landing.evidence
 
 
 def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> None:

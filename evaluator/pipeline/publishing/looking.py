@@ -120,8 +120,8 @@ def look(
     derived = dossier.derive(
         held, panels.unasked if panels else None, dossier.subjects if is_open else asked, plans=True
     )
-    if is_open and derived.panel is not None and derived.panel.calls:
-        causes, asked = (f"panel: {derived.panel.undecided} undecided that it was not asked about",), asked_all(dossier)
+    if is_open and (found := tuple(_open_causes(published, derived))):
+        causes, asked = found, asked_all(dossier)
     edited = edited_lines(published, derived) if checked else []
     work = _work(dossier, published, causes, derived=derived, asked=asked, edited=edited)
     return Look(published, held, asked, work, derived)
@@ -142,6 +142,14 @@ def _asked(published: Published, dossier: Dossier, causes: Sequence[str], *, sta
 def _has_undecided(published: Published) -> bool:
     lines = published.file.verdicts if published.file else ()
     return any(each.finding.outcome is Outcome.UNDECIDED for each in lines)
+
+
+def _open_causes(published: Published, derived: Derived) -> Iterator[str]:
+    """What of the undecided the panel was not asked about, or would decide by replies that there are by now."""
+    if derived.panel is not None and derived.panel.calls:
+        yield f"panel: {derived.panel.undecided} undecided that it was not asked about"
+    elif decided := len(edited_lines(published, derived)):
+        yield f"panel: {decided} undecided that replies which there are by now decide"
 
 
 def _is_to_be_checked(published: Published, dossier: Dossier, holdings: Holdings) -> bool:

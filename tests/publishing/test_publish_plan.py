@@ -1,0 +1,317 @@
+"""What publishing has to do, checking what is published, and both as commands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from judging_bench import OTHER, TASKS, Board, copy_of
+from typer.testing import CliRunner, Result
+
+from evaluator.cli import app
+from evaluator.pipeline.grading.grader import PanelPlan
+from evaluator.pipeline.grading.panel import PanelUse
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
+from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle
+from evaluator.pipeline.publishing.landed import read_landing
+from evaluator.pipeline.publishing.looking import Work
+from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
+from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
+from evaluator.records import Outcome, PublishedVerdict, RunFigures, Step, digest_of
+from evaluator.testing.checkouts import small_task, write_submission
+from evaluator.testing.execution import Call, Shows
+from evaluator.testing.judge_server import JudgeServer, refuses, says
+
+NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    board = Board(tmp_path_factory.mktemp("published") / "board")
+    board.publish()
+    return board
+
+
+@pytest.fixture
+def board(done: Board, tmp_path: Path) -> Board:
+    """A board whose verdicts are published."""
+    return copy_of(done, tmp_path / "board")
+
+
+def run(board: Board, *words: str, **environment: str) -> Result:
+    with contextlib.chdir(board.root):
+        return CliRunner().invoke(app, ["publish", *words], env={**NOWHERE, **environment})
+
+
+def edit(board: Board, slug: str, **fields: object) -> None:
+    """Write the first line with other fields."""
+    file = board.file(slug)
+    line = PublishedVerdict.model_validate(file.verdicts[0].model_dump() | fields)
+    board.path(slug).write_bytes(verdict_bytes(VerdictFile(file.header, (line, *file.verdicts[1:]))))
+
+
+# -- the plan
+
+
+def plan_of(*works: Work, stale: bool = False) -> PublishPlan:
+    return PublishPlan(stale, works, (), 0, 0, {}, {"tiny": "f" * 64}, {})
+
+
+def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
+    """What is left over is said, and waits for the next run."""
+    works = [Work(f"s-{number:03}", "tiny", 1, new=("files-1",), executions=1) for number in range(300)]
+    plan = plan_of(*works)
+    assert (len(plan.submissions), len(plan.left_over)) == (MOST_AT_ONCE, 300 - MOST_AT_ONCE)
+    assert set(plan.submissions).isdisjoint(plan.left_over)
+    assert f"{300 - MOST_AT_ONCE} submissions wait for the next" in plan_markdown(plan)
+
+
+@pytest.mark.parametrize(("prices", "usd"), [((0.5, 0.25), 0.75), ((0.5, None), None)], ids=["known", "not known"])
+def test_what_the_panel_would_cost_is_added_up(prices: tuple[float | None, ...], usd: float | None) -> None:
+    """A price that is not known makes the sum not known."""
+    plan = plan_of(*(Work("a", "tiny", 1, causes=("judge",), panel=PanelPlan(2, 3, each)) for each in prices))
+    assert plan.panel == PanelPlan(4, 6, usd)
+
+
+def test_executions_are_what_has_no_evidence_anywhere(board: Board) -> None:
+    """Two new commands in two variants; a reference's own command is executed already."""
+    write_submission(board.root, "carol", {"files-1": ["new", "right"], "files-2": ["newer"]})
+    (work,) = board.plan().due
+    assert (work.submission, work.new, work.executions) == ("carol", ("files-1", "files-2", "files-1"), 4)
+
+
+def test_a_name_that_is_none_is_wrong_use(board: Board) -> None:
+    shown = run(board, "plan", "alic")
+    assert (shown.exit_code, "did you mean alice" in shown.output) == (2, True)
+
+
+def test_the_plan_as_a_jobs_outputs_and_summary(board: Board, tmp_path: Path) -> None:
+    """What the matrix is made of is a JSON list; a stranger's text is no markup in the summary."""
+    (board.path("bob").parent / "submission.toml").write_text("x = '<img src=x>'\n")
+    write_submission(board.root, "carol", {"files-1": ["new"]})
+    outputs, summary = tmp_path / "outputs", tmp_path / "summary"
+    done = run(board, "plan", "--outputs", "--summary", GITHUB_OUTPUT=str(outputs), GITHUB_STEP_SUMMARY=str(summary))
+    assert done.exit_code == 0, done.output
+    lines = outputs.read_text().splitlines()
+    assert '["carol"]' in lines
+    assert "true" in lines
+    assert "Publish: 1 submission due, 1 submission to execute" in summary.read_text()
+    assert "`bob`" in summary.read_text()
+
+
+def test_a_plan_says_what_waits_and_why(board: Board) -> None:
+    board.fingerprint = OTHER
+    board.prepare()
+    shown = run(board, "plan")
+    assert "nothing to do" in shown.output
+    assert f"waits for a rescore: alice on tiny: environment: {'f' * 12}, today {'e' * 12}" in shown.output
+    found = json.loads(run(board, "plan", "--stale", "--json").stdout)
+    assert (found["submissions"], found["rescore"]) == (["alice", "bob"], True)
+    assert found["executions"] == 10  # in two variants three commands of alice's, and two of bob's
+
+
+# -- checking
+
+
+def test_published_verdicts_follow_from_their_evidence(board: Board) -> None:
+    """With nothing but what was fetched: without the store that the verdicts were made in."""
+    fetched, references = board.fetched, board.project.store_path
+    shown = run(board, "verify")
+    assert shown.exit_code == 0, shown.output
+    assert "alice on tiny: 3 verdicts follow from their evidence" in shown.output
+    assert fetched.is_dir()
+    assert references.is_file()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"finding": {"outcome": "pass", "step": "equal"}},
+        {"finding": {"outcome": "undecided", "reason": "who knows"}},
+        {"run": None},
+        {"run": RunFigures(valid=False, runnable=False, exit_zero=False, clean_stderr=False)},
+        {"panel": None, "finding": {"outcome": "fail", "step": "adjudication", "reason": "a maintainer ruled so: no"}},
+    ],
+    ids=["passes", "undecided", "no run", "another run", "a ruling that is none"],
+)
+def test_a_line_that_does_not_follow_is_named_at_its_place(board: Board, fields: dict[str, object]) -> None:
+    edit(board, "alice", **fields)
+    shown = run(board, "verify")
+    assert shown.exit_code == 1
+    assert "submissions/alice/tiny.verdicts.jsonl:2: " in shown.output
+    assert "bob on tiny: 3 verdicts follow" in shown.output
+
+
+def test_a_line_of_another_key_awaits_its_verdict(board: Board) -> None:
+    """A ruling or a mark may have changed: the next run publishes it, so it is no fault."""
+    edit(board, "alice", key=digest_of(b"another"))
+    (found,) = board.verify("alice")
+    assert (found.held, found.problems, found.awaiting) == (2, (), 1)
+
+
+def test_lines_without_evidence_cannot_be_told(board: Board) -> None:
+    shutil.rmtree(board.fetched)
+    (found,) = board.verify("alice")
+    assert (found.held, found.unknown, found.problems) == (0, 3, ())
+
+
+def test_another_judges_verdicts_cannot_be_told(board: Board) -> None:
+    file = board.file("alice")
+    header = file.header.model_copy(update={"judge_version": 0})
+    board.path("alice").write_bytes(verdict_bytes(VerdictFile(header, file.verdicts)))
+    (found,) = board.verify("alice")
+    assert (found.held, found.unknown) == (0, 3)
+    assert found.why.startswith("judge: consensus 0, today consensus")
+
+
+def test_a_file_that_does_not_read_is_a_fault(board: Board) -> None:
+    board.path("alice").write_bytes(b"<<<<<<<\n")
+    shown = run(board, "verify", "--annotate", "alice")
+    assert shown.exit_code == 1
+    assert "::error file=submissions/alice/tiny.verdicts.jsonl,line=1::" in shown.output
+
+
+def test_faults_in_a_job_are_no_commands(board: Board) -> None:
+    """What a finding says stands in the log between lines that silence the runner."""
+    edit(board, "alice", finding={"outcome": "pass", "reason": "\n::add-mask::x"})
+    shown = run(board, "verify", GITHUB_ACTIONS="true")
+    assert "\n::add-mask::" not in shown.output
+
+
+# -- judging as a command
+
+
+def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_path: Path) -> None:
+    """The digest it says, in its output and as the step's, is the archive's."""
+    write_submission(board.root, "carol", {"files-1": ["right"], "files-2": []})
+    out, outputs = tmp_path / "published.tar.gz", tmp_path / "outputs"
+    (tmp_path / "evidence").mkdir()
+    words = ("judge", str(tmp_path / "evidence"), "--out", str(out), "--outputs", "--json")
+    done = run(board, *words, GITHUB_OUTPUT=str(outputs))
+    assert done.exit_code == 0, done.output
+    digest = json.loads(done.stdout)["published"]
+    assert digest in outputs.read_text().splitlines()
+    assert list(read_landing(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
+
+
+def test_what_could_not_be_judged_is_told_and_fails_nobody(board: Board, tmp_path: Path) -> None:
+    """One submission without evidence leaves the run green: the others are committed."""
+    write_submission(board.root, "carol", {"files-1": ["new"], "files-2": []})
+    (tmp_path / "evidence").mkdir()
+    summary = tmp_path / "summary"
+    done = run(
+        board,
+        *("judge", str(tmp_path / "evidence"), "--out", str(tmp_path / "out"), "--summary"),
+        GITHUB_STEP_SUMMARY=str(summary),
+    )
+    assert done.exit_code == 0, done.output
+    assert "infra-error, 1 command: its evidence is not at hand" in done.output
+    assert "failures of ours, never scores" in summary.read_text()
+
+
+# -- the panel
+
+OPEN = [small_task(each.id, references=("one", "two", "three"), output="set", nl=each.nl) for each in TASKS]
+SHOWN = {"one": "alpha 1\nbeta 2\n", "two": "gamma 3\ndelta 4\n", "three": "eta 5\ntheta 6\n"}
+
+
+def left_open(call: Call) -> Shows:
+    """References that do not align, so that another output is left to the panel."""
+    return SHOWN.get(call.command, "alpha\nbeta\n")
+
+
+def asking(tmp_path: Path, url: str) -> Board:
+    """A board with a panel, on which one command is left open that two submissions gave."""
+    answers = {"alice": {"files-1": ["open"], "files-2": ["one"]}, "bob": {"files-1": ["open"], "files-2": ["two"]}}
+    board = Board(tmp_path / "board", answers, OPEN, left_open)
+    (board.root / "pyproject.toml").write_text(
+        f'[tool.bashboard.panel]\nbase_url = "{url}"\nmodels = ["one"]\nvotes = 1\nattempts = 1\npause_s = 0.01\n'
+    )
+    return board
+
+
+WITH_KEY = PanelUse({"BASHBOARD_PANEL_KEY": "secret"})
+
+
+def test_what_the_panel_decides_is_published_with_its_replies_and_checked_without_it(tmp_path: Path) -> None:
+    """One question is asked once though two gave the command; whoever has the replies comes to the same verdicts."""
+    with JudgeServer(says("yes")) as server:
+        board = asking(tmp_path, server.url)
+        board.prepare()
+        board.execute()
+        judged = board.judge(use=WITH_KEY)
+        asked = len(server.asked)
+        board.land(judged.landing)
+    assert asked == 1
+    (line,) = [each for each in board.file("bob").verdicts if each.task == "files-1"]
+    assert (line.finding.outcome, line.finding.step) == (Outcome.PASS, Step.PANEL)
+    assert line.panel is not None
+    data = (board.fetched / bundle_path("tiny", "bob")).read_bytes()
+    assert len(read_bundle(data, suite="tiny", submission="bob", expected=None).replies) == 1
+    (board.root / ".bashboard" / "panel.jsonl").unlink()
+    assert [(each.held, each.problems) for each in board.verify()] == [(2, ()), (2, ())]
+
+
+def test_without_a_key_everything_but_the_panels_part_is_published(tmp_path: Path) -> None:
+    """It is said, and a rescore finds what has not been shown to the panel, with what that takes."""
+    board = asking(tmp_path, "http://127.0.0.1:9/v1")
+    judged = board.publish()
+    assert judged.panel == "execution only: the panel was not asked"
+    assert "Execution only: the panel was not asked." in judged_markdown(judged)
+    assert board.outcomes("alice") == {"files-1": ["undecided"], "files-2": ["pass"]}
+    assert not board.plan().due
+    plan = board.plan(stale=True)
+    assert plan.submissions == []
+    assert plan.panel is not None
+    assert (plan.panel.undecided, plan.panel.calls) == (2, 2)
+    assert "undecided that it was not asked about" in plan.due[0].causes[0]
+
+
+def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: Path) -> None:
+    """Alice's new file is decided by the panel; Bob's line about the same command waits for a rescore."""
+    with JudgeServer(says("yes")) as server:
+        board = asking(tmp_path, server.url)
+        board.publish()
+        before = board.path("bob").read_bytes()
+        board.path("alice").unlink()
+        board.land(board.judge(use=WITH_KEY).landing)
+        assert board.outcomes("alice")["files-1"] == ["pass"]
+        assert not board.plan().due
+        assert board.path("bob").read_bytes() == before
+        board.land(board.judge(use=WITH_KEY, stale=True).landing)
+        assert board.outcomes("bob")["files-1"] == ["pass"]
+        assert len(server.asked) == 1
+
+
+def test_a_panel_that_fails_leaves_undecided_what_it_was_asked(tmp_path: Path) -> None:
+    """Why it failed is told and is in no published line: a line says what can be derived again."""
+    with JudgeServer(refuses(500)) as server:
+        board = asking(tmp_path, server.url)
+        board.prepare()
+        board.execute()
+        judged = board.judge(use=WITH_KEY)
+        board.land(judged.landing)
+    assert b"500" not in board.path("alice").read_bytes()
+    assert [each.problems for each in board.verify()] == [(), ()]
+    assert board.outcomes("alice")["files-1"] == ["undecided"]
+
+
+def test_another_panel_makes_what_it_decided_stale(tmp_path: Path) -> None:
+    """Models, votes or words of the question that changed wait for a rescore like another judge."""
+    with JudgeServer(says("yes")) as server:
+        board = asking(tmp_path, server.url)
+        board.prepare()
+        board.execute()
+        board.land(board.judge(use=WITH_KEY).landing)
+        settings = board.root / "pyproject.toml"
+        settings.write_text(settings.read_text().replace('["one"]', '["another"]'))
+        board.project = type(board.project)(board.root)
+        plan = board.plan()
+        assert not plan.due
+        assert [each.causes[0].partition(":")[0] for each in plan.waiting] == ["panel", "panel"]
+        board.land(board.judge(use=WITH_KEY, stale=True).landing)
+        assert not board.plan(stale=True).due
+        assert {each["model"] for each in (request.body for request in server.asked)} == {"one", "another"}

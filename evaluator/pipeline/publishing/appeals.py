@@ -181,7 +181,7 @@ def _propose(connection: Connection, issue: Issue, ruled: Ruled, *, dry_run: boo
 def _refusal(error: AppealError) -> str:
     listed = "\n".join(f"- {fault}" for fault in error.faults)
     return (
-        f"### Nothing was proposed yet\n\n{listed}\n\n"
+        f"### Nothing was proposed\n\n{listed}\n\n"
         "Mend this in the text of the issue (its menu, then *Edit*). Then a maintainer takes the label off and sets it "
         "again."
     )
@@ -209,8 +209,8 @@ def _body(project: Project, issue: Issue, appeal: Appeal, made: Adjudicated) -> 
         f"{listed}\n\n"
         "**Merging makes it the verdict for everyone who gave this command**, above every judge, until the task is "
         "reworded. What the appeal says is published as the reason: change `because` in the line before merging where "
-        "it should say something else. Where this no longer merges because another ruling did, set the label of the "
-        f"issue again.\n\nCloses #{issue.number}\n"
+        "it should say something else. Where this no longer merges because another ruling did, take the label "
+        f"off the issue and set it again.\n\nCloses #{issue.number}\n"
     )
 
 

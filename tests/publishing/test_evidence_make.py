@@ -150,6 +150,19 @@ def test_what_is_asked_for_is_made_and_nothing_else(
     assert paths == files
 
 
+def test_an_empty_share_leaves_an_empty_folder_with_a_digest(project: Project, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    words = ("evidence", "make", "--shard", "3/3", "--out", str(tmp_path / "out"), "--outputs")
+    assert run(project.root, *words, GITHUB_OUTPUT=str(outputs)).exit_code == 0
+    assert outputs.read_text().splitlines()[1] == folder_digest(tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_made_is_said(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = run(project.root, "evidence", "make", "--out", str(tmp_path / "file" / "out"))
+    assert (found.exit_code, "Not a directory" in found.stderr) == (2, True)
+
+
 def test_a_broken_submission_keeps_no_other_from_being_made(made: Path, project: Project, tmp_path: Path) -> None:
     (project.root / "submissions" / "first" / "submission.toml").write_text("nothing")
     found = run(project.root, "evidence", "make", "--out", str(tmp_path / "out"))

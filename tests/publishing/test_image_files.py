@@ -20,14 +20,16 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.images import published_images, write_images
 from evaluator.records import Images, KnownImage
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL
+from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL, SuiteImage, find_image
+from evaluator.sandbox.image_files import load_images, save_images
 from evaluator.sandbox.inputs import fingerprint, image_reference
 from evaluator.store import Store
-from evaluator.suites.load import Suite
+from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
 
 pytestmark = pytest.mark.engine
 
+CORE = Path(__file__).parents[2] / "fixtures" / "core"
 PACKAGES = ("base-files=1", "bash=5")
 
 
@@ -215,3 +217,13 @@ def test_one_file_of_several_suites_is_known_where_all_were_published_by_it(carr
     for images, said in (({listed[0]: known}, "no file with them"), (dict.fromkeys(listed, known), "1" * 64)):
         (folder / "images.json").write_text(json.dumps(Images(format=1, images=images).model_dump(mode="json")))
         assert said in run(tmp_path, "image", "reference").stderr
+
+
+@pytest.mark.soak
+def test_a_suites_real_image_goes_into_a_file_and_back(engine: Engine, image: SuiteImage, tmp_path: Path) -> None:
+    """Twice the same bytes, and the image that comes out is the one that went in."""
+    first = save_images(engine, [image.reference], tmp_path / "first.tar.gz")
+    assert save_images(engine, [image.reference], tmp_path / "second.tar.gz") == first
+    assert load_images(engine, tmp_path / "first.tar.gz", first, {image.reference}) == [image.reference]
+    found = find_image(engine, load_suite(CORE).manifest)
+    assert found == image

@@ -65,9 +65,18 @@ def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[Made]:
     """Write the references' bundles of the suites named, or of all on the board, below `out`."""
+    _begin(out)
     chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
 
     return [_graded(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen]
+
+
+def _begin(out: Path) -> None:
+    """See to it that there is a folder, though nothing may come into it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror or error}") from error
 
 
 def write_references(project: Project, out: Path, grader: Grader) -> Made:
@@ -90,6 +99,7 @@ def make_submissions(
 
     With `suites` only these. Raises FormatError for a submission that breaks its format.
     """
+    _begin(out)
     entries = load_submissions(project, slugs) if slugs else []
     known = {suite.manifest.name: suite for suite in project.suites()}
     chosen = [project.suite(name) for name in suites] or list(known.values())

@@ -32,8 +32,19 @@ core = "{version}"
 """
 
 
-def small_board(folder: Path) -> None:
-    """A copy of this repository that asks a few tasks, and has two submissions that the project made."""
+_PANEL: Final = """
+[tool.bashboard.panel]
+base_url = "{url}"
+models = ["a-model"]
+votes = 1
+"""
+
+
+def small_board(folder: Path, panel: str) -> None:
+    """A copy of this repository that asks a few tasks, and has two submissions of the project's; its panel's address.
+
+    `second-reference` gives what references are, so that nothing of its own is to be executed.
+    """
     copy_checkout(ROOT, folder, ("files",))
     for file in (folder / "fixtures" / "core" / "tasks" / "files.jsonl", *folder.glob("submissions/*/core.jsonl")):
         lines = [line for line in file.read_text().splitlines(keepends=True) if _task(line) in TASKS]
@@ -41,6 +52,8 @@ def small_board(folder: Path) -> None:
     for path in (folder / "submissions").iterdir():
         if path.is_dir() and path.name not in BASELINES:
             shutil.rmtree(path)
+    settings = folder / "pyproject.toml"
+    settings.write_text(settings.read_text() + _PANEL.format(url=panel))
     owners = {"format": 1, "owners": dict.fromkeys(BASELINES)}
     (folder / "submissions" / "owners.json").write_text(json.dumps(owners, indent=2) + "\n")
 
@@ -69,9 +82,9 @@ class Life:
     actions: Actions
 
     @classmethod
-    def begin(cls, github: GitHubServer, folder: Path, variables: Mapping[str, str]) -> Life:
+    def begin(cls, github: GitHubServer, folder: Path, panel: str, variables: Mapping[str, str]) -> Life:
         """A repository with the small board as its first commit on main."""
-        small_board(folder / "board")
+        small_board(folder / "board", panel)
         git(folder / "board", "init", "--quiet", "--initial-branch=main")
         git(folder / "board", "add", "--all", "--force")
         git(folder / "board", "commit", "--quiet", "-m", "A board")

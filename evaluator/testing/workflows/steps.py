@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,12 @@ _FILES: Final = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMM
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step went: `success`, `failure` or `skipped`, and its outputs."""
+    """How a step went: `success`, `failure` or `skipped`, its outputs, and how long it took."""
 
     place: str
     outcome: str
     outputs: Mapping[str, str]
+    took_s: float = 0.0
 
 
 class Steps:
@@ -81,7 +83,7 @@ class Steps:
         scope = seat.scope(contexts, secret=inputs is None)
         mine = {**env, **{name: filled_text(value, scope) for name, value in step.env.items()}}
         given = {name: filled_text(value, scope) for name, value in step.given.items()}
-        before = seat.failed
+        before, began = seat.failed, time.monotonic()
         try:
             outputs = self._script(step, mine) if step.run else self._action(step, given, mine)
             outcome = "failure" if seat.failed and not before else "success"
@@ -90,7 +92,7 @@ class Steps:
         if step.tolerated:
             seat.failed = before
         seat.log.say(f"[{outcome}] {step.place}")
-        return StepResult(step.place, outcome, outputs)
+        return StepResult(step.place, outcome, outputs, time.monotonic() - began)
 
     def _action(self, step: Step, given: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
         if step.uses.startswith(("./", "$/")):

@@ -113,6 +113,27 @@ def test_a_plan_says_what_waits_and_why(board: Board) -> None:
     assert found["executions"] == 10  # in two variants three commands of alice's, and two of bob's
 
 
+def test_shares_of_a_rescore_are_all_of_it(board: Board) -> None:
+    """What several machines would do together is what one would, and no submission falls to two."""
+
+    def stale(*words: str) -> list[str]:
+        with contextlib.chdir(board.root):
+            done = CliRunner().invoke(app, ["rescore", "--plan", "--json", *words], env=NOWHERE)
+        assert done.exit_code == 0, done.output
+        return sorted(f"{each['task']} {each['command']}" for each in json.loads(done.stdout)["tiny"]["stale"])
+
+    first, second = stale("--shard", "1/2"), stale("--shard", "2/2")
+    assert first == ["files-1 mine", "files-1 shared", "files-2 wrong"]
+    assert sorted({*first, *second}) == stale()
+
+
+def test_a_share_without_a_submission_does_nothing(board: Board) -> None:
+    """More machines than submissions: the last have nothing to do, and do not do everything."""
+    with contextlib.chdir(board.root):
+        done = CliRunner().invoke(app, ["rescore", "--shard", "3/3"], env=NOWHERE)
+    assert (done.exit_code, done.output) == (0, "bashboard: no submission falls to share 3/3\n")
+
+
 # -- checking
 
 
@@ -195,6 +216,12 @@ def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_pat
     digest = json.loads(done.stdout)["published"]
     assert digest in outputs.read_text().splitlines()
     assert list(read_landing(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
+
+
+def test_an_image_that_is_no_digest_is_wrong_use(board: Board, tmp_path: Path) -> None:
+    """A job's output that is empty is not published as an image."""
+    done = run(board, "judge", str(tmp_path), "--out", str(tmp_path / "out"), "--image", "")
+    assert (done.exit_code, "64 hexadecimal" in done.output) == (2, True)
 
 
 def test_what_could_not_be_judged_is_told_and_fails_nobody(board: Board, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,7 @@ from evaluator.submissions.load import Submission
 NOT_ASKED: Final = "execution only: the panel was not asked"
 """What is said where there is a panel and no key."""
 
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 _FULL: Final = "the archive has no room for more: the next run publishes it"
 _STAYS: Final = "what was published stays, as all lines of a file are of one judge, environment and suite version"
 _NOTHING: Final = "nothing of it could be judged"
@@ -143,10 +145,12 @@ def judge_due(
     """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
 
     `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
-    is not known, UsageError where `collected` is no folder.
+    is not known, UsageError where `collected` is no folder or `image` no SHA-256.
     """
     if collected is not None and not collected.is_dir():
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
+    if image is not None and not _SHA256.fullmatch(image):
+        raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
     loaded, holdings = load_sound(project, slugs), Holdings.of(project, collected)
     grounds = lay_grounds(project, store, loaded)
     filling = Filling(project, holdings)

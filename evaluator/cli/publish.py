@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Slugs, example, here, print_json, shown
+from evaluator.cli.board import MaxCalls, MaxUsd
 from evaluator.cli.progress import shown_progress
 
 publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, execute, judge, commit.")
@@ -71,6 +72,8 @@ def judge(
     image: Annotated[
         str | None, typer.Option("--image", help="SHA-256 of the file that the images are in, to be published with it.")
     ] = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
     as_json: AsJson = False,
     outputs: Outputs = False,
     summary: Summary = False,
@@ -89,12 +92,8 @@ def judge(
     from evaluator.pipeline.publishing.landed import write_landing
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
-    project = here()
-    with (
-        inert(os.environ, sys.stderr),
-        shown_progress() as progress,
-        open_desk(project, progress, PanelUse(os.environ)) as desk,
-    ):
+    project, use = here(), PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
+    with inert(os.environ, sys.stderr), shown_progress() as progress, open_desk(project, progress, use) as desk:
         found = judge_due(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
     try:
         digest = write_landing(found.landing, out)

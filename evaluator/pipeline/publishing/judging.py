@@ -226,8 +226,9 @@ def _changes(
 def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | None, filling: Filling) -> Row:
     """Derive one submission's verdicts and put its files into the archive."""
     held = seen.held or holdings.hold(dossier)
-    asks = panels is not None and panels.asking is not None
-    derived = dossier.derive(held, panels, seen.asked) if asks or seen.derived is None else seen.derived
+    if panels is not None:
+        _recall(panels, held)
+    derived = dossier.derive(held, panels, seen.asked)
     asked = set(seen.asked)
     missing = Counter(each.reason for each in derived.missing if each.subject in asked)
     if filling.is_full:
@@ -244,6 +245,14 @@ def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | No
     follows = set(lines) <= set(derived.verdicts)
     left_out = filling.put_bundle(dossier, replace(held, replies=kept), data if follows else None)
     return Row(seen.work, len(asked) - missing.total(), missing, written, left_out=left_out)
+
+
+def _recall(panels: Panels, held: Held) -> None:
+    """Have the replies that were published once at hand, so that none is bought twice."""
+    ledger = panels.replay.ledger
+    for reply in held.replies:
+        if ledger.find(reply.key) is None:
+            ledger.add(reply)
 
 
 def _lines(dossier: Dossier, seen: Look, derived: Derived) -> list[PublishedVerdict]:

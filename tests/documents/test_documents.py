@@ -16,6 +16,7 @@ import typer
 from evaluator.cli import app
 from evaluator.cli.reference import reference
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.submitting.submissions import check_folders
 
 ROOT = Path(__file__).parents[2]
 TRACKED = (
@@ -120,6 +121,22 @@ def test_every_target_of_make_is_there(page: str) -> None:
     # one blank after it: in a list of commands more of them part a name from its description
     named = [re.match(r"\s*make (\S+)", line) for line in shown]
     assert {each[1] for each in named if each} <= targets
+
+
+@pytest.mark.parametrize("page", ["site/submit.md", "CONTRIBUTING.md"])
+def test_the_submission_that_is_shown_is_sound(page: str, tmp_path: Path) -> None:
+    """Each line of answers with the one manifest, as a submission to the suite as it is today."""
+    manifest = next(block for block in blocks(text_of("site/submit.md")) if block.startswith("format = "))
+    answers = [line.strip() for line in text_of(page).splitlines() if line.strip().startswith('{"task"')]
+    assert answers
+    for number, line in enumerate(answers):
+        folder = tmp_path / f"system-{number}"
+        folder.mkdir()
+        (folder / "submission.toml").write_text(manifest)
+        (folder / "core.jsonl").write_text(f"{line}\n")
+        told = [each.message for each in check_folders(Project(ROOT), [folder])]
+        assert [each for each in told if " without a line" not in each] == []
+    assert f'core = "{Project(ROOT).suite("core").manifest.version}"' in manifest
 
 
 @pytest.mark.parametrize("name", COMMANDS, ids=" ".join)

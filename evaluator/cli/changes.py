@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
@@ -28,15 +30,16 @@ def changes(
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError
+    from evaluator.pipeline.job import inert
     from evaluator.pipeline.publishing.changes import changes_markdown, changes_since
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
     found = changes_since(here(), against, suite or ())
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    elif markdown:
-        typer.echo(changes_markdown(found), nl=False)
-    else:
-        out = console()
-        out.print(changes_tables(found))
+    with inert(os.environ, sys.stdout):  # a command may begin like one to GitHub's runner
+        if as_json:
+            print_json(found.model_dump(mode="json"))
+        elif markdown:
+            typer.echo(changes_markdown(found), nl=False)
+        else:
+            console().print(changes_tables(found))

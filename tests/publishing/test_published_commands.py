@@ -167,6 +167,25 @@ def test_what_is_contested_is_told_in_three_ways(project: Project, board: SuiteB
     assert only.explain in bashboard("contested", "--markdown", "--suite", "tiny").stdout
 
 
+def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteBoard, tmp_path: Path) -> None:
+    """Its runner takes lines that begin so for commands to itself, and is told to stop that meanwhile."""
+    write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["::add-mask::true"]})
+    (played,) = played_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})
+    reopen(project, played)
+    job = {**NOWHERE, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    found = CliRunner().invoke(app, ["contested", "--summary"], env=job, catch_exceptions=False)
+    first, *lines, last = found.stdout.splitlines()
+    assert "  ::add-mask::true" in lines
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert "- given: `::add-mask::true`" in (tmp_path / "summary.md").read_text()
+
+
+def test_there_is_a_summary_in_a_job_alone(project: Project) -> None:
+    found = bashboard("contested", "--summary")
+    assert (found.exit_code, "GITHUB_STEP_SUMMARY is not set" in found.stderr) == (3, True)
+
+
 @pytest.mark.parametrize("command", [("contested",), ("publish", "changes")])
 def test_two_forms_at_once_are_wrong_use(project: Project, command: tuple[str, ...]) -> None:
     found = bashboard(*command, "--json", "--markdown")

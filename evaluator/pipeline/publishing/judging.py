@@ -228,7 +228,7 @@ def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | No
     held = seen.held or holdings.hold(dossier)
     if panels is not None:
         _recall(panels, held)
-    derived = dossier.derive(held, panels, seen.asked)
+    derived = seen.derived if panels is None and seen.derived else dossier.derive(held, panels, seen.asked)
     asked = set(seen.asked)
     missing = Counter(each.reason for each in derived.missing if each.subject in asked)
     if filling.is_full:

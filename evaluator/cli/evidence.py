@@ -121,7 +121,8 @@ def make(
         digest = folder_digest(out) if outputs else ""
     _show_made(made, as_json=as_json)
     for each in made if announce else ():
-        typer.echo(each.announcement)
+        # on the stream that fell silent before: the runner reads two streams in no order, and would pass it over
+        typer.echo(each.announcement, err=True)
     if outputs:
         from evaluator.pipeline.job import give_outputs
 

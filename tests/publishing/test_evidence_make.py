@@ -111,7 +111,8 @@ def test_a_job_announces_each_bundle_by_its_digest_and_gives_the_folders(
     found = run(project.root, *words, GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(outputs))
     assert found.exit_code == 0, found.output
     digest = hashlib.sha256((out / FIRST).read_bytes()).hexdigest()
-    assert f"::notice title=evidence::first tiny {digest}\n" in found.stdout
+    notice = f"::notice title=evidence::first tiny {digest}"
+    assert found.stderr.splitlines()[-1] == notice, "on the stream that fell silent before, after that"
     name, value, *_ = outputs.read_text().splitlines()
     assert (name.partition("<<")[0], value) == ("sha256", folder_digest(out))
 

@@ -58,6 +58,9 @@ def _tell(taken: TakenOver) -> None:
 def fetch(
     remote: Annotated[str, typer.Option("--remote", help="Which remote of the checkout, or an address.")] = "origin",
     branch: Annotated[str, typer.Option("--branch", help="Its branch with the evidence.")] = "evidence",
+    references: Annotated[
+        bool, typer.Option("--references", help="Only the references', as a preview beside published rows needs.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the published evidence here, so that what was executed elsewhere need not be executed again.
@@ -69,7 +72,7 @@ def fetch(
 
     project = here()
     with _inert(), shown_progress() as progress:
-        fetched = fetch_evidence(project, progress, remote, branch, os.environ)
+        fetched = fetch_evidence(project, progress, remote, branch, os.environ, references=references)
     if as_json:
         print_json(fetched.as_json())
     elif fetched.commit is None:

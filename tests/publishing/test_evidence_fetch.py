@@ -62,6 +62,14 @@ def test_what_was_executed_elsewhere_need_not_be_executed_again(
     assert {row.submission: row.passed for row in board.standings} == {"first": 1, "second": 1}
 
 
+def test_the_references_come_without_any_submission(here: Project, remote: Remote, published: dict[str, bytes]) -> None:
+    """Whoever previews beside published rows needs nobody else's evidence."""
+    remote.publish(published)
+    said = json.loads(run(here.root, "fetch", "--references", "--json").stdout)
+    assert (said["bundles"], said["runs"]) == (1, len(evidence_of(published[REFERENCES]).evidence))
+    assert not (here.root / ".bashboard" / "evidence" / FIRST).exists()
+
+
 def test_the_branchs_files_stay_as_they_are_there(here: Project, remote: Remote, published: dict[str, bytes]) -> None:
     """The newest commit's alone: a file that is gone there goes here too."""
     remote.publish(published)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.pipeline.project import Project
@@ -13,6 +14,8 @@ from evaluator.pipeline.publishing.bundles import folder_digest
 from evaluator.pipeline.publishing.images import fetched_images
 from evaluator.pipeline.publishing.taking_over import TakenOver, take_over
 from evaluator.progress import Progress
+
+_SUBMISSIONS: Final = "submissions/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +33,29 @@ class Fetched:
 
 
 def fetch_evidence(
-    project: Project, progress: Progress, remote: str, branch: str, environ: Mapping[str, str]
+    project: Project,
+    progress: Progress,
+    remote: str,
+    branch: str,
+    environ: Mapping[str, str],
+    *,
+    references: bool = False,
 ) -> Fetched:
-    """Bring the branch's files into `.bashboard/evidence` and what is needed of them into the store."""
+    """Bring the branch's files into `.bashboard/evidence` and what is needed of them into the store.
+
+    With `references` no submission's evidence is among them.
+    """
     folder = fetched_images(project).parent
     progress.say(f"fetching {branch} from {remote}")
     commit = fetch_branch(project.root, remote, branch, environ)
     if commit is None:
         return Fetched(None, folder)
     listing = list_branch(project.root, commit, environ)
-    keep_files(project.root, listing.files, folder, progress, environ)
+    wanted = {path: blob for path, blob in listing.files.items() if not (references and path.startswith(_SUBMISSIONS))}
+    keep_files(project.root, wanted, folder, progress, environ)
     taken = take_over(project, progress, folder, strict=False)
     taken.other_files = listing.passed_over
-    return Fetched(commit, folder, len(listing.files), taken)
+    return Fetched(commit, folder, len(wanted), taken)
 
 
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> TakenOver:

@@ -289,6 +289,16 @@ def test_a_line_edited_by_hand_is_found_and_put_right(published: Board, finding:
     assert dict(judged.landing.files) == {"submissions/alice/tiny.verdicts.jsonl": before}
 
 
+def test_a_line_edited_together_with_a_new_command_is_put_right_and_told(published: Board) -> None:
+    """A pull request that adds one answer cannot bring another verdict with it."""
+    before = published.file("alice").verdicts
+    edited(published, "alice", outcome=Outcome.UNDECIDED)
+    write_submission(published.root, "alice", {"files-1": ["mine", "shared", "more"], "files-2": ["wrong"]})
+    (row,) = published.publish().rows
+    assert [each.line for each in row.work.edited] == [2]
+    assert set(before) < set(published.file("alice").verdicts)
+
+
 @pytest.mark.parametrize("content", [b"", b"{}\n", b"<<<<<<< HEAD\n"], ids=["empty", "nothing", "a conflict"])
 def test_a_file_that_does_not_read_is_made_again(published: Board, content: bytes) -> None:
     before = published.path("alice").read_bytes()

@@ -26,7 +26,7 @@ from evaluator.pipeline.grading.panel import report as panel_report
 from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.changes import changes_between, changes_markdown
-from evaluator.pipeline.publishing.comparing import place_of
+from evaluator.pipeline.publishing.comparing import edited_lines, place_of
 from evaluator.pipeline.publishing.derivation import Derived, Dossier, Held, Panels
 from evaluator.pipeline.publishing.filling import Filling
 from evaluator.pipeline.publishing.ground import Ground
@@ -244,7 +244,9 @@ def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | No
     kept = derived.replies if asked.issuperset(dossier.subjects) else tuple(replies[key] for key in sorted(replies))
     follows = set(lines) <= set(derived.verdicts)
     left_out = filling.put_bundle(dossier, replace(held, replies=kept), data if follows else None)
-    return Row(seen.work, len(asked) - missing.total(), missing, written, left_out=left_out)
+    edited = () if seen.work.causes else tuple(edited_lines(seen.published, derived))
+    work = replace(seen.work, edited=edited)
+    return Row(work, len(asked) - missing.total(), missing, written, left_out=left_out)
 
 
 def _recall(panels: Panels, held: Held) -> None:

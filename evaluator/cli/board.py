@@ -197,7 +197,7 @@ def _one_source(published: bool, judge: str | None) -> None:
 @example(
     "bashboard standings",
     "bashboard standings --suite core --json",
-    "bashboard standings --published --json | jq '.[] | select(.judged_by.differs != [])'",
+    "bashboard standings --published --json | jq '.[].judged_by'",
 )
 def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -121,9 +121,3 @@ def words(finding: Finding) -> str:
 
 def _fields(finding: Finding) -> str:
     return printable(finding.to_json()[: 2 * _SHOWN])
-
-
-def kept_lines(file: VerdictFile | None, subjects: Iterable[Subject]) -> dict[tuple[str, str], PublishedVerdict]:
-    """The lines that a file has of these subjects."""
-    known = file.by_command if file else {}
-    return {place: known[place] for each in subjects if (place := place_of(each)) in known}

@@ -1,0 +1,55 @@
+"""From execution to the public board: what a run publishes makes the numbers of a board that is scored here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judging_bench import Board
+
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.published import published_boards
+from evaluator.testing.evidence import evidence
+from evaluator.testing.execution import Call, Shows, played_boards
+
+ANSWERS = {
+    "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},
+    "bob": {"files-1": ["shared", "right"], "files-2": ["no such"]},
+    "carol": {"files-1": ["echo ("], "files-2": [""]},
+    "dora": {"files-2": ["right", "\u00e9", " \t"]},
+    "eve": {"files-1": []},
+}
+
+
+def shows(call: Call) -> Shows:
+    """What is wrong says no, everything else yes; two cannot run."""
+    if call.command == "no such":
+        return evidence(status=127, stderr="bash: line 1: no: command not found\n", wall_ms=12.0)
+    if call.command == "echo (":
+        return evidence(status=2, stderr="bash: -c: line 1: syntax error near unexpected token `('\n", wall_ms=7.0)
+    return evidence("no\n" if call.command in ("wrong", "shared") else "yes\n", wall_ms=30.0)
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteBoard, SuiteBoard]:
+    """Of the same answers: as a whole run publishes it, and as it is scored by who has nothing published."""
+    folder: Path = tmp_path_factory.mktemp("numbers")
+    ours = Board(folder / "ours", answers=ANSWERS, shows=shows)
+    ours.publish()
+    theirs = Board(folder / "theirs", answers=ANSWERS, shows=shows)
+    return published_boards(ours.project)[0], played_boards(theirs.project, shows)[0]
+
+
+def test_every_row_has_the_numbers_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:
+    """All fields but those by what they were judged; nobody awaits verdicts and nothing differs from today."""
+    published, scored = boards
+    assert [row.model_copy(update={"judged_by": None}) for row in published.standings] == list(scored.standings)
+    assert [row.judged_by.differs for row in published.standings if row.judged_by] == [()] * len(ANSWERS)
+    assert published.awaiting == ()
+
+
+def test_every_result_is_that_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:
+    """Findings, scores of texts, how commands ran: as they are downloaded."""
+    published, scored = boards
+    assert [each.to_json() for each in published.results] == [each.to_json() for each in scored.results]
+    assert {each.finding.outcome.value for each in published.results} >= {"pass", "fail", "invalid", "unanswered"}

@@ -211,7 +211,10 @@ def standings(
     _one_source(published, judge)
     project = here()
     if published:
-        _show(published_boards(project, suites=suite or ()), as_json)
+        boards = published_boards(
+            project, suites=suite or (), say=lambda line: typer.echo(f"bashboard: {line}", err=True)
+        )
+        _show(boards, as_json)
         return
     with open_panel(project, Silence(), judge=judge) as panel:
         boards = make_boards(project, Silence(), suites=suite or (), judge=judge, execute=False, panel=panel)

@@ -237,3 +237,16 @@ def test_a_suite_of_somebody_elses_has_a_board_where_anything_of_it_is_published
     assert [board.name for board in published_boards(project)] == ["tiny"]
     write_verdicts(project, replace(scored, manifest=project.suite("theirs").manifest), "guest")
     assert [board.name for board in published_boards(project)] == ["theirs", "tiny"]
+
+
+def test_a_submission_that_is_broken_keeps_no_other_from_its_place(project: Project, scored: SuiteBoard) -> None:
+    """A limit that was lowered, or a task that went, does not take the site down."""
+    publish(project, scored)
+    (project.root / "submissions" / "late" / "tiny.jsonl").write_text("\x1b[31mnonsense\n")
+    told: list[str] = []
+    (board,) = published_boards(project, say=told.append)
+    assert {each.submission for each in board.standings} == {"good", "lazy", "still"}
+    (line,) = told
+    assert line.startswith("left out, as it cannot be scored: late: ")
+    assert "tiny.jsonl:1: " in line
+    assert "\x1b" not in line

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -27,7 +27,8 @@ from evaluator.pipeline.boards.runs import NOTHING_RUN
 from evaluator.pipeline.grading.keys import is_executable
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound
+from evaluator.printable import printable
 from evaluator.records import (
     Finding,
     JudgedBy,
@@ -58,15 +59,25 @@ _NO_TIMES: Final = (
 )
 
 
+def _silent(line: str) -> None:
+    """Tell nobody."""
+
+
 def published_boards(
-    project: Project, *, suites: Sequence[str] = (), submissions: Sequence[str] = ()
+    project: Project,
+    *,
+    suites: Sequence[str] = (),
+    submissions: Sequence[str] = (),
+    say: Callable[[str], None] = _silent,
 ) -> list[SuiteBoard]:
     """Boards of the suites named (all where none is), with the submissions named (all where none is), as published.
 
-    A suite of somebody else's has one where anything is published of it. Raises FormatError for a verdict file that
-    does not read, with its place.
+    A suite of somebody else's has one where anything is published of it. A submission that cannot be scored any more
+    keeps no other from its place; `say` is told of it. Raises FormatError for a verdict file that does not read.
     """
-    entries = load_submissions(project, submissions)
+    entries, broken = load_sound(project, submissions)
+    for slug, problems in broken.items():
+        say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
     judge, error = find_judge(project.settings.judge), judge_error(project)
     boards = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -80,7 +91,7 @@ def published_boards(
 def among_published(project: Project, board: SuiteBoard) -> SuiteBoard:
     """A scored board with the published rows of all others beside its own, which count instead of published ones."""
     suite = project.suite(board.name)
-    others = [each for each in load_submissions(project) if each.slug not in board.submissions]
+    others = [each for each in load_sound(project).submissions if each.slug not in board.submissions]
     files = published_files(project, board.name, others)
     there = [each for each in others if each.slug in files]
     with contextlib.closing(Store(project.store_path)) as store:

@@ -32,7 +32,7 @@ def build_boards_site(
     `environ` may tell where the repository is, for links to its forms. MissingError says what is not judged.
     """
     if published:
-        boards = published_boards(project)
+        boards = published_boards(project, say=progress.say)
     else:
         with open_panel(project, progress, judge=judge) as panel:
             boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)

@@ -20,7 +20,7 @@ from evaluator.pipeline.boards.results import Answer, answers
 from evaluator.pipeline.grading.verdict_files import VerdictFile
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.committed import committed_files
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.records import (
     Changes,
     Flip,
@@ -50,7 +50,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
     Raises UsageError where there is no such commit here, FormatError for a verdict file that does not read.
     """
     before = committed_files(project, commit)
-    entries = load_submissions(project)
+    entries = load_sound(project).submissions
     names = suites or [each.manifest.name for each in project.suites()]
     after = {name: published_files(project, name, entries) for name in names}
     return changes_between(project, {name: before.get(name, {}) for name in names}, after, entries)

@@ -11,7 +11,7 @@ from evaluator.pipeline.boards.appeals import appeal_form
 from evaluator.pipeline.boards.published import Files, published_files
 from evaluator.pipeline.boards.results import Answer, answers
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.records import Contested, Finding, Giver, Outcome, command_digest
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
@@ -28,7 +28,7 @@ def contested_verdicts(
     `environ` may tell where the repository is, for links to its form. Raises FormatError for a verdict file that does
     not read.
     """
-    entries = load_submissions(project)
+    entries = load_sound(project).submissions
     found: list[Contested] = []
     for suite in [project.suite(name) for name in suites] or project.suites():
         name = suite.manifest.name

@@ -45,7 +45,7 @@ def plan(
 
     from evaluator.cli.publish_text import print_plan
     from evaluator.pipeline.job import give_outputs, inert, summarise
-    from evaluator.pipeline.publishing.judging import open_desk
+    from evaluator.pipeline.publishing.desk import open_desk
     from evaluator.pipeline.publishing.plan import plan_publishing
     from evaluator.pipeline.publishing.summaries import plan_markdown
 
@@ -88,7 +88,8 @@ def judge(
     from evaluator.errors import UsageError
     from evaluator.pipeline.grading.panel import PanelUse
     from evaluator.pipeline.job import give_outputs, inert, summarise
-    from evaluator.pipeline.publishing.judging import judge_due, open_desk
+    from evaluator.pipeline.publishing.desk import open_desk
+    from evaluator.pipeline.publishing.judging import judge_due
     from evaluator.pipeline.publishing.landed import write_landing
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
@@ -120,7 +121,7 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
     """
     from evaluator.cli.publish_text import print_verified
     from evaluator.pipeline.job import inert
-    from evaluator.pipeline.publishing.judging import open_desk
+    from evaluator.pipeline.publishing.desk import open_desk
     from evaluator.pipeline.publishing.verifying import verify_published
     from evaluator.pipeline.submitting.submissions import diff_annotations
 

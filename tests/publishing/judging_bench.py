@@ -17,7 +17,8 @@ from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.bundles import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.publishing.judging import Judged, judge_due, open_desk
+from evaluator.pipeline.publishing.desk import open_desk
+from evaluator.pipeline.publishing.judging import Judged, judge_due
 from evaluator.pipeline.publishing.landed import Landing
 from evaluator.pipeline.publishing.needed import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing

@@ -7,21 +7,16 @@ published whole or not at all, since lines of two judges or environments do not 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from evaluator.errors import UsageError
-from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.panel import Panel
-from evaluator.judges.panel.settings import KEY_VARIABLE
 from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.grading.panel import REPLAY, PanelUse, open_panel
 from evaluator.pipeline.grading.panel import report as panel_report
 from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.project import Project
@@ -35,7 +30,7 @@ from evaluator.pipeline.publishing.landed import Landing
 from evaluator.pipeline.publishing.looking import Look, Work, look
 from evaluator.pipeline.publishing.plan import dossiers_of, lay_grounds
 from evaluator.pipeline.submitting.submissions import load_sound
-from evaluator.progress import Progress, Silence
+from evaluator.progress import Progress
 from evaluator.records import Changes, PublishedVerdict
 from evaluator.store import Store
 from evaluator.submissions.load import Submission
@@ -106,31 +101,6 @@ class Judged:
         }
 
 
-@contextlib.contextmanager
-def open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Panels | None]:
-    """The project's panel as publishing uses it, None where it has none; it buys where `use` has a key."""
-    with open_panel(project, progress, use) as panel:
-        if panel is None:
-            yield None
-            return
-        replay = Panel(panel.settings, panel.ledger, Budget(), Silence())
-        yield Panels(replay, panel if use.environment.get(KEY_VARIABLE) else None)
-
-
-class Desk(NamedTuple):
-    """The project's store, and its panel where it has one."""
-
-    store: Store
-    panels: Panels | None
-
-
-@contextlib.contextmanager
-def open_desk(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Desk]:
-    """What is planned, judged and checked with; the panel buys where `use` has a key."""
-    with contextlib.closing(Store(project.store_path)) as store, open_panels(project, progress, use) as panels:
-        yield Desk(store, panels)
-
-
 def judge_due(
     project: Project,
     progress: Progress,
@@ -173,7 +143,7 @@ def judge_due(
     told, facts = _told(project, seen, filling, loaded.submissions) if stale and filling.files else ({}, {})
     facts["rows"] = [each.as_json() for each in rows]
     landing = filling.landing(rescore=stale, told=told, facts=facts)
-    return Judged(landing, tuple(rows), holdings.faults, *_asked(panels))
+    return Judged(landing, tuple(rows), holdings.faults, *_asked(panels if rows else None))
 
 
 def _share(filling: Filling, grounds: Sequence[Ground], rows: Sequence[Row], image: str | None) -> None:

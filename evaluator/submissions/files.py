@@ -67,7 +67,9 @@ def kind_of(path: Path) -> EntryKind:
     try:
         return _kind(path.lstat().st_mode)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{printable(str(path))}: no such folder") from error
+        raise UsageError(
+            f"{printable(str(path))}: no such folder; expected one such as submissions/my-system"
+        ) from error
 
 
 @contextmanager

@@ -18,6 +18,12 @@ LONGEST_INTEGER: Final = 18
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 """A string, to the end of the text where it is never closed: no start is tried twice, so time stays linear."""
 
+_HINTS: Final = {
+    "Invalid \\": r"; write one backslash as two, \\",
+    "Invalid control": r"; in a text write a new line as \n and a tab as \t",
+}
+"""What mends the commonest slips of those who write commands into JSON by hand, by how the reader's words begin."""
+
 
 class JsonText(NamedTuple):
     """A value and what is wrong with how it is written, though it could be read."""
@@ -54,7 +60,9 @@ def read_json(text: str, nesting: int) -> JsonText:
 def _located(error: json.JSONDecodeError) -> str:
     rest = error.doc[error.pos : error.pos + 20]
     place = f"before {quoted(rest, 19)}" if rest else "at the end of the line"
-    return f"broken JSON at column {error.colno}, {place}: {error.msg[:1].lower()}{error.msg[1:]}"
+    hint = next((hint for begin, hint in _HINTS.items() if error.msg.startswith(begin)), "")
+    said = error.msg.removesuffix(" at").removesuffix(" starting")
+    return f"broken JSON at column {error.colno}, {place}: {said[:1].lower()}{said[1:]}{hint}"
 
 
 def _repeated(pairs: list[tuple[str, object]]) -> list[str]:

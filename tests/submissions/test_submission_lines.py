@@ -32,6 +32,15 @@ def found(folder: Path) -> list[str]:
 REFUSED_LINES = {
     "broken JSON": ('{"task": "find-1",, }', "1: broken JSON at column 19, before ', }'"),
     "JSON that ends too early": ('{"task": "find-1"', "1: broken JSON at column 18, at the end of the line"),
+    "a text without its end": ('{"task": "find-1', "column 10, before '\"find-1': unterminated string"),
+    "one backslash": (
+        r'{"task": "find-1", "output": "find . -exec ls {} \;"}',
+        r"""before '\;"}': invalid \escape; write one backslash as two, \\""",
+    ),
+    "a tab as it is": (
+        '{"task": "find-1", "output": "cut -d\t"}',
+        r"control character; in a text write a new line as \n and a tab as \t",
+    ),
     "no object": ("[1, 2]", '1: expected an object such as {"task"'),
     "a key twice": ('{"task":"find-1","output":"a","output":"b"}', "1: given more than once in one object: 'output'"),
     "a key twice inside": ('{"task":"find-1","candidates":[{"command":"a","command":"b"}]}', "object: 'command'"),

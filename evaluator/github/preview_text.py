@@ -9,7 +9,7 @@ whole or not there: where GitHub would not take all of them, the longest go firs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +24,11 @@ from evaluator.github.pull_sections import (
     withdrawal_sections,
 )
 from evaluator.github.pull_state import Deed, Reason
+from evaluator.github.sections import LENGTH, fitted
 from evaluator.records import SLUG_PATTERN, Preview
 
 MARKER: Final = "<!-- bashboard:submission -->"
 """The first line of the comment, by which it is found again."""
-LENGTH: Final = 65_536
-"""GitHub takes so many characters in a comment; counted here are bytes, of which there are no fewer."""
 PROBLEMS: Final = 20
 """Problems shown of one file."""
 FILES: Final = 6
@@ -93,33 +92,13 @@ def comment(
     if deed is not Deed.WITHDRAWS:
         sections.append(Section(_by_hand(slug, preview)))
     sections.append(Section(f"_Of commit {code(commit)}._" if commit else ""))
-    return _fitted([each for each in sections if each.text], limit)
+    return fitted([Section(MARKER), *sections], "The commands above show all.", limit)
 
 
 def _require_addresses(*addresses: str | None) -> None:
     for address in addresses:
         if address is not None and not re.fullmatch(r"https?://[\w.:/?=&%+-]+", address, re.ASCII):
             raise ValueError(f"{address!r} is no address of a form or a log")
-
-
-def _fitted(sections: list[Section], limit: int) -> str:
-    """All sections; or without the longest of those that may go, which the end then names."""
-    gone: list[str] = []
-    while len((text := _joined(sections, gone)).encode()) > limit:
-        loose = [each for each in sections if each.name]
-        if not loose:
-            raise ValueError(f"the shortest text has {len(text.encode())} bytes: expected at most {limit}")
-        longest = max(loose, key=lambda each: len(each.text))
-        sections = [each for each in sections if each is not longest]
-        gone.append(longest.name)
-    return text
-
-
-def _joined(sections: Iterable[Section], gone: Sequence[str]) -> str:
-    parts = [MARKER, *(each.text for each in sections)]
-    if gone:
-        parts.append(f"_Left out, as GitHub takes no longer comment: {', '.join(gone)}. The commands above show all._")
-    return "\n\n".join(parts) + "\n"
 
 
 # -- what stands first

@@ -9,7 +9,8 @@ from preview_examples import TASKS, contested, pieces, preview, problems, rival,
 
 from evaluator.errors import Problem
 from evaluator.github.preview_sections import NAMES
-from evaluator.github.preview_text import COMMON_FAULTS, FILES, LENGTH, MARKER, PROBLEMS, comment
+from evaluator.github.preview_text import COMMON_FAULTS, FILES, MARKER, PROBLEMS, comment
+from evaluator.github.sections import LENGTH
 from evaluator.records import Preview
 
 APPEAL = "https://github.com/org/board/issues/new?template=appeal.yml"
@@ -249,7 +250,7 @@ def test_the_longest_there_can_be_fits_whole_sections_only() -> None:
     ]
     text = comment("my-system", found, first_time=True)
     assert LENGTH / 2 < len(text.encode()) <= LENGTH
-    assert "_Left out, as GitHub takes no longer comment: problems of " in text
+    assert "_Left out, as GitHub takes no longer text: problems of " in text
     assert headings(text)[-1] == "The same on your machine"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from evaluator.github.preview_sections import Section
 
-LENGTH = 65_536
+LENGTH: Final = 65_536
 """GitHub takes so many characters in a comment or in the body of a pull request; counted here are bytes, of which there
 are no fewer."""
 

@@ -23,6 +23,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
+from evaluator.pipeline.publishing.bundles import file_digest
 from evaluator.pipeline.publishing.unpacking import PackedLimits, RefusedError, unpacked
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
@@ -132,8 +133,7 @@ def write_landing(landing: Landing, path: Path) -> str:
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path)
 
 
 def read_landing(path: Path, sha256: str) -> Landing:

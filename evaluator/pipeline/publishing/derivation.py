@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -112,6 +113,12 @@ class Dossier:
         self.subjects = subjects_of(ground.suite, submission)
         self._keys = ground.new_keys()
 
+    @cached_property
+    def runs(self) -> frozenset[Run]:
+        """The runs of its own commands, without those that belong to the references (as `Needed.of` has them)."""
+        keys = {key for each in self.subjects for key in self._own_keys(each)}
+        return frozenset((key, run) for key in keys for run in (0, 1)) - self.ground.needed.references
+
     def key(self, subject: Subject) -> str:
         """The key that a verdict on it has today."""
         return self._keys.key(subject)
@@ -141,8 +148,7 @@ class Dossier:
         so that a reply which was bought for somebody else changes nothing that is published. With `plans` it is told
         what asking would take. Raises InfraError where the panel's ledger takes no reply.
         """
-        allowed = self.ground.needed.of(self.submission)
-        own = {run: each for run, each in held.evidence.items() if run in allowed}
+        own = {run: each for run, each in held.evidence.items() if run in self.runs}
         at_hand = {**own, **self.ground.references}
         asked = set(self.subjects if ask is None else ask)
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:

@@ -68,8 +68,7 @@ class Filling:
             submission=slug,
             verdicts=None if verdicts is None else hashlib.sha256(verdicts).hexdigest(),
         )
-        allowed = dossier.ground.needed.of(dossier.submission)
-        runs = {run: each for run, each in held.evidence.items() if run in allowed}
+        runs = {run: each for run, each in held.evidence.items() if run in dossier.runs}
         kept, left_out = fitting(Bundle(header, _kept(runs), held.replies), KEPT_BYTES)
         self._put_evidence(suite, slug, kept)
         return left_out

@@ -38,7 +38,7 @@ class Holdings:
     def hold(self, dossier: Dossier) -> Held:
         """All that there is of a submission on a suite; a bundle that does not read is left out, and told."""
         slug, suite = dossier.submission.slug, dossier.ground.suite.manifest.name
-        expected = dossier.ground.needed.of(dossier.submission)
+        expected = dossier.runs
         held = Held()
         try:
             data = _content(self.fetched / bundle_path(suite, slug))

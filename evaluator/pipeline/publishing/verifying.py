@@ -101,7 +101,7 @@ def _verify(
 def _evidence(dossier: Dossier, holdings: Holdings, store: Store) -> Held:
     """What is published of a submission's evidence, and what this machine has of the rest."""
     held = holdings.hold(dossier)
-    absent = dossier.ground.needed.of(dossier.submission) - held.evidence.keys()
+    absent = dossier.runs - held.evidence.keys()
     return replace(held, evidence={**store.evidence(absent), **held.evidence})
 
 

@@ -23,8 +23,8 @@ def appeal(
     pull request adds; merging that puts it in force for everyone who gave the command. What is missing in the issue is
     said in a comment there. GITHUB_REPOSITORY and GITHUB_TOKEN say which repository, and by whose leave.
     """
-    from evaluator.pipeline.publishing.appeals import answer_appeal
-    from evaluator.pipeline.publishing.repository import repository_of
+    from evaluator.pipeline.pulls.appeals import answer_appeal
+    from evaluator.pipeline.repository import repository_of
 
     answer = answer_appeal(here(), repository_of(os.environ), issue, ruling_named(ruling), dry_run=dry_run)
     if answer.ruled is None:

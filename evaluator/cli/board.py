@@ -152,8 +152,8 @@ def rescore(
     with the same share writes what the others may import.
     """
     from evaluator.pipeline.boards.board import make_boards, plan_rescore
+    from evaluator.pipeline.evidence.making import share_of
     from evaluator.pipeline.grading.panel import PanelUse, open_panel
-    from evaluator.pipeline.publishing.making import share_of
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     if shard and not (submissions := share_of(project, submissions or (), shard)):

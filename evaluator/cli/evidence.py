@@ -15,8 +15,8 @@ from evaluator.cli.app import AsJson, Group, Slugs, Workers, example, here, prin
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.publishing.making import Made
-    from evaluator.pipeline.publishing.taking_over import TakenOver
+    from evaluator.pipeline.evidence.making import Made
+    from evaluator.pipeline.evidence.taking_over import TakenOver
 
 evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Evidence in bundles: make them, import them.")
 
@@ -68,7 +68,7 @@ def fetch(
     The references' comes first, then that of all submissions; only what this checkout's suites and submissions need
     is kept in the store. The branch's files stay in .bashboard/evidence. What lacks there is executed when needed.
     """
-    from evaluator.pipeline.publishing.fetching import fetch_evidence
+    from evaluator.pipeline.evidence.fetching import fetch_evidence
 
     project = here()
     with _inert(), shown_progress() as progress:
@@ -111,8 +111,8 @@ def make(
     takes it. Where an execution failed for a reason of ours the bundle has what there is, and the exit code is 3.
     """
     with _inert(), shown_progress() as progress:
-        from evaluator.pipeline.publishing.bundles import folder_digest
-        from evaluator.pipeline.publishing.making import make_references, make_submissions, share_of
+        from evaluator.pipeline.evidence.bundles import folder_digest
+        from evaluator.pipeline.evidence.making import make_references, make_submissions, share_of
 
         project = here()
         made: list[Made] = []
@@ -160,7 +160,7 @@ def import_(
 
     With --sha256 nothing is read before the digest of all files and their names is found to be that.
     """
-    from evaluator.pipeline.publishing.fetching import import_evidence
+    from evaluator.pipeline.evidence.fetching import import_evidence
 
     with _inert(), shown_progress() as progress:
         taken = import_evidence(here(), progress, folder, sha256)

@@ -12,7 +12,7 @@ from evaluator.cli.app import FOUND_WANTING, Group, example, here, shown
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.publishing.images import Saved
+    from evaluator.pipeline.evidence.images import Saved
 
 image = typer.Typer(cls=Group, no_args_is_help=True, help="Sandbox images as a file: save, load, name.")
 
@@ -42,7 +42,7 @@ def save(file: File, suite: SuiteNames = None, outputs: Outputs = False) -> None
 
     With --outputs the step's output `sha256` is set.
     """
-    from evaluator.pipeline.publishing import images
+    from evaluator.pipeline.evidence import images
 
     with shown_progress() as progress:
         saved = images.save(here(), progress, file, suite or ())
@@ -76,7 +76,7 @@ def load(
     that of FILE as it stands afterwards.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.publishing import images
+    from evaluator.pipeline.evidence import images
 
     if (sha256 is None) != known or (or_build and not known):
         raise UsageError("expected --sha256 or --known, and --or-build with --known alone: an image is taken by digest")
@@ -103,7 +103,7 @@ def reference(suite: SuiteNames = None, outputs: Outputs = False) -> None:
     With --outputs the step's outputs `reference` (names joined by +) and `sha256` (empty where none is published) are
     set. No engine is asked.
     """
-    from evaluator.pipeline.publishing.images import fetched_images, named_images
+    from evaluator.pipeline.evidence.images import fetched_images, named_images
 
     project = here()
     references, sha256 = named_images(project, suite or ())

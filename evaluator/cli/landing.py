@@ -53,7 +53,7 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
     from evaluator.pipeline.job import summarise
     from evaluator.pipeline.publishing.collect import collect as take
     from evaluator.pipeline.publishing.collect import collected_markdown
-    from evaluator.pipeline.publishing.repository import repository_of
+    from evaluator.pipeline.repository import repository_of
     from evaluator.printable import printable
 
     expected = None if expect is None else _slugs(expect)
@@ -85,7 +85,7 @@ def commit(
     from evaluator.pipeline.job import give_outputs, summarise
     from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
     from evaluator.pipeline.publishing.landed import read_landing
-    from evaluator.pipeline.publishing.repository import repository_of
+    from evaluator.pipeline.repository import repository_of
 
     done = commit_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(done.left_out)
@@ -117,7 +117,7 @@ def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summar
     from evaluator.pipeline.job import summarise
     from evaluator.pipeline.publishing.landed import read_landing
     from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
-    from evaluator.pipeline.publishing.repository import repository_of
+    from evaluator.pipeline.repository import repository_of
 
     found = propose_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(found.left_out)

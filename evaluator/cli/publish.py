@@ -44,8 +44,8 @@ def plan(
     import json
 
     from evaluator.cli.publish_text import print_plan
+    from evaluator.pipeline.deriving.desk import open_desk
     from evaluator.pipeline.job import give_outputs, inert, summarise
-    from evaluator.pipeline.publishing.desk import open_desk
     from evaluator.pipeline.publishing.plan import plan_publishing
     from evaluator.pipeline.publishing.summaries import plan_markdown
 
@@ -86,9 +86,9 @@ def judge(
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
+    from evaluator.pipeline.deriving.desk import open_desk
     from evaluator.pipeline.grading.panel import PanelUse
     from evaluator.pipeline.job import give_outputs, inert, summarise
-    from evaluator.pipeline.publishing.desk import open_desk
     from evaluator.pipeline.publishing.judging import judge_due
     from evaluator.pipeline.publishing.landed import write_landing
     from evaluator.pipeline.publishing.summaries import judged_markdown
@@ -120,9 +120,9 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
     and no model asked: replies that were bought are published with the evidence. What cannot be told is counted.
     """
     from evaluator.cli.publish_text import print_verified
+    from evaluator.pipeline.deriving.desk import open_desk
+    from evaluator.pipeline.deriving.verifying import verify_published
     from evaluator.pipeline.job import inert
-    from evaluator.pipeline.publishing.desk import open_desk
-    from evaluator.pipeline.publishing.verifying import verify_published
     from evaluator.pipeline.submitting.submissions import diff_annotations
 
     project = here()

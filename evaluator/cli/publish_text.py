@@ -11,10 +11,10 @@ import typer
 from evaluator.printable import printable
 
 if TYPE_CHECKING:
+    from evaluator.pipeline.deriving.looking import Work
+    from evaluator.pipeline.deriving.verifying import Verified
     from evaluator.pipeline.publishing.judging import Judged
-    from evaluator.pipeline.publishing.looking import Work
     from evaluator.pipeline.publishing.plan import PublishPlan
-    from evaluator.pipeline.publishing.verifying import Verified
 
 
 def print_plan(plan: PublishPlan) -> None:

@@ -10,7 +10,7 @@ import typer
 from evaluator.cli.app import AsJson, example, here, print_json
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.publishing.report import Reported
+    from evaluator.pipeline.pulls.report import Reported
 
 Run = Annotated[int, typer.Option("--run", min=1, help="The run of the submission workflow.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be said, and write nothing.")]
@@ -32,7 +32,7 @@ def report(run: Run, dry_run: DryRun = False, as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from evaluator.pipeline.job import summarise
-    from evaluator.pipeline.publishing.report import report_from
+    from evaluator.pipeline.pulls.report import report_from
 
     made = report_from(here(), os.environ, run, dry_run=dry_run)
     if made.text and os.environ.get("GITHUB_STEP_SUMMARY"):

@@ -13,8 +13,8 @@ from typing import Any
 from github_bench import Bench
 from preview_examples import document
 
-from evaluator.pipeline.publishing.owners import owners_bytes
-from evaluator.pipeline.publishing.report import Reported, report
+from evaluator.pipeline.pulls.report import Reported, report
+from evaluator.pipeline.submitting.owners import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.github import Pull

@@ -17,9 +17,9 @@ from evaluator.github.markdown import cell, code, table
 from evaluator.github.preview_text import comment
 from evaluator.github.pull_state import Deed
 from evaluator.github.pulls import PullRequest
-from evaluator.pipeline.publishing.offer import Offer
-from evaluator.pipeline.publishing.owners import Holder, Owner
-from evaluator.pipeline.publishing.rules import decide
+from evaluator.pipeline.pulls.offer import Offer
+from evaluator.pipeline.pulls.rules import decide
+from evaluator.pipeline.submitting.owners import Holder, Owner
 from evaluator.records import Preview
 from evaluator.testing.hostile_boards import ATTACKS
 

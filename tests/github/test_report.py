@@ -14,7 +14,7 @@ from preview_examples import pieces, spans
 from report_bench import SERVER, TASKS, ReportBench, previewed
 
 from evaluator.github.comments import Written
-from evaluator.pipeline.publishing.report import Outcome
+from evaluator.pipeline.pulls.report import Outcome
 from evaluator.testing.github import GitHubServer, Link, Pull
 from evaluator.testing.github.description import Description
 

@@ -11,7 +11,7 @@ from github_bench import Bench
 from report_bench import ReportBench, packed, previewed, rival_row, tiny_preview
 
 from evaluator.github.preview_text import comment
-from evaluator.pipeline.publishing.numbers import read_numbers
+from evaluator.pipeline.pulls.numbers import read_numbers
 from evaluator.records import Preview
 from evaluator.testing.github import GitHubServer, Run
 

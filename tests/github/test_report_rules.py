@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from evaluator.errors import Problem, Severity
 from evaluator.github.pull_state import LABELS, Deed, Reason, State
 from evaluator.github.pulls import ChangedFile, Changes, PullRequest
-from evaluator.pipeline.publishing.offer import Offer, read_offer
-from evaluator.pipeline.publishing.owners import NOBODY, Holder, Owner
-from evaluator.pipeline.publishing.rules import decide
+from evaluator.pipeline.pulls.offer import Offer, read_offer
+from evaluator.pipeline.pulls.rules import decide
+from evaluator.pipeline.submitting.owners import NOBODY, Holder, Owner
 
 ADDRESS = "https://github.example/org/board"
 OWN, OTHERS, PROJECTS = Owner(Holder.ACCOUNT, 7), Owner(Holder.ACCOUNT, 8), Owner(Holder.PROJECT)

@@ -9,7 +9,7 @@ from report_bench import ReportBench
 
 from evaluator.errors import FormatError
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.owners import (
+from evaluator.pipeline.submitting.owners import (
     NOBODY,
     OWNERS_BYTES,
     Holder,

@@ -12,10 +12,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from evaluator.cli import app
+from evaluator.pipeline.evidence.bundles import bundle_path
+from evaluator.pipeline.evidence.images import published_images, write_images
+from evaluator.pipeline.evidence.making import make_references, make_submissions
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import bundle_path
-from evaluator.pipeline.publishing.images import published_images, write_images
-from evaluator.pipeline.publishing.making import make_references, make_submissions
 from evaluator.progress import Silence
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.execution import FINGERPRINT, Call, Shows, played_boards

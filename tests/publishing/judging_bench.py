@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.judges import find_judge
+from evaluator.pipeline.deriving.desk import open_desk
+from evaluator.pipeline.deriving.verifying import Verified, verify_published
+from evaluator.pipeline.evidence.bundles import Bundle, bundle_path, export_bundle, write_bundle
+from evaluator.pipeline.evidence.needed import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.panel import REPLAY, PanelUse
 from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.publishing.desk import open_desk
 from evaluator.pipeline.publishing.judging import Judged, judge_due
 from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.publishing.needed import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
-from evaluator.pipeline.publishing.verifying import Verified, verify_published
 from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Silence
 from evaluator.records import BundleHeader, Evidence, KeptEvidence

@@ -11,7 +11,7 @@ from hosted_checkout import HostedCheckout, verdicts
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.pipeline.grading.adjudications import adjudicate
-from evaluator.pipeline.publishing.appeals import LABELS, Answer, AppealError, answer_appeal, parse_appeal
+from evaluator.pipeline.pulls.appeals import LABELS, Answer, AppealError, answer_appeal, parse_appeal
 from evaluator.records import Outcome, Ruling
 from evaluator.testing.github import Fault, Pull
 

@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.judges.panel.ledger import Ledger, Reply
-from evaluator.pipeline.publishing.bundles import (
+from evaluator.pipeline.evidence.bundles import (
     Bundle,
     bundle_path,
     export_bundle,
@@ -25,8 +25,8 @@ from evaluator.pipeline.publishing.bundles import (
     read_bundle,
     write_bundle,
 )
-from evaluator.pipeline.publishing.shards import Shard
-from evaluator.pipeline.publishing.unpacking import PackedLimits
+from evaluator.pipeline.evidence.shards import Shard
+from evaluator.pipeline.evidence.unpacking import PackedLimits
 from evaluator.records import BundleHeader, KeptEvidence
 from evaluator.store import Run, Store
 from evaluator.testing.evidence import evidence

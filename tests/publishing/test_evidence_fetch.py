@@ -14,8 +14,8 @@ import pytest
 from evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
 
 from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.evidence.bundles import Bundle, read_bundle, write_bundle
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import Bundle, read_bundle, write_bundle
 from evaluator.progress import Silence
 from evaluator.records import BundleHeader
 from evaluator.store import Store

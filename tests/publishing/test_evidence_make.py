@@ -15,11 +15,11 @@ from evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.evidence.bundles import Bundle, folder_digest, read_bundle, write_bundle
+from evaluator.pipeline.evidence.images import published_images, write_images
+from evaluator.pipeline.evidence.making import Made, write_references, write_submissions
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import Bundle, folder_digest, read_bundle, write_bundle
-from evaluator.pipeline.publishing.images import published_images, write_images
-from evaluator.pipeline.publishing.making import Made, write_references, write_submissions
 from evaluator.pipeline.submitting.submissions import load_submissions
 from evaluator.progress import Silence
 from evaluator.sandbox.inputs import image_reference

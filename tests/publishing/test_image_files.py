@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from evidence_bench import run
 
+from evaluator.pipeline.evidence.images import published_images, write_images
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.images import published_images, write_images
 from evaluator.records import Images, KnownImage
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL, SuiteImage, find_image

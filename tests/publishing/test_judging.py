@@ -14,10 +14,10 @@ from judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.judges.panel.ledger import Reply
+from evaluator.pipeline.deriving.desk import open_desk
+from evaluator.pipeline.evidence.bundles import bundle_path, read_bundle, write_bundle
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle, write_bundle
-from evaluator.pipeline.publishing.desk import open_desk
 from evaluator.pipeline.publishing.judging import judge_due
 from evaluator.pipeline.publishing.landed import blob_name
 from evaluator.progress import Silence

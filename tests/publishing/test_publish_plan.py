@@ -12,12 +12,12 @@ from judging_bench import OTHER, TASKS, Board, copy_of
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
+from evaluator.pipeline.deriving.looking import Work
+from evaluator.pipeline.evidence.bundles import bundle_path, read_bundle
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.bundles import bundle_path, read_bundle
 from evaluator.pipeline.publishing.landed import read_landing
-from evaluator.pipeline.publishing.looking import Work
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
 from evaluator.records import Outcome, PublishedVerdict, RunFigures, Step, digest_of

@@ -82,8 +82,10 @@ class Life:
     actions: Actions
 
     @classmethod
-    def begin(cls, github: GitHubServer, folder: Path, panel: str, variables: Mapping[str, str]) -> Life:
-        """A repository with the small board as its first commit on main."""
+    def begin(cls, github: GitHubServer, folder: Path, panel: str, engine: str = "") -> Life:
+        """A repository with the small board as its first commit on main; its panel's and its engine's addresses."""
+        runtime = {name: os.environ[name] for name in ("BASHBOARD_RUNTIME",) if name in os.environ}
+        variables = {**runtime, **({"DOCKER_HOST": engine} if engine else {})}
         small_board(folder / "board", panel)
         git(folder / "board", "init", "--quiet", "--initial-branch=main")
         git(folder / "board", "add", "--all", "--force")
@@ -158,6 +160,6 @@ ANSWERS: Final[Mapping[str, Sequence[str]]] = {
         'for f in inbox/*; do [ -f "$f" ] && mkdir -p "inbox/${f##*.}" && mv -- "$f" "inbox/${f##*.}/"; done'
     ],
     "files-003": ["for m in 0{1..9} 1{0..2}; do mkdir -p reports/2025/$m; done"],
-    "files-010": ["find jobs -type f -name '*.nc' -print0 | xargs -0 -n 1 touch"],
+    "files-010": ["perl -MFile::Find -e 'find(sub { utime undef, undef, $_ if -f && !-l && /[.]nc$/ }, \"jobs\")'"],
 }
 """The first is wrong, the second right, and the third forgets whose time it was."""

@@ -6,9 +6,10 @@ leave is made once, in their order; the tests say what the people see.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
-import os
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -61,9 +62,8 @@ def panel() -> Iterator[JudgeServer]:
 @pytest.fixture(scope="module")
 def life(light: LightEngine, panel: JudgeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("life")
-    kept = {name: os.environ[name] for name in ("BASHBOARD_RUNTIME",) if name in os.environ}
     with GitHubServer(folder / "github") as github:
-        yield Life.begin(github, folder, panel.url, {"DOCKER_HOST": light.host, **kept})
+        yield Life.begin(github, folder, panel.url, light.host)
         assert github.complaints == []
 
 
@@ -231,7 +231,7 @@ def test_a_run_that_was_overtaken_says_nothing(life: Life, first: RunResult) -> 
 HELD = {
     "another's": below("fresh", submission({**ANSWERS, "files-002": ["true"]})),
     "derived": {"submissions/rules/core.verdicts.jsonl": b'{"format": 1}\n'},
-    "evaluator": {**below("extra", submission(ANSWERS)), "evaluator/store.py": b"raise SystemExit\n"},
+    "outside": {**below("extra", submission(ANSWERS)), "README.md": b"Mine.\n"},
 }
 
 
@@ -252,6 +252,20 @@ def test_what_is_not_theirs_is_held(life: Life, merged: RunResult, name: str) ->
     assert len(pull.comments) == 1
 
 
+@pytest.mark.soak
+def test_a_changed_evaluator_speaks_for_nobody(life: Life, first: RunResult) -> None:
+    """A fork's run executes the fork's own evaluator; what is said of it is main's, which holds it."""
+    del first
+    fork = life.github.fork(life.board, life.github.user("changer"))
+    changed = b'raise SystemExit("of the fork")\n'
+    fork.git.commit("mine", {**below("mine", submission(ANSWERS)), "evaluator/submissions/validate.py": changed})
+    looked = look(life, life.github.open_pull(life.board, fork, "mine"), "opened")
+    assert "of the fork" in looked.run.log
+    assert "of the fork" not in looked.report.log
+    assert "held" in looked.labels
+    assert "evaluator/submissions/validate.py" in looked.comments[0]
+
+
 # -- who forges
 
 
@@ -264,7 +278,8 @@ jobs:
     runs-on: ubuntu-24.04
     environment: judge
     steps:
-      - run: mkdir preview && echo '{{"submission": "rules", "passed": 3}}' > preview/preview.json
+      - run: |
+          mkdir preview && echo '{{"submission": "rules", "passed": 3}}' > preview/preview.json
       - run: test -z "$KEY"
         env: {{KEY: "${{{{ secrets.BASHBOARD_PANEL_KEY }}}}"}}
       - uses: {UPLOAD}
@@ -359,6 +374,7 @@ class Rescored:
     rescore: RunResult
     pull: Pull
     verdicts: bytes
+    page: str
     landed: RunResult
 
 
@@ -376,28 +392,32 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
     before = life.main
     tasks = "fixtures/core/tasks/files.jsonl"
     changed = "".join(f"{_without_times(line)}\n" for line in life.read(tasks).decode().splitlines())
-    suite = life.read("fixtures/core/suite.toml").replace(b'version = "2.1.0"', b'version = "2.1.1"')
+    suite = life.read("fixtures/core/suite.toml")
+    for old, new in ((b'version = "2.1.0"', b'version = "2.1.1"'), (b"versions = [", b'versions = ["2.1.0", ')):
+        assert suite.count(old) == 1
+        suite = suite.replace(old, new)
     life.board.git.commit("main", {tasks: changed.encode(), "fixtures/core/suite.toml": suite})
     runs = life.since(before, "publish", "rescore")
     assert runs["publish"].conclusion == "success", runs["publish"].log
     assert runs["rescore"].conclusion == "success", runs["rescore"].log
     pull = list(life.board.issues.values())[-1]
     verdicts = life.read("submissions/fresh/core.verdicts.jsonl")
-    return Rescored(runs["publish"], runs["rescore"], pull, verdicts, life.merge(pull, "publish")["publish"])
+    page = life.site("board/core/index.html")
+    return Rescored(runs["publish"], runs["rescore"], pull, verdicts, page, life.merge(pull, "publish")["publish"])
 
 
 @pytest.mark.soak
 def test_no_number_moves_before_a_merge(rescored: Rescored) -> None:
-    """After a change of the suite publish leaves the verdicts as they are, and says nothing new."""
-    assert not [name for name in rescored.publish.jobs if name.startswith("execute (")] or "skipped" in {
-        each.conclusion for each in rescored.publish.jobs.values()
-    }
+    """After a change of the suite publish leaves the verdicts as they are, and the board says what they are of."""
+    assert not [name for name in rescored.publish.jobs if name in ("execute (fresh)", "execute (rules)")]
     assert json.loads(rescored.verdicts.splitlines()[0])["suite_version"] == "2.1.0"
+    assert "2.1.0" in rescored.page
 
 
 @pytest.mark.soak
 def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
     """What a rescore would change is a pull request of the workflow's own, which tells who moves and what flips."""
+    assert "stale" in rescored.rescore.jobs["prepare"].summary
     assert rescored.pull.head_ref == "rescore/verdicts"
     body = rescored.pull.body or ""
     assert "fresh" in body
@@ -479,7 +499,8 @@ def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
     assert ruled.publish.conclusion == "success", ruled.publish.log
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
     found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-002")
-    assert found["outcome"] == "pass"
+    assert (found["outcome"], found["step"]) == ("pass", "adjudication")
+    assert not [name for name in ruled.publish.jobs if name == "execute (fresh)"]
 
 
 # -- a judge is asked
@@ -516,3 +537,26 @@ def test_only_the_judge_holds_its_key(life: Life, merged: RunResult, panel: Judg
     lines = life.read("submissions/doubtful/core.verdicts.jsonl").decode().splitlines()[1:]
     found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-010")
     assert (found["outcome"], found["step"]) == ("pass", "panel")
+
+
+# -- with the engine itself
+
+
+@pytest.mark.soak
+def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_path: Path) -> None:
+    """With images of their true weight a first publish builds and saves one, and what it said of it is kept."""
+    del image
+    with GitHubServer(tmp_path / "github") as github:
+        life = Life.begin(github, tmp_path, panel.url)
+        result = life.since(None, "publish")["publish"]
+        assert result.conclusion == "success", result.log
+        (entry,) = life.actions.caches.entries
+        with tarfile.open(entry.file) as archive:
+            (member,) = archive.getmembers()
+            held = archive.extractfile(member)
+            assert held is not None
+            assert member.size > 1_000_000
+            digest = hashlib.file_digest(held, "sha256").hexdigest()
+        assert entry.key.endswith(digest)
+        (known,) = json.loads(life.read("images.json", "evidence"))["images"].values()
+        assert known["sha256"] == digest

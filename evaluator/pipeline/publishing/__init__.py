@@ -1,1 +1,1 @@
-"""What the repository's workflows do, a command each: pull requests answered, verdicts published and made anew."""
+"""From evidence to the main branch: what is to be published, judged, collected, committed or proposed."""

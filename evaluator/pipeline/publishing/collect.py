@@ -23,8 +23,8 @@ from evaluator.github.artifacts import ArtifactFiles, ArtifactLimits, read_artif
 from evaluator.github.connection import Connection
 from evaluator.github.jobs import Job, jobs_of_run, notices
 from evaluator.github.markdown import code
+from evaluator.pipeline.evidence.bundles import READING, bundle_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import READING, bundle_path
 from evaluator.printable import printable
 from evaluator.progress import Progress, Silence
 from evaluator.records import SLUG_PATTERN

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.pipeline.deriving.derivation import Dossier, Held
+from evaluator.pipeline.deriving.ground import Ground
+from evaluator.pipeline.deriving.holdings import Holdings
+from evaluator.pipeline.evidence.bundles import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
+from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
 from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
-from evaluator.pipeline.publishing.derivation import Dossier, Held
-from evaluator.pipeline.publishing.ground import Ground
-from evaluator.pipeline.publishing.holdings import Holdings
-from evaluator.pipeline.publishing.images import IMAGES, fetched_images, published_images, write_images
 from evaluator.pipeline.publishing.landed import Landed, Landing, blob_name
 from evaluator.pipeline.submitting.submissions import Loaded
 from evaluator.records import BundleHeader, Evidence, KeptEvidence

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import UsageError
+from evaluator.pipeline.deriving.comparing import edited_lines, place_of
+from evaluator.pipeline.deriving.derivation import Derived, Dossier, Held, Panels
+from evaluator.pipeline.deriving.ground import Ground
+from evaluator.pipeline.deriving.holdings import Holdings
+from evaluator.pipeline.deriving.looking import Look, Work, look
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.panel import report as panel_report
 from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.changes import changes_between, changes_markdown
-from evaluator.pipeline.publishing.comparing import edited_lines, place_of
-from evaluator.pipeline.publishing.derivation import Derived, Dossier, Held, Panels
 from evaluator.pipeline.publishing.filling import Filling
-from evaluator.pipeline.publishing.ground import Ground
-from evaluator.pipeline.publishing.holdings import Holdings
 from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.publishing.looking import Look, Work, look
 from evaluator.pipeline.publishing.plan import dossiers_of, lay_grounds
 from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.progress import Progress

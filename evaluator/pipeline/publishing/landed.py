@@ -23,8 +23,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
-from evaluator.pipeline.publishing.bundles import file_digest
-from evaluator.pipeline.publishing.unpacking import PackedLimits, RefusedError, unpacked
+from evaluator.pipeline.evidence.bundles import file_digest
+from evaluator.pipeline.evidence.unpacking import PackedLimits, RefusedError, unpacked
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from evaluator.errors import Problem
 from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.deriving.derivation import Dossier, Panels
+from evaluator.pipeline.deriving.ground import Ground, environment_of, lay_ground
+from evaluator.pipeline.deriving.holdings import Holdings
+from evaluator.pipeline.deriving.looking import Work, look
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derivation import Dossier, Panels
-from evaluator.pipeline.publishing.ground import Ground, environment_of, lay_ground
-from evaluator.pipeline.publishing.holdings import Holdings
-from evaluator.pipeline.publishing.looking import Work, look
 from evaluator.pipeline.submitting.submissions import Loaded, load_sound
 from evaluator.progress import Progress
 from evaluator.store import Store

@@ -7,9 +7,9 @@ from typing import Final
 
 from evaluator.errors import Problem
 from evaluator.github.markdown import cell, code, table
+from evaluator.pipeline.deriving.looking import Work
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.publishing.judging import Judged, Row
-from evaluator.pipeline.publishing.looking import Work
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 
 LISTED: Final = 60

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple, TypeVar
 from evaluator.errors import UsageError
 from evaluator.github.actions import notice
 from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.evidence.bundles import bundle_path, export_bundle, fitting, write_bundle
+from evaluator.pipeline.evidence.needed import Needed, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.shards import Shard
 from evaluator.pipeline.grading.bench import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import bundle_path, export_bundle, fitting, write_bundle
-from evaluator.pipeline.publishing.needed import Needed, reference_subjects, submitted_subjects
-from evaluator.pipeline.publishing.shards import Shard
 from evaluator.pipeline.submitting.submissions import load_sound, load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Outcome

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem
+from evaluator.pipeline.deriving.derivation import Derived, Dossier
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derivation import Derived, Dossier
 from evaluator.printable import printable
 from evaluator.records import Finding, PublishedVerdict, VerdictsHeader, command_digest
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.errors import Problem
+from evaluator.pipeline.deriving.comparing import Published, edited_lines, published_of
+from evaluator.pipeline.deriving.derivation import Derived, Dossier, Held, Panels
+from evaluator.pipeline.deriving.holdings import Holdings
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.comparing import Published, edited_lines, published_of
-from evaluator.pipeline.publishing.derivation import Derived, Dossier, Held, Panels
-from evaluator.pipeline.publishing.holdings import Holdings
 from evaluator.printable import printable
 from evaluator.records import Outcome
 

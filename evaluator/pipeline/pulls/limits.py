@@ -21,7 +21,7 @@ from evaluator.github.preview_sections import counted
 from evaluator.github.pull_state import Reason, State
 from evaluator.github.pulls import PullRequest, changed_files, open_of, opened_lately, read_pull
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.owners import Owner, owner_of, read_owners
+from evaluator.pipeline.submitting.owners import Owner, owner_of, read_owners
 from evaluator.records import SubmissionManifest
 from evaluator.submissions.limits import PullLimits
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug

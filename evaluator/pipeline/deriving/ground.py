@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from evaluator.errors import BashboardError, MissingError
 from evaluator.judges import Judge, find_judge
 from evaluator.judges.case import Basis
+from evaluator.pipeline.evidence.images import fetched_images, known_image, read_images
+from evaluator.pipeline.evidence.needed import Needed
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.keys import Keys, Rulings, Slips
 from evaluator.pipeline.grading.slips import slips_of
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.images import fetched_images, known_image, read_images
-from evaluator.pipeline.publishing.needed import Needed
 from evaluator.records import Evidence, VerdictsHeader
 from evaluator.sandbox.inputs import image_reference
 from evaluator.store import Run, Store

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import (
+from evaluator.pipeline.evidence.bundles import (
     READING,
     Bundle,
     files_below,
@@ -25,8 +24,9 @@ from evaluator.pipeline.publishing.bundles import (
     parse_bundle_path,
     read_bundle,
 )
-from evaluator.pipeline.publishing.images import IMAGES, fetched_images, known_image, read_images
-from evaluator.pipeline.publishing.needed import Needed
+from evaluator.pipeline.evidence.images import IMAGES, fetched_images, known_image, read_images
+from evaluator.pipeline.evidence.needed import Needed
+from evaluator.pipeline.project import Project
 from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.printable import printable
 from evaluator.progress import Progress

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluator.errors import FormatError, Problem
+from evaluator.pipeline.deriving.derivation import Dossier, Held
+from evaluator.pipeline.evidence.bundles import READING, SUFFIX, Bundle, bundle_path, read_bundle
+from evaluator.pipeline.evidence.images import fetched_images
+from evaluator.pipeline.evidence.unpacking import RefusedError, packed_lines
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import READING, SUFFIX, Bundle, bundle_path, read_bundle
-from evaluator.pipeline.publishing.derivation import Dossier, Held
-from evaluator.pipeline.publishing.images import fetched_images
-from evaluator.pipeline.publishing.unpacking import RefusedError, packed_lines
 from evaluator.records import BundleHeader, Evidence
 from evaluator.store import Run
 

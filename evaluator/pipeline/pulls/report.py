@@ -27,11 +27,11 @@ from evaluator.github.pull_sections import nothing_text
 from evaluator.github.pull_state import CLEARING, LABELS, Deed, Reason
 from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files, find_pull, read_pull
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.limits import limit_reasons, suites_answered
-from evaluator.pipeline.publishing.numbers import read_numbers
-from evaluator.pipeline.publishing.offer import Offer, read_offer, touched_slugs
-from evaluator.pipeline.publishing.owners import NOBODY, Owner, owner_of
-from evaluator.pipeline.publishing.rules import Decision, decide
+from evaluator.pipeline.pulls.limits import limit_reasons, suites_answered
+from evaluator.pipeline.pulls.numbers import read_numbers
+from evaluator.pipeline.pulls.offer import Offer, read_offer, touched_slugs
+from evaluator.pipeline.pulls.rules import Decision, decide
+from evaluator.pipeline.submitting.owners import NOBODY, Owner, owner_of
 from evaluator.pipeline.submitting.submissions import check_folders
 from evaluator.printable import printable
 from evaluator.records import Preview

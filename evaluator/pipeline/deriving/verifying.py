@@ -13,12 +13,12 @@ from typing import Any
 
 from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.deriving.comparing import Published, edited_lines, place_of, published_of
+from evaluator.pipeline.deriving.derivation import Dossier, Held, Panels
+from evaluator.pipeline.deriving.ground import Ground, lay_ground
+from evaluator.pipeline.deriving.holdings import Holdings
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.comparing import Published, edited_lines, place_of, published_of
-from evaluator.pipeline.publishing.derivation import Dossier, Held, Panels
-from evaluator.pipeline.publishing.ground import Ground, lay_ground
-from evaluator.pipeline.publishing.holdings import Holdings
 from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.progress import Progress
 from evaluator.store import Store

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, ImageError, Problem, UsageError
 from evaluator.pipeline.boards.board import suites_on_board
+from evaluator.pipeline.evidence.bundles import file_digest
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.bundles import file_digest
 from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.progress import Progress
 from evaluator.records import Digest, Images, KnownImage, canonical_json, read_format

@@ -16,8 +16,8 @@ from evaluator.github.markdown import code
 from evaluator.github.preview_sections import counted
 from evaluator.github.pull_state import CONTESTED, READY, Deed, Reason, State
 from evaluator.github.pulls import MOST_CHANGED, PullRequest
-from evaluator.pipeline.publishing.offer import FOLDER, Offer
-from evaluator.pipeline.publishing.owners import Holder, Owner
+from evaluator.pipeline.pulls.offer import FOLDER, Offer
+from evaluator.pipeline.submitting.owners import Holder, Owner
 from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 

@@ -23,11 +23,11 @@ from evaluator.judges.panel.ledger import Ledger, Reply
 from evaluator.judges.panel.panel import Panel
 from evaluator.pipeline.boards.results import answers
 from evaluator.pipeline.boards.runs import NOTHING_RUN, figures_of
+from evaluator.pipeline.deriving.ground import Ground
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.keys import Subject, is_executable
 from evaluator.pipeline.grading.panel import Place, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile
-from evaluator.pipeline.publishing.ground import Ground
 from evaluator.progress import Silence
 from evaluator.records import (
     Evidence,

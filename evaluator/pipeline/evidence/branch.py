@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.pipeline.publishing.bundles import READING, parse_bundle_path
-from evaluator.pipeline.publishing.images import IMAGES
+from evaluator.pipeline.evidence.bundles import READING, parse_bundle_path
+from evaluator.pipeline.evidence.images import IMAGES
 from evaluator.printable import printable
 from evaluator.progress import Progress
 

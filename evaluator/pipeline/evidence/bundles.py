@@ -26,8 +26,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, Problem
 from evaluator.judges.panel.ledger import Key, Ledger, Reply
+from evaluator.pipeline.evidence.unpacking import PackedLimits, RefusedError, packed_lines
 from evaluator.pipeline.grading.panel import LEDGER
-from evaluator.pipeline.publishing.unpacking import PackedLimits, RefusedError, packed_lines
 from evaluator.printable import printable
 from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
 from evaluator.store import Run, Store

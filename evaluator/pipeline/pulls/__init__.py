@@ -1,0 +1,1 @@
+"""What strangers ask of the repository: pull requests answered, and appeals."""

@@ -160,6 +160,6 @@ ANSWERS: Final[Mapping[str, Sequence[str]]] = {
         'for f in inbox/*; do [ -f "$f" ] && mkdir -p "inbox/${f##*.}" && mv -- "$f" "inbox/${f##*.}/"; done'
     ],
     "files-003": ["for m in 0{1..9} 1{0..2}; do mkdir -p reports/2025/$m; done"],
-    "files-010": ["perl -MFile::Find -e 'find(sub { utime undef, undef, $_ if -f && !-l && /[.]nc$/ }, \"jobs\")'"],
+    "files-010": ["find jobs -type f -name '*.nc' -exec perl -e 'utime 1735689600, 1735689600, @ARGV' {} +"],
 }
-"""The first is wrong, the second right, and the third forgets whose time it was."""
+"""The first is wrong, the second right, and the third sets a time that was not asked for."""

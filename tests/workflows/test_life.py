@@ -378,20 +378,26 @@ class Rescored:
     landed: RunResult
 
 
-def _without_times(line: str) -> str:
+NEW_YEAR = (
+    "find jobs -type f -name '*.nc' -exec touch -d @1735689600 {} +",
+    "find jobs -type f -name '*.nc' -print0 | xargs -0 touch -d '2025-01-01 00:00:00'",
+)
+
+
+def _corrected(line: str) -> str:
     about = json.loads(line)
     if about["id"] == "files-010":
-        del about["observe"]
+        about |= {"references": NEW_YEAR, "near_misses": about["references"]}
     return json.dumps(about)
 
 
 @pytest.fixture(scope="module")
 def rescored(life: Life, merged: RunResult) -> Rescored:
-    """A maintainer corrects a task, which no longer asks for times; what its workflows propose is merged."""
+    """A maintainer corrects what a task asks for; what the workflows propose because of it is merged."""
     del merged
     before = life.main
     tasks = "fixtures/core/tasks/files.jsonl"
-    changed = "".join(f"{_without_times(line)}\n" for line in life.read(tasks).decode().splitlines())
+    changed = "".join(f"{_corrected(line)}\n" for line in life.read(tasks).decode().splitlines())
     suite = life.read("fixtures/core/suite.toml")
     for old, new in ((b'version = "2.1.0"', b'version = "2.1.1"'), (b"versions = [", b'versions = ["2.1.0", ')):
         assert suite.count(old) == 1
@@ -417,7 +423,9 @@ def test_no_number_moves_before_a_merge(rescored: Rescored) -> None:
 @pytest.mark.soak
 def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
     """What a rescore would change is a pull request of the workflow's own, which tells who moves and what flips."""
-    assert "stale" in rescored.rescore.jobs["prepare"].summary
+    plan = rescored.rescore.jobs["prepare"].summary
+    assert "`fresh` on `core`" in plan
+    assert "2.1.0" in plan
     assert rescored.pull.head_ref == "rescore/verdicts"
     body = rescored.pull.body or ""
     assert "fresh" in body

@@ -74,10 +74,12 @@ def comment(
     _require_addresses(appeal, log)
     sections = [Section(_headline(slug, problems, preview, deed, reasons))]
     if first_time:
-        sections.append(Section(_welcome(faults)))
+        sections.append(Section("Welcome, and thank you for your first submission."))
     sections += reason_sections(reasons)
     if reasons and problems:
         sections.append(Section("### What the check finds"))
+    elif problems and not errors:
+        sections.append(Section("Nothing has to be mended. Worth a look:"))
     sections += _problem_sections(problems)
     if errors:
         sections.append(Section(_mend()))
@@ -90,6 +92,7 @@ def comment(
         sections += preview_sections(preview) if preview else [Section(_without_numbers(missing, log))]
         sections.append(Section(_next(slug, preview, appeal)))
     if deed is not Deed.WITHDRAWS:
+        sections.append(Section(_common(faults) if first_time else ""))
         sections.append(Section(_by_hand(slug, preview)))
     sections.append(Section(f"_Of commit {code(commit)}._" if commit else ""))
     return fitted([Section(MARKER), *sections], "The commands above show all.", limit)
@@ -121,14 +124,8 @@ def _sound(preview: Preview | None, deed: Deed) -> str:
         return "withdrawn as soon as this is merged"
     if preview is None:
         return "nothing to mend"
-    if preview.undecided:
-        return f"nothing to mend, {counted(preview.undecided, 'verdict')} open"
-    return f"nothing to mend, {preview.passed} of {preview.asked} tasks passed"
-
-
-def _welcome(faults: Sequence[str]) -> str:
-    listed = "\n".join(f"{number}. {fault}" for number, fault in enumerate(faults, 1))
-    return f"Welcome, and thank you for your first submission. What most often goes wrong with one:\n\n{listed}"
+    still_open = f", {counted(preview.undecided, 'verdict')} open" if preview.undecided else ""
+    return f"nothing to mend, {preview.passed} of {preview.asked} tasks passed{still_open}"
 
 
 # -- what check says
@@ -191,13 +188,20 @@ def _next(slug: str, preview: Preview | None, appeal: str | None) -> str:
     return "### What happens next\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
+def _common(faults: Sequence[str]) -> str:
+    listed = "\n".join(f"{number}. {fault}" for number, fault in enumerate(faults, 1))
+    return f"### What most often goes wrong with a first submission\n\n{listed}"
+
+
 def _by_hand(slug: str, preview: Preview | None) -> str:
     name = _name(slug)
     lines = [f"bashboard check submissions/{name}"]
     if preview:
         lines += [f"bashboard {verb} {name} --suite {preview.suite}" for verb in ("score", "preview")]
     listed = "\n".join(lines)
-    return f"### The same on your machine\n\n```console\n{listed}\n```\n\nIt is the same code, and it says the same."
+    where = "In your clone, after `make demo` once, with its `.venv/bin` on the path:"
+    said = "It is the same code, and it says the same."
+    return f"### The same on your machine\n\n{where}\n\n```console\n{listed}\n```\n\n{said}"
 
 
 def _name(slug: str) -> str:

@@ -202,7 +202,7 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
 
 def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
     text = comment("my-system", [], contested())
-    assert headings(text)[0] == "my-system: nothing to mend, 3 verdicts open"
+    assert headings(text)[0] == "my-system: nothing to mend, 24 of 40 tasks passed, 3 verdicts open"
     assert "3 undecided, up for adjudication. If all were passes, accuracy would be 67.5 %." in text
     assert "- 2: `prints fields that no reference shows: '4096'` (variant `crowded`): `text-031`, `text-032`" in text
     assert "- 1: `neither shows anything`: `text-033`" in text
@@ -233,7 +233,22 @@ def test_collateral_names_tasks_and_paths() -> None:
 def test_only_a_first_time_contributor_is_welcomed() -> None:
     assert all(fault in comment("my-system", [], preview(), first_time=True) for fault in COMMON_FAULTS)
     assert "Welcome" not in comment("my-system", [], preview())
+    assert COMMON_FAULTS[0] not in comment("my-system", [], preview())
     assert len(COMMON_FAULTS) == 3
+
+
+@pytest.mark.parametrize(("found", "record"), EVERY)
+def test_what_is_so_stands_before_what_most_often_goes_wrong(found: list[Problem], record: Preview | None) -> None:
+    assert headings(comment("my-system", found, record, first_time=True))[-2:] == [
+        "What most often goes wrong with a first submission",
+        "The same on your machine",
+    ]
+
+
+def test_a_warning_alone_is_told_as_nothing_to_mend() -> None:
+    said = "Nothing has to be mended. Worth a look:"
+    assert said in comment("my-system", [warning()], preview())
+    assert said not in comment("my-system", [warning(), *problems(1)])
 
 
 def test_a_preview_of_another_submission_is_not_shown() -> None:

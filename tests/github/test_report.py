@@ -14,7 +14,7 @@ from preview_examples import pieces, spans
 from report_bench import SERVER, TASKS, ReportBench, previewed
 
 from evaluator.github.comments import Written
-from evaluator.pipeline.pulls.report import Outcome
+from evaluator.pipeline.pulls.report import Outcome, recall
 from evaluator.testing.github import GitHubServer, Link, Pull
 from evaluator.testing.github.description import Description
 
@@ -254,6 +254,17 @@ def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: 
     run = board.github.run(board.bench.board, pull, None)
     assert board.report(run.id).outcome is Outcome.BEGUN
     assert (pull.labels, [each.body for each in pull.comments]) == ([], [before])
+
+
+def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportBench):
+    """A branch can take the workflows away from itself."""
+    pull = board.offer(clean(board))
+    board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
+    board.github.push(board.bench.board, pull, {".github/workflows/submission.yml": None})
+    made = recall(board.bench.connect(), pull.number, dry_run=True)
+    assert (made.outcome, sorted(pull.labels)) == (Outcome.PUSHED, ["contested", *READY])
+    assert sorted(recall(board.bench.connect(), pull.number).removed) == ["contested", *READY]
+    assert pull.labels == []
 
 
 def test_who_is_held_stays_so_until_the_run_ends(board: ReportBench):

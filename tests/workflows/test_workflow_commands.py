@@ -15,6 +15,7 @@ VALUES = {
     "IMAGE": "0" * 64,
     "REFERENCES": "0" * 64,
     "PUBLISHED": "0" * 64,
+    "PULL": "17",
     "RUN": "1",
     "GITHUB_RUN_ID": "1",
     "ISSUE": "1",

@@ -491,7 +491,7 @@ def test_files_that_are_refused(bench: Bench) -> None:
     for text, says in (
         (head + "  a: {}\n  a: {}\n", "a twice"),
         (head + "  a: {runs-on: x, needs: b, steps: []}\n", "jobs a need what is not there"),
-        (head.replace("push", "schedule") + "  a: {runs-on: x, steps: [{run: x}]}\n", "does not know schedule"),
+        (head.replace("push", "release") + "  a: {runs-on: x, steps: [{run: x}]}\n", "does not know release"),
         (head + "  a: {runs-on: x, container: y, steps: []}\n", "does not know container"),
     ):
         bench.board.git.commit("main", {".github/workflows/tried.yml": text.encode()})

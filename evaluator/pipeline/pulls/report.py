@@ -42,11 +42,12 @@ COMMENT: Final = "submission"
 
 
 class Outcome(StrEnum):
-    """What became of a report. `BEGUN` takes labels back; those after it write nothing, as another run answers."""
+    """What became of a report. `BEGUN` and `PUSHED` take labels back; what comes after writes nothing."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
     BEGUN = "its run is under way"
+    PUSHED = "its branch was pushed to"
     STALE = "a newer push has a run of its own"
     MISSING = "no open pull request has this run's branch"
     SEVERAL = "several open pull requests have this run's commit and branch"
@@ -57,7 +58,7 @@ class Reported:
     """What was said, or with `dry_run` would be: labels in order, the comment's Markdown, and what was written."""
 
     outcome: Outcome
-    run: int
+    run: int | None
     head: str
     number: int | None = None
     labels: tuple[str, ...] = ()
@@ -107,6 +108,21 @@ def report(
     text = said.text if said.labels else ""
     made = Reported(outcome, run, found.head, found.pull.number, tuple(sorted(said.labels)), text)
     return made if dry_run else _write(connection, made, said)
+
+
+def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = False) -> Reported:
+    """Take back, as a job does, the labels that were said of a commit before the one pushed now."""
+    return recall(connect_from(environ), number, dry_run=dry_run)
+
+
+def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Reported:
+    """Take back the labels that clear the way to a merge: the branch was pushed to, and nobody looked at that yet.
+
+    A push that takes the workflows away has no run that could be answered, so this does not wait for one.
+    """
+    pull = read_pull(connection, number)
+    removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
+    return Reported(Outcome.PUSHED, None, pull.head, number, removed=removed)
 
 
 def _unanswered(found: FoundPull, run: int) -> Reported:

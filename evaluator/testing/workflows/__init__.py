@@ -11,7 +11,7 @@ WorkflowError.
 """
 
 from evaluator.testing.workflows.expressions import WorkflowError
-from evaluator.testing.workflows.happenings import completed, dispatched, labeled, pull_changed, pushed
+from evaluator.testing.workflows.happenings import completed, dispatched, labeled, pull_changed, pull_targeted, pushed
 from evaluator.testing.workflows.running import Actions, JobResult, RunResult
 from evaluator.testing.workflows.seat import Seat
 from evaluator.testing.workflows.shelf import Shelf
@@ -31,5 +31,6 @@ __all__ = [
     "dispatched",
     "labeled",
     "pull_changed",
+    "pull_targeted",
     "pushed",
 ]

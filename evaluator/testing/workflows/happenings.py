@@ -41,6 +41,30 @@ def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str =
     )
 
 
+def pull_targeted(github: GitHubServer, hosted: Hosted, pull: Pull, action: str = "synchronize") -> Event:
+    """The same, told to workflows of the base: main's, with its token, whatever the branch holds."""
+    github.follow()
+    base = f"refs/heads/{pull.base_ref}"
+    commit = hosted.git.resolve(base)
+    return Event(
+        name="pull_request_target",
+        hosted=hosted,
+        actor=pull.user or hosted.owner,
+        commit=commit,
+        ref=base,
+        branch=pull.base_ref,
+        head=(commit, pull.base_ref, hosted),
+        payload={
+            "action": action,
+            "number": pull.number,
+            "pull_request": pull_document(github.url, hosted, pull),
+        },
+        action=action,
+        base_ref=pull.base_ref,
+        scopes=_scopes(base),
+    )
+
+
 def _merged(hosted: Hosted, pull: Pull) -> str | None:
     """The merge commit of a pull request, kept under its ref; None at a conflict."""
     git, base = hosted.git, hosted.git.resolve(f"refs/heads/{pull.base_ref}")

@@ -203,7 +203,8 @@ def _group(concurrency: Any) -> str:
 
 def _triggers(value: Any) -> dict[str, dict[str, Any]]:
     if isinstance(value, dict):
-        return {name: _mapping(filters, name) for name, filters in value.items()}
+        # when a schedule comes is nothing that a run here waits for
+        return {name: _mapping(None if name == "schedule" else about, name) for name, about in value.items()}
     return {name: {} for name in _list(value)}
 
 

@@ -13,6 +13,8 @@ from evaluator.testing.workflows.reading import Workflow
 
 _FILTERS: Final[Mapping[str, frozenset[str]]] = {
     "pull_request": frozenset({"types", "branches", "paths", "paths-ignore"}),
+    "pull_request_target": frozenset({"types", "branches"}),
+    "schedule": frozenset(),
     "push": frozenset({"branches", "paths", "paths-ignore"}),
     "workflow_run": frozenset({"workflows", "types", "branches"}),
     "workflow_dispatch": frozenset({"inputs"}),
@@ -60,7 +62,7 @@ def triggered(workflow: Workflow, event: Event) -> bool:
         return event.source == workflow.path
     if event.name == "workflow_run" and event.source not in filters.get("workflows", ()):
         return False
-    default = _DEFAULT_TYPES if event.name == "pull_request" else (event.action,)
+    default = _DEFAULT_TYPES if event.name.startswith("pull_request") else (event.action,)
     return (
         event.action in filters.get("types", default)
         and ("branches" not in filters or matches(filters["branches"], [event.branch]))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, Job, read, texts
+from workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
 HEAD = ["job", "code", "data", "its token may", "secrets", "strangers' commands"]
@@ -85,6 +85,16 @@ def test_the_environments_that_are_to_be_made_are_those_that_jobs_name() -> None
             held.setdefault(name, set()).update(secrets(job))
     (rows,) = (table[2:] for table in tables() if table[0][0] == "environment")
     assert {row[0].strip("`"): set(re.findall(r"BASHBOARD_\w+", row[1])) for row in rows} == held
+
+
+@pytest.mark.parametrize(("trigger", "word"), [("schedule", "daily"), ("workflow_dispatch", "by hand")])
+def test_the_page_says_of_every_workflow_when_it_runs(trigger: str, word: str) -> None:
+    (rows,) = (table[2:] for table in tables() if table[0][0] == "workflow")
+    told = {row[0].strip("*"): row[1] for row in rows}
+    assert set(told) == {path.stem for path in WORKFLOWS}
+    assert {name for name, when in told.items() if word in when} == {
+        path.stem for path in WORKFLOWS if trigger in read(path)["on"]
+    }
 
 
 def test_the_labels_that_forms_and_appeals_need_are_to_be_made() -> None:

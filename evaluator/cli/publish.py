@@ -87,12 +87,13 @@ def judge(
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
     from evaluator.pipeline.deriving.desk import open_desk
-    from evaluator.pipeline.grading.panel import PanelUse
-    from evaluator.pipeline.job import give_outputs, inert, summarise
+    from evaluator.pipeline.grading.panel import KEYS, PanelUse
+    from evaluator.pipeline.job import conceal, give_outputs, inert, summarise
     from evaluator.pipeline.publishing.judging import judge_due
     from evaluator.pipeline.publishing.landed import write_landing
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
+    conceal(os.environ, sys.stdout, KEYS)
     project, use = here(), PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
     with inert(os.environ, sys.stderr), shown_progress() as progress, open_desk(project, progress, use) as desk:
         found = judge_due(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)

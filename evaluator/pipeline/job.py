@@ -1,4 +1,4 @@
-"""What a command tells the GitHub job that it runs in: its summary, the step's outputs, and text that is no command.
+"""What a command tells the GitHub job that it runs in: summary, outputs, secrets to hide, and text that is no command.
 
 The first two are files that the runner names in the environment; elsewhere there are none, and whoever asked is told.
 """
@@ -6,12 +6,12 @@ The first two are files that the runner names in the environment; elsewhere ther
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
 from evaluator.errors import MissingError
-from evaluator.github.actions import silenced, write_output, write_summary
+from evaluator.github.actions import mask, silenced, write_output, write_summary
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
@@ -31,6 +31,14 @@ def give_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None
     file = _file(environ, "GITHUB_OUTPUT")
     for name, value in outputs.items():
         write_output(file, name, value)
+
+
+def conceal(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
+    """Have a job's runner show `***` for what these variables hold, whoever set them: it knows its own secrets only."""
+    for name in names if environ.get("GITHUB_ACTIONS") else ():
+        for line in environ.get(name, "").splitlines():
+            if line.strip():
+                print(mask(line), file=stream, flush=True)
 
 
 def inert(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LEDGER: Final = "panel.jsonl"
 """The ledger's name beside the store."""
 
+KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
+"""The environment's variables that hold what nobody may see."""
+
 _WANTED: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"

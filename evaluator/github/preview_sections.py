@@ -70,8 +70,8 @@ def _place(preview: Preview) -> str:
         return "It would be the first that is ranked."
     low, high = preview.rank_low, preview.rank_high
     rank = f"**rank {low}**" if low == high else f"**a rank from {low} to {high}**"
-    tie = f"in tie group {preview.tie_group}. Those of one tie group are not told from its best."
-    return f"It would take {rank} of {preview.ranked}, {tie}"
+    tie = f"tie group {preview.tie_group}: the systems that a paired test does not tell from the group's best"
+    return f"It would take {rank} of {preview.ranked} ({tie})."
 
 
 def _outcomes(preview: Preview) -> str:

@@ -146,7 +146,8 @@ def _problem_list(problems: Sequence[Problem]) -> str:
     lines = [f"- {code(str(each), 400)}" for each in problems[:PROBLEMS]]
     if len(problems) > PROBLEMS:
         lines.append(f"- … and {counted(len(problems) - PROBLEMS, 'more problem')} in this file")
-    return "\n".join(lines)
+    # a line between two files' lists, which would be one otherwise, and a loose one
+    return "\n".join([f"In {code(str(problems[0].path), 200)}:", "", *lines])
 
 
 def _mend() -> str:

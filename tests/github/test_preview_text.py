@@ -69,7 +69,7 @@ def test_the_check_is_said_as_it_is_typed(found: list[Problem], record: Preview 
 def test_a_broken_one_is_told_every_problem_in_the_words_of_check() -> None:
     found = [*problems(2), warning()]
     text = comment("my-system", found)
-    assert [each for each in spans(text) if ".jsonl" in each] == list(map(str, found))
+    assert [each for each in spans(text) if ".jsonl:" in each] == list(map(str, found))
     assert headings(text) == ["my-system: 2 errors to mend", "The same on your machine"]
     assert "push to this branch" in text
 
@@ -81,7 +81,7 @@ def test_errors_come_before_warnings() -> None:
 
 def test_of_many_problems_the_first_are_shown_and_the_rest_counted() -> None:
     text = comment("my-system", problems(PROBLEMS + 3))
-    assert len([each for each in spans(text) if "jsonl" in each]) == PROBLEMS
+    assert len([each for each in spans(text) if "jsonl:" in each]) == PROBLEMS
     assert "- … and 3 more problems in this file" in text
     assert "more problem" not in comment("my-system", problems(PROBLEMS))
 
@@ -115,8 +115,8 @@ def test_a_sound_one_sees_accuracy_interval_and_denominator() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "**a rank from 2 to 4** of 9, in tie group 2."),
-        ({"rank_high": 2}, "**rank 2** of 9, in tie group 2."),
+        ({}, "**a rank from 2 to 4** of 9 (tie group 2: "),
+        ({"rank_high": 2}, "**rank 2** of 9 (tie group 2: "),
         ({"ranked": 1, "rank_low": 1, "rank_high": 1, "tie_group": 1, "rivals": []}, "the first that is ranked"),
     ],
 )

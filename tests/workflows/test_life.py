@@ -25,7 +25,7 @@ from evaluator.sandbox.image import SuiteImage
 from evaluator.testing.github import GitHubServer, Hosted, Pull
 from evaluator.testing.judge_server import JudgeServer, says
 from evaluator.testing.light_engine import LightEngine
-from evaluator.testing.workflows import RunResult, Seat, dispatched, labeled, pushed
+from evaluator.testing.workflows import RunResult, Seat, dispatched, labeled, pull_changed, pull_targeted, pushed
 
 pytestmark = pytest.mark.engine
 
@@ -228,6 +228,25 @@ def test_a_run_that_was_overtaken_says_nothing(life: Life, first: RunResult) -> 
     assert (pull.comments, pull.labels) == ([], [])
 
 
+@pytest.mark.soak
+def test_a_push_takes_back_what_was_said(life: Life, first: RunResult) -> None:
+    """Who is ready to merge and then pushes is ready no more, even where the push takes all workflows away."""
+    del first
+    fork = life.github.fork(life.board, life.github.user("switcher"))
+    fork.git.commit("mine", below("switched", submission(ANSWERS)))
+    pull = life.github.open_pull(life.board, fork, "mine")
+    life.reported(RunResult("submission", life.github.run(life.board, pull), "", {}))
+    assert "ready to merge" in pull.labels
+    gone = dict.fromkeys(path for path in life.paths() if path.startswith(".github/workflows/"))
+    life.github.push(life.board, pull, {**gone, "submissions/switched/core.jsonl": b""})
+    own = pull_changed(life.github, life.board, pull)
+    assert own is not None
+    assert life.actions.waiting(own) == []
+    recalled = life.actions.trigger(pull_targeted(life.github, life.board, pull))["recall"]
+    assert recalled.conclusion == "success", recalled.log
+    assert pull.labels == []
+
+
 HELD = {
     "another's": below("fresh", submission({**ANSWERS, "files-002": ["true"]})),
     "derived": {"submissions/rules/core.verdicts.jsonl": b'{"format": 1}\n'},
@@ -363,6 +382,42 @@ def test_what_was_left_out_is_tried_again(life: Life, robbed: RunResult) -> None
     assert again.conclusion == "success", again.log
     assert [name for name in again.jobs if name.startswith("execute")] == ["execute (honest)"]
     assert "submissions/honest/core.verdicts.jsonl" in life.paths()
+
+
+# -- a judge is asked
+
+
+DOUBTFUL = {
+    **ANSWERS,
+    "files-010": [
+        "shopt -s globstar dotglob nullglob; for f in jobs/**/*.nc; do "
+        '[ ! -L "$f" ] && touch --reference=jobs/log.txt "$f"; done'
+    ],
+}
+"""One answer reads like a reference with a slip in it, so that equal evidence does not decide."""
+
+
+@pytest.mark.soak
+def test_only_the_judge_holds_its_key(life: Life, merged: RunResult, panel: JudgeServer) -> None:
+    """Where the key is set the panel decides what is open, and no job has the key but the one that executes nothing."""
+    del merged
+    fork = life.github.fork(life.board, life.github.user("doubtful"))
+    fork.git.commit("mine", below("doubtful", submission(DOUBTFUL, system="Doubtful")))
+    pull = life.github.open_pull(life.board, fork, "mine")
+    assert look(life, pull, "opened").labels == {"valid", "ready to merge", "contested"}
+    life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "the-key"}}
+    try:
+        result = life.merge(pull, "publish")["publish"]
+    finally:
+        life.actions.environments = {}
+    assert result.conclusion == "success", result.log
+    assert {name for name, each in result.jobs.items() if each.secrets} == {"judge"}
+    assert panel.asked
+    assert all(each.headers["authorization"] == "Bearer the-key" for each in panel.asked)
+    assert "the-key" not in result.log
+    lines = life.read("submissions/doubtful/core.verdicts.jsonl").decode().splitlines()[1:]
+    found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-010")
+    assert (found["outcome"], found["step"]) == ("pass", "panel")
 
 
 # -- the benchmark changes
@@ -509,42 +564,6 @@ def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
     found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-002")
     assert (found["outcome"], found["step"]) == ("pass", "adjudication")
     assert not [name for name in ruled.publish.jobs if name == "execute (fresh)"]
-
-
-# -- a judge is asked
-
-
-DOUBTFUL = {
-    **ANSWERS,
-    "files-010": [
-        "shopt -s globstar dotglob nullglob; for f in jobs/**/*.nc; do "
-        '[ ! -L "$f" ] && touch --reference=jobs/log.txt "$f"; done'
-    ],
-}
-"""One answer reads like a reference with a slip in it, so that equal evidence does not decide."""
-
-
-@pytest.mark.soak
-def test_only_the_judge_holds_its_key(life: Life, merged: RunResult, panel: JudgeServer) -> None:
-    """Where the key is set the panel decides what is open, and no job has the key but the one that executes nothing."""
-    del merged
-    fork = life.github.fork(life.board, life.github.user("doubtful"))
-    fork.git.commit("mine", below("doubtful", submission(DOUBTFUL, system="Doubtful")))
-    pull = life.github.open_pull(life.board, fork, "mine")
-    assert look(life, pull, "opened").labels == {"valid", "ready to merge", "contested"}
-    life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "the-key"}}
-    try:
-        result = life.merge(pull, "publish")["publish"]
-    finally:
-        life.actions.environments = {}
-    assert result.conclusion == "success", result.log
-    assert {name for name, each in result.jobs.items() if each.secrets} == {"judge"}
-    assert panel.asked
-    assert all(each.headers["authorization"] == "Bearer the-key" for each in panel.asked)
-    assert "the-key" not in result.log
-    lines = life.read("submissions/doubtful/core.verdicts.jsonl").decode().splitlines()[1:]
-    found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-010")
-    assert (found["outcome"], found["step"]) == ("pass", "panel")
 
 
 # -- with the engine itself

@@ -93,8 +93,9 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
     bench.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """A browser for one file of tests: its driver keeps an event loop in this thread, in which no other can run."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:

@@ -55,6 +55,13 @@ def test_processes_that_come_and_go_are_waited_for(sandbox: Bench) -> None:
     assert len(sandbox.run(command, observe=["processes"]).processes or ()) == 1
 
 
+def test_what_is_still_starting_is_waited_for(sandbox: Bench) -> None:
+    """On a processor that somebody else keeps, a program may take longer to start than the list has to stand still."""
+    command = "perl -e '1 while 1' & chrt --idle 0 sleep 1000 &"
+    found = sandbox.run(command, observe=["processes"]).processes or ()
+    assert [each.arguments.rstrip(b"\0") for each in found] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
+
+
 def test_what_never_stands_still_is_listed_all_the_same(sandbox: Bench) -> None:
     """The wait has an end."""
     shown = sandbox.show("(while :; do sleep 0.03; done) &", observe=["processes"])

@@ -48,6 +48,7 @@ def test_what_was_verified_is_scored_without_executing_anything(core: Project, v
     assert passed == {"second-reference": (asked, asked), "always-true": (0, asked)}
 
 
+@pytest.mark.soak
 def test_the_picture_shows_the_board_as_it_is(core: Project, violated: list[Violation]) -> None:
     """README's picture was taken of these standings in this style; `make picture` takes it anew."""
     (board,) = make_boards(core, Silence())

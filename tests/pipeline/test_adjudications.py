@@ -71,6 +71,14 @@ def test_a_ruling_outranks_the_judge_for_everyone_who_gave_that_command(project:
     assert found["first"].reason == f"a maintainer ruled so: {WHY}"
 
 
+def test_a_submission_that_is_broken_keeps_no_other_from_being_ruled(project: Project) -> None:
+    (project.root / "submissions" / "third" / "tiny.jsonl").write_text("{\n")
+    rule(project)
+    assert len(lines(project)) == 1
+    with pytest.raises(FormatError, match="third/tiny.jsonl:1"):
+        rule(project, submission="third")
+
+
 def test_a_pass_can_be_ruled_a_fail(project: Project) -> None:
     rule(project, Ruling.FAIL, task="files-2")
     assert findings(project, "files-2")["second"].outcome is Outcome.FAIL

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem, Severity, UsageError
 from evaluator.pipeline.grading.keys import Rulings
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound, load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
@@ -77,11 +77,11 @@ def adjudication_of(
 ) -> Adjudicated:
     """What `adjudicate` would write, without writing it; `present` stands for what the file holds now.
 
-    Raises UsageError where the command is ruled already, or there is none.
+    Raises UsageError where the command is ruled already, or there is none, FormatError for a broken submission.
     """
     asked = project.suite(suite).task(task)
-    entries = load_submissions(project)
-    command = _command(project, entries, suite, submission, task, rank)
+    (entry,) = load_submissions(project, [submission])
+    command = _command(entry, suite, task, rank)
     path = adjudications_path(project, suite)
     lines, problems = _read(path, present)
     if problems:
@@ -92,18 +92,14 @@ def adjudication_of(
             place = path.relative_to(project.root)
             raise UsageError(f"{place}:{number}: rules this command {each.ruling.value} already: change that line")
     ordered = sorted([*(each for _, each in lines), made], key=lambda each: (each.task, each.command_digest))
-    givers = _givers(entries, suite, task, made.command_digest)
+    givers = _givers(load_sound(project).submissions, suite, task, made.command_digest)
     return Adjudicated(path, made, command, tuple(givers), json_lines(ordered).encode())
 
 
-def _command(
-    project: Project, entries: Iterable[Submission], suite: str, submission: str, task: str, rank: int
-) -> bytes:
-    project.submission_folder(submission)  # names those that may be meant
-    entry = next(each for each in entries if each.slug == submission)
+def _command(entry: Submission, suite: str, task: str, rank: int) -> bytes:
     given = entry.candidates(suite, task)
     if not 1 <= rank <= len(given):
-        raise UsageError(f"{submission} gave {len(given)} candidates for {task} of {suite}: there is no number {rank}")
+        raise UsageError(f"{entry.slug} gave {len(given)} candidates for {task} of {suite}: there is no number {rank}")
     return given[rank - 1].command
 
 

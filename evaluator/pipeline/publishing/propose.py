@@ -27,7 +27,7 @@ from evaluator.pipeline.publishing.changes import changes_between
 from evaluator.pipeline.publishing.commit import keep_evidence
 from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
 from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.records import Changes
 
 BRANCH: Final = "rescore/verdicts"
@@ -92,7 +92,7 @@ def propose_landing(project: Project, connection: Connection, landing: Landing, 
 
 def _changes(project: Project, landing: Landing) -> Changes:
     """From the checkout's verdict files to the landing's, on the suites that are here."""
-    entries = load_submissions(project)
+    entries = load_sound(project).submissions
     before: dict[str, Files] = {}
     after: dict[str, dict[str, VerdictFile]] = {}
     for suite in (each.manifest.name for each in project.suites()):

@@ -75,7 +75,7 @@ def test_a_submission_that_is_broken_keeps_no_other_from_being_ruled(project: Pr
     (project.root / "submissions" / "third" / "tiny.jsonl").write_text("{\n")
     rule(project)
     assert len(lines(project)) == 1
-    with pytest.raises(FormatError, match="third/tiny.jsonl:1"):
+    with pytest.raises(FormatError, match=r"third/tiny\.jsonl:1"):
         rule(project, submission="third")
 
 

@@ -150,12 +150,15 @@ def test_an_answer_is_explained_by_verdict_and_reason(scored: Scored) -> None:
     assert json.loads(stdout)["finding"]["outcome"] == "pass"
 
 
+@pytest.mark.soak
 def test_one_worker_comes_to_the_same_board(scored: Scored, tmp_path: Path) -> None:
     code, stdout, stderr = run(fresh(tmp_path), "score", "--json", "--workers", "1")
     assert (code, stdout) == (0, scored.stdout), stderr
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak), signal.SIGINT])
+@pytest.mark.parametrize(
+    "blow", [signal.SIGKILL, *(pytest.param(each, marks=pytest.mark.soak) for each in (signal.SIGTERM, signal.SIGINT))]
+)
 def test_killed_in_the_middle_it_continues_where_it_was(scored: Scored, tmp_path: Path, blow: signal.Signals) -> None:
     project = fresh(tmp_path)
     process = start(project, "score")
@@ -173,6 +176,7 @@ def test_killed_in_the_middle_it_continues_where_it_was(scored: Scored, tmp_path
     assert wait_until_gone(process.pid) == []
 
 
+@pytest.mark.soak
 def test_two_at_once_in_one_checkout_come_to_the_same_board(scored: Scored, tmp_path: Path) -> None:
     project = fresh(tmp_path)
     both = [start(project, "score", "--json", "--workers", "1") for _ in range(2)]

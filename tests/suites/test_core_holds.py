@@ -11,6 +11,7 @@ from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.upkeep.verify import verify_suite
 from evaluator.progress import Silence
+from evaluator.sandbox.pool import worker_count
 from evaluator.suites.verify import Violation
 from evaluator.testing.checkouts import copy_checkout
 
@@ -28,7 +29,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="session")
 def violated(core: Project) -> list[Violation]:
     """What does not hold, from one run."""
-    return verify_suite(core, core.suite("core"), Silence())
+    # more workers than processors: a third of the time goes to commands that sleep or are waited for
+    return verify_suite(core, core.suite("core"), Silence(), workers=2 * worker_count())
 
 
 @pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "alignment"])

@@ -66,7 +66,7 @@ def test_no_relative_import_goes_round_this() -> None:
 
 
 PIPELINE: Final = (
-    {"project"},
+    {"project", "git"},
     {"submitting", "machine", "job", "repository"},
     {"grading"},
     {"boards"},

@@ -23,8 +23,7 @@ from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.project import Project
 from evaluator.records import Outcome, PublishedVerdict, Record, VerdictsHeader, read_format
 from evaluator.submissions.json_text import read_json
-
-VERDICTS_SUFFIX: Final = ".verdicts.jsonl"
+from evaluator.submissions.names import VERDICTS
 
 MAX_BYTES: Final = 32 << 20
 """Of a file: 300 tasks with five candidates each take less than one megabyte."""
@@ -62,7 +61,7 @@ class VerdictFile:
 
 def verdicts_path(project: Project, slug: str, suite: str) -> Path:
     """Where a submission's published verdicts on a suite are."""
-    return project.root / "submissions" / slug / f"{suite}{VERDICTS_SUFFIX}"
+    return project.root / "submissions" / slug / f"{suite}{VERDICTS}"
 
 
 def read_verdicts(path: Path) -> VerdictFile | None:

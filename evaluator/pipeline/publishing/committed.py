@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import FormatError, MissingError, Problem, UsageError
+from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.boards.published import Files
-from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VERDICTS_SUFFIX, VerdictFile, verdicts_in
+from evaluator.pipeline.git import ask_git, commit_named
+from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
-from evaluator.printable import printable
 from evaluator.records import SLUG_PATTERN
+from evaluator.submissions.names import VERDICTS
 
 _SLUG: Final = SLUG_PATTERN.strip("^$")
 _ENTRY: Final = re.compile(
     rf"100(?:644|755) blob (?P<blob>[0-9a-f]{{40,64}}) +(?P<size>\d+)\t"
-    rf"submissions/(?P<slug>{_SLUG})/(?P<suite>{_SLUG}){re.escape(VERDICTS_SUFFIX)}"
+    rf"submissions/(?P<slug>{_SLUG})/(?P<suite>{_SLUG}){re.escape(VERDICTS)}"
 )
 """A line of `git ls-tree --long`: a regular file whose path is a verdict file's."""
 
@@ -28,13 +28,8 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
     Raises UsageError where there is no such commit here, FormatError for a file that does not read.
     """
-    name = _git(project.root, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
-    if name is None:
-        raise UsageError(
-            f"{printable(commit)!r}: expected a commit of this checkout, such as HEAD^1 or origin/main; a shallow "
-            "clone lacks the earlier ones: git fetch --unshallow"
-        )
-    listed = _git(project.root, "ls-tree", "-r", "-z", "--long", name.decode().strip(), "--", "submissions") or b""
+    name = commit_named(project.root, commit)
+    listed = ask_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
     lines = (line.decode(errors="replace") for line in listed.split(b"\0"))
     found: dict[str, dict[str, VerdictFile]] = {}
     for entry in filter(None, map(_ENTRY.fullmatch, lines)):
@@ -44,19 +39,8 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
     """The file of an entry; what is larger than a verdict file may be is not asked for."""
-    path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS_SUFFIX}")
-    data = _git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
+    path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
+    data = ask_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
         raise FormatError([Problem(path, 0, f"cannot be read at that commit: {int(entry['size']):,} bytes")])
     return verdicts_in(data, path)
-
-
-def _git(folder: Path, *words: str) -> bytes | None:
-    """What git says; None where it refuses. Raises MissingError where there is no git."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, check=False, stdin=subprocess.DEVNULL
-        )
-    except FileNotFoundError as error:
-        raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
-    return done.stdout if done.returncode == 0 else None

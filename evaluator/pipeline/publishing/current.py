@@ -14,9 +14,8 @@ from evaluator.errors import UsageError
 from evaluator.github.commits import blob_names, branch_head
 from evaluator.github.connection import Connection
 from evaluator.pipeline.evidence.bundles import SUFFIX
-from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX
 from evaluator.pipeline.publishing.landed import Landing, blob_name
-from evaluator.submissions.names import MANIFEST_NAME
+from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 MAIN: Final = "main"
 
@@ -77,14 +76,14 @@ def _given(path: str) -> tuple[str, ...]:
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
-    suite = name.removesuffix(VERDICTS_SUFFIX).removesuffix(SUFFIX)
+    suite = name.removesuffix(VERDICTS).removesuffix(SUFFIX)
     return f"{folder}/{MANIFEST_NAME}", f"{folder}/{suite}.jsonl"
 
 
 def _moved(landing: Landing, slug: str, names: Names) -> str:
     """Why what was judged of a submission is not what stands there; empty where it is."""
     blobs, ours = landing.header.judged[slug], landing.on_main()
-    given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS_SUFFIX)}
+    given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS)}
     if any(given.values()) and not any(names[path] for path in given):
         return "was withdrawn since it was judged"
     if any(names[path] != blob for path, blob in given.items()):

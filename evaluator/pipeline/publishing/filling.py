@@ -14,13 +14,13 @@ from evaluator.pipeline.deriving.ground import Ground
 from evaluator.pipeline.deriving.holdings import Holdings
 from evaluator.pipeline.evidence.bundles import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
-from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, verdicts_path
+from evaluator.pipeline.grading.verdict_files import verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.landed import Landed, Landing, blob_name
 from evaluator.pipeline.submitting.submissions import Loaded
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
 from evaluator.store import Run
-from evaluator.submissions.names import MANIFEST_NAME
+from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 LANDING_BYTES: Final = 512 << 20
 """Of files in one archive; what exceeds it waits for the next run."""
@@ -92,8 +92,8 @@ class Filling:
         answered = {each.slug: each.manifest.suites for each in loaded.submissions}
         suites = {each.manifest.name for each in self.project.suites()}
         for slug, given in answered.items():
-            for path in sorted((self.project.root / "submissions" / slug).glob(f"*{VERDICTS_SUFFIX}")):
-                suite = path.name.removesuffix(VERDICTS_SUFFIX)
+            for path in sorted((self.project.root / "submissions" / slug).glob(f"*{VERDICTS}")):
+                suite = path.name.removesuffix(VERDICTS)
                 if suite not in given or suite not in suites:
                     self.gone.append(self._name(path))
         for slug, suite in self.holdings.published_bundles():

@@ -23,7 +23,7 @@ from evaluator.pipeline.deriving.holdings import Holdings
 from evaluator.pipeline.deriving.looking import Look, Work, look
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.panel import report as panel_report
-from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFile, verdict_bytes, verdicts_in
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.changes import changes_between, changes_markdown
 from evaluator.pipeline.publishing.filling import Filling
@@ -34,6 +34,7 @@ from evaluator.progress import Progress
 from evaluator.records import Changes, PublishedVerdict
 from evaluator.store import Store
 from evaluator.submissions.load import Submission
+from evaluator.submissions.names import VERDICTS
 
 NOT_ASKED: Final = "execution only: the panel was not asked"
 """What is said where there is a panel and no key."""
@@ -189,7 +190,7 @@ def _changes(
     after = {suite: dict(files) for suite, files in before.items()}
     for name, data in filling.files.items():
         _, slug, file = name.split("/")
-        after[file.removesuffix(VERDICTS_SUFFIX)][slug] = verdicts_in(data, Path(name))
+        after[file.removesuffix(VERDICTS)][slug] = verdicts_in(data, Path(name))
     return changes_between(project, before, after, submissions)
 
 

@@ -21,7 +21,7 @@ from evaluator.github.preview_sections import counted
 from evaluator.github.proposals import Proposal, propose
 from evaluator.github.sections import LENGTH
 from evaluator.pipeline.boards.published import Files, published_files
-from evaluator.pipeline.grading.verdict_files import VERDICTS_SUFFIX, VerdictFile, verdicts_in
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.changes import changes_between
 from evaluator.pipeline.publishing.commit import keep_evidence
@@ -29,6 +29,7 @@ from evaluator.pipeline.publishing.current import MAIN, Current, current_at, lef
 from evaluator.pipeline.publishing.landed import Landing
 from evaluator.pipeline.submitting.submissions import load_sound
 from evaluator.records import Changes
+from evaluator.submissions.names import VERDICTS
 
 BRANCH: Final = "rescore/verdicts"
 
@@ -100,7 +101,7 @@ def _changes(project: Project, landing: Landing) -> Changes:
         after[suite] = dict(before[suite])
     for path, content in landing.on_main().items():
         slug, name = path.split("/")[1:]
-        files = after.get(name.removesuffix(VERDICTS_SUFFIX), {})
+        files = after.get(name.removesuffix(VERDICTS), {})
         if content is None:
             files.pop(slug, None)
         else:

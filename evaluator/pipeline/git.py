@@ -1,0 +1,30 @@
+"""Git, asked about a checkout: words go to it as a list, and its answer is read as data."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from evaluator.errors import MissingError, UsageError
+from evaluator.printable import printable
+
+
+def ask_git(folder: Path, *words: str) -> bytes | None:
+    """What Git says; None where it refuses. Raises MissingError where there is no Git."""
+    run = ["git", "-C", str(folder), *words]
+    try:
+        done = subprocess.run(run, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
+    return done.stdout if done.returncode == 0 else None
+
+
+def commit_named(folder: Path, said: str) -> str:
+    """The commit that somebody's words name, which may be an option's. Raises UsageError where they name none here."""
+    found = ask_git(folder, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{said}^{{commit}}")
+    if found is None:
+        raise UsageError(
+            f"{printable(said)!r}: expected a commit of this checkout, such as HEAD^1 or origin/main; a shallow clone "
+            "lacks the earlier ones: git fetch --unshallow"
+        )
+    return found.decode().strip()

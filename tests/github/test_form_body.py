@@ -22,7 +22,7 @@ BODY = "### Task\n\nfiles-003\n\n### Why\n\nIt does\nas asked.\n"
         (BODY.replace("as asked", "### Nothing\n#### Task\n ### Task"), None),
     ],
 )
-def test_values_stand_below_their_labels(body: str, values: dict[str, str] | None):
+def test_values_stand_below_their_labels(body: str, values: dict[str, str] | None) -> None:
     """Ends of lines are GitHub's or an editor's; a heading that is not the form's is part of a value."""
     found = read_form(body, LABELS)
     assert found.faults == ()
@@ -41,7 +41,7 @@ def test_values_stand_below_their_labels(body: str, values: dict[str, str] | Non
         ("### Task\u200b\n\nx\n### Why\n\ny", {"why"}, ["“### Task” is missing"]),
     ],
 )
-def test_what_cannot_be_told_is_a_fault_and_no_value(body: str, fields: set[str], faults: list[str]):
+def test_what_cannot_be_told_is_a_fault_and_no_value(body: str, fields: set[str], faults: list[str]) -> None:
     found = read_form(body, LABELS)
     assert set(found.values) == fields
     assert len(found.faults) == len(faults)

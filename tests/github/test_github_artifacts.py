@@ -53,7 +53,7 @@ def read(bench: Bench, archive: bytes, size: int | None = None) -> ArtifactFile:
     return read_artifact(bench.connect(), run.id, "preview", FILE, LIMITS)
 
 
-def test_one_file_is_read(bench: Bench):
+def test_one_file_is_read(bench: Bench) -> None:
     """Without the token, at the host where GitHub keeps artifacts; the double complains of one that comes."""
     archive = packed(("../../evil.sh", b"x"), (FILE, b'{"a": 1}'), ("/etc/cron.d/evil", b"x"))
     assert read(bench, archive) == ArtifactFile(b'{"a": 1}')
@@ -78,7 +78,7 @@ def test_one_file_is_read(bench: Bench):
         (lambda: packed((FILE, b"x" * 30_000), method=zipfile.ZIP_STORED), "bytes: expected at most 20000"),
     ],
 )
-def test_a_poisoned_archive_is_a_fault(bench: Bench, make: Callable[[], bytes], fault: str):
+def test_a_poisoned_archive_is_a_fault(bench: Bench, make: Callable[[], bytes], fault: str) -> None:
     """Bombs, links, paths, wrong sizes, damage: a value with a reason, never an error of ours."""
     found = read(bench, make())
     assert found.content is None
@@ -86,17 +86,17 @@ def test_a_poisoned_archive_is_a_fault(bench: Bench, make: Callable[[], bytes], 
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_files_of_one_name_are_a_fault(bench: Bench):
+def test_two_files_of_one_name_are_a_fault(bench: Bench) -> None:
     """Readers of archives disagree about which of them it would be."""
     assert "has 2 files" in read(bench, packed((FILE, b"a"), (FILE, b"b"))).fault
 
 
-def test_an_archive_that_is_longer_than_was_said_is_cut_off(bench: Bench):
+def test_an_archive_that_is_longer_than_was_said_is_cut_off(bench: Bench) -> None:
     archive = packed((FILE, b"x" * 4_000), ("other", bytes(range(256)) * 400), method=zipfile.ZIP_STORED)
     assert "expected at most 20000" in read(bench, archive, size=100).fault
 
 
-def test_the_newest_of_several_is_read(bench: Bench):
+def test_the_newest_of_several_is_read(bench: Bench) -> None:
     """A job that ran again uploads again."""
     run = bench.github.run(bench.board, bench.pull())
     for content in (b"1", b"2"):
@@ -106,14 +106,14 @@ def test_the_newest_of_several_is_read(bench: Bench):
 
 
 @pytest.mark.parametrize(("name", "expired", "fault"), [("logs", False, "no artifact"), ("preview", True, "expired")])
-def test_an_artifact_that_is_not_there_is_a_fault(bench: Bench, name: str, expired: bool, fault: str):
+def test_an_artifact_that_is_not_there_is_a_fault(bench: Bench, name: str, expired: bool, fault: str) -> None:
     run = bench.github.run(bench.board, bench.pull())
     bench.github.upload(run, name, packed((FILE, b"{}"))).expired = expired
     assert fault in read_artifact(bench.connect(), run.id, "preview", FILE).fault
     assert not [each for each in bench.asked() if each.endswith("/zip")]
 
 
-def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(bench: Bench):
+def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(bench: Bench) -> None:
     assert (
         read(bench, packed((FILE, b"{}")), size=20_001).fault
         == "artifact 'preview' has 20001 bytes: expected at most 20000"
@@ -121,14 +121,14 @@ def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(bench: Bench):
     assert not [each for each in bench.asked() if each.endswith("/zip")]
 
 
-def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench):
+def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench) -> None:
     run = bench.github.run(bench.board, bench.pull())
     bench.github.upload(run, "preview", packed((FILE, b"{}")))
     bench.github.faults.append(Fault(410, "Artifact has expired", path="/zip"))
     assert "has expired" in read_artifact(bench.connect(), run.id, "preview", FILE).fault
 
 
-def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: Bench):
+def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: Bench) -> None:
     run = bench.github.run(bench.board, bench.pull())
     bench.github.upload(run, "one", packed(("a/", b""), ("a/b", b"1"), ("../c", b"2")))
     bench.github.upload(run, "other", b"no archive")
@@ -147,7 +147,7 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: 
         ((("a", b"1"), (link(), b"a")), "is no regular file"),
     ],
 )
-def test_one_bad_file_spoils_the_artifact(bench: Bench, members: list[tuple[str, bytes]], fault: str):
+def test_one_bad_file_spoils_the_artifact(bench: Bench, members: list[tuple[str, bytes]], fault: str) -> None:
     run = bench.github.run(bench.board, bench.pull())
     bench.github.upload(run, "one", packed(*members))
     ((_, found),) = read_artifacts(bench.connect(), run.id, ["one"], LIMITS)

@@ -28,7 +28,7 @@ SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes
 PRIMARY = "API rate limit exceeded for installation."
 
 
-def test_what_failed_on_their_side_is_asked_again(bench: Bench):
+def test_what_failed_on_their_side_is_asked_again(bench: Bench) -> None:
     """Each wait is twice the one before; the first repetition waits for nothing."""
     pull = bench.pull()
     bench.github.faults += [Fault(502), Fault(500), Fault(503)]
@@ -36,7 +36,7 @@ def test_what_failed_on_their_side_is_asked_again(bench: Bench):
     assert (len(bench.asked()), bench.waited) == (4, [2.0, 4.0])
 
 
-def test_what_fails_for_ever_is_an_error(bench: Bench):
+def test_what_fails_for_ever_is_an_error(bench: Bench) -> None:
     bench.github.faults += [Fault(502)] * 4
     with pytest.raises(GitHubError, match=r"reading pull request 1: GitHub does not answer, asked 4 times"):
         read_pull(bench.connect(), 1)
@@ -54,7 +54,7 @@ def test_what_fails_for_ever_is_an_error(bench: Bench):
     ],
 )
 @pytest.mark.parametrize("write", [False, True])
-def test_a_limit_is_waited_for(bench: Bench, fault: Fault, waited: float, write: bool):
+def test_a_limit_is_waited_for(bench: Bench, fault: Fault, waited: float, write: bool) -> None:
     """As long as GitHub says, or a minute where it does not; a refused write was not done and is sent again."""
     pull = bench.pull()
     headers = {**(fault.headers or {})}
@@ -71,7 +71,7 @@ def test_a_limit_is_waited_for(bench: Bench, fault: Fault, waited: float, write:
     "headers", [{"Retry-After": "7200"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(2**33)}]
 )
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_limit_that_lasts_too_long_is_an_error(bench: Bench, headers: dict[str, str], status: int):
+def test_a_limit_that_lasts_too_long_is_an_error(bench: Bench, headers: dict[str, str], status: int) -> None:
     """A job is not held for hours; it may run again."""
     bench.github.faults.append(Fault(status, PRIMARY, headers))
     with pytest.raises(GitHubError, match="rate limit is reached"):
@@ -123,7 +123,7 @@ def writing(bench: Bench) -> list[Call]:
 
 
 @pytest.mark.parametrize("calls", [reading, writing])
-def test_a_missing_permission_is_named(bench: Bench, calls: Callable[[Bench], list[Call]]):
+def test_a_missing_permission_is_named(bench: Bench, calls: Callable[[Bench], list[Call]]) -> None:
     """As a workflow writes it, and each function needs no more than those said."""
     for permissions, function in calls(bench):
         for name, level in permissions.items():
@@ -140,7 +140,7 @@ def environment(bench: Bench) -> dict[str, str]:
     return {"GITHUB_REPOSITORY": "maintainer/board", "GITHUB_TOKEN": token, "GITHUB_API_URL": bench.github.url}
 
 
-def test_a_jobs_environment_is_a_connection(bench: Bench):
+def test_a_jobs_environment_is_a_connection(bench: Bench) -> None:
     environ = environment(bench)
     assert read_pull(connect_from(environ), bench.pull().number).number == 1
     assert connect_from({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
@@ -156,7 +156,7 @@ def test_a_jobs_environment_is_a_connection(bench: Bench):
         ("https://github.com.example.org", 0.0),
     ],
 )
-def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(bench: Bench, address: str, pause: float):
+def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(bench: Bench, address: str, pause: float) -> None:
     """On a server of one's own there is no such limit."""
     connection = connect_from({**environment(bench), "GITHUB_API_URL": address})
     assert connection.patience.between_writes_s == pause
@@ -164,7 +164,7 @@ def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(bench: Bench, addr
 
 @pytest.mark.parametrize("name", ["GITHUB_REPOSITORY", "GITHUB_TOKEN"])
 @pytest.mark.parametrize("value", [None, "", " "])
-def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str | None):
+def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str | None) -> None:
     environ = {key: said for key, said in {**environment(bench), name: value}.items() if said is not None}
     with pytest.raises(MissingError, match=f"set {name}"):
         connect_from(environ)
@@ -174,7 +174,7 @@ def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str 
     ("server", "address"),
     [("", "https://github.com/a/b"), ("https://github.example.org/", "https://github.example.org/a/b")],
 )
-def test_where_people_read_the_repository(server: str, address: str):
+def test_where_people_read_the_repository(server: str, address: str) -> None:
     assert server_address({"GITHUB_REPOSITORY": "a/b", "GITHUB_SERVER_URL": server}) == address
 
 
@@ -189,12 +189,12 @@ def test_where_people_read_the_repository(server: str, address: str):
 )
 def test_a_wrong_address_or_token_is_told(
     bench: Bench, repository: str, token: str, error: type[BashboardError], said: str
-):
+) -> None:
     with pytest.raises(error, match=said):
         read_pull(connect(repository, token or bench.github.token(REPORT), bench.github.url), 1)
 
 
-def test_a_server_that_is_not_there_is_told(bench: Bench):
+def test_a_server_that_is_not_there_is_told(bench: Bench) -> None:
     """After as many attempts as were said."""
     quiet = bench.connect(tries=1)
     bench.github.close()

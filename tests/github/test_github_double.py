@@ -55,14 +55,14 @@ LABEL = {
         ),
     ],
 )
-def test_what_github_does_not_describe_is_found(description: Description | None, said: Exchange, found: str):
+def test_what_github_does_not_describe_is_found(description: Description | None, said: Exchange, found: str) -> None:
     """The examiner can fail: each of these differs in one thing from what is described."""
     if description is None:
         pytest.skip("there is no npm, or no network for it: `make description` tells")
     assert (found in " ".join(description(said))) if found else (list(description(said)) == [])
 
 
-def test_a_merge_is_a_commit_with_two_parents(bench: Bench):
+def test_a_merge_is_a_commit_with_two_parents(bench: Bench) -> None:
     pull = bench.pull()
     parents = [bench.board.git.resolve("refs/heads/main"), pull.head]
     merged = bench.github.merge(bench.board, pull)
@@ -70,14 +70,14 @@ def test_a_merge_is_a_commit_with_two_parents(bench: Bench):
     assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"{}\n"
 
 
-def test_a_merge_with_a_conflict_is_none(bench: Bench):
+def test_a_merge_with_a_conflict_is_none(bench: Bench) -> None:
     pull = bench.pull(files={"README.md": b"Mine.\n"})
     bench.board.git.commit("main", {"README.md": b"Ours.\n"})
     with pytest.raises(subprocess.CalledProcessError):
         bench.github.merge(bench.board, pull)
 
 
-def test_a_pull_request_follows_a_push_by_force(bench: Bench):
+def test_a_pull_request_follows_a_push_by_force(bench: Bench) -> None:
     """As GitHub's does; the earlier commit stays readable by its name."""
     pull = bench.pull()
     before = pull.head
@@ -92,7 +92,7 @@ def git(*words: str | Path) -> None:
     subprocess.run(["git", *identity, *words], check=True, capture_output=True, env=plain)
 
 
-def test_a_pull_request_follows_what_git_pushes(bench: Bench, tmp_path: Path):
+def test_a_pull_request_follows_what_git_pushes(bench: Bench, tmp_path: Path) -> None:
     """From a clone of the fork's own repository, as a person does."""
     pull = bench.pull()
     before, clone = pull.head, tmp_path / "clone"
@@ -108,7 +108,7 @@ def test_a_pull_request_follows_what_git_pushes(bench: Bench, tmp_path: Path):
     assert (tmp_path / "merged" / "submissions" / "mine" / "core.jsonl").read_text() == "later\n"
 
 
-def test_pages_name_those_beside_them(bench: Bench):
+def test_pages_name_those_beside_them(bench: Bench) -> None:
     bench.offered(5)
     token = bench.github.token(REPORT)
     page = ask(bench, "/repos/maintainer/board/pulls?per_page=2&page=2&direction=asc", token)
@@ -125,14 +125,14 @@ def test_pages_name_those_beside_them(bench: Bench):
     ("permissions", "status"),
     [({"issues": "read"}, 403), ({"pull_requests": "read"}, 200), ({"pull_requests": "write"}, 200)],
 )
-def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], status: int):
+def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], status: int) -> None:
     """And GitHub says in a header what would have been needed."""
     answer = ask(bench, "/repos/maintainer/board/pulls", bench.github.token(permissions))
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
 
 
 @pytest.mark.parametrize(("method", "parents", "brought"), [("merge", 2, 3), ("squash", 1, 1), ("rebase", 1, 2)])
-def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: int, brought: int):
+def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: int, brought: int) -> None:
     """And the commits that it brought into the branch are known as its own."""
     pull = bench.pull()
     bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
@@ -144,7 +144,7 @@ def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: in
     assert bench.board.git.blob("main:other") == b"x"
 
 
-def test_a_token_ends_with_its_job(bench: Bench):
+def test_a_token_ends_with_its_job(bench: Bench) -> None:
     token = bench.github.token(REPORT)
     address = "/repos/maintainer/board/pulls"
     assert ask(bench, address, token).status == 200
@@ -168,7 +168,7 @@ def test_a_token_ends_with_its_job(bench: Bench):
         ("POST", "/pulls", {"title": "t", "head": "same", "base": "main"}, "Validation Failed"),
     ],
 )
-def test_what_github_refuses_is_refused(bench: Bench, method: str, path: str, body: dict[str, Any], said: str):
+def test_what_github_refuses_is_refused(bench: Bench, method: str, path: str, body: dict[str, Any], said: str) -> None:
     """With the status and in the words that it has for each."""
     git = bench.board.git
     git.commit("mine", {"x": b"x"})

@@ -24,7 +24,7 @@ def told(files: SubmissionFiles) -> dict[str, str]:
     return {problem.path.as_posix(): problem.message for problem in files.problems}
 
 
-def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path):
+def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path) -> None:
     """As they are at that commit, whatever was pushed since, and written as they were."""
     content = bytes(range(256)) * 3
     pull = bench.pull(files={**FILES, "submissions/mine/core.jsonl": content})
@@ -37,7 +37,7 @@ def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path):
 
 
 @pytest.mark.parametrize("content", ["YWxpZW4=", "e30", "", "=!"])
-def test_bytes_that_the_commit_does_not_hold_are_an_error(bench: Bench, content: str):
+def test_bytes_that_the_commit_does_not_hold_are_an_error(bench: Bench, content: str) -> None:
     """A blob's name is the digest of its content; nothing else goes into a check or a comment."""
     sha = bench.fork.git.store("blob", b"{}\n")
     document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
@@ -47,7 +47,7 @@ def test_bytes_that_the_commit_does_not_hold_are_an_error(bench: Bench, content:
         read(bench, head)
 
 
-def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench):
+def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench) -> None:
     files = {
         "submissions/mine/link.jsonl": Link("/etc/passwd"),
         "submissions/mine/module": Submodule("1" * 40),
@@ -65,7 +65,7 @@ def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench):
 
 
 @pytest.mark.parametrize(("name", "most"), [("core.jsonl", 1_000), ("submission.toml", 100)])
-def test_what_is_too_large_is_refused_and_not_fetched(bench: Bench, name: str, most: int):
+def test_what_is_too_large_is_refused_and_not_fetched(bench: Bench, name: str, most: int) -> None:
     """The size stands in the tree; exactly the limit is read."""
     large = bench.pull(files={f"submissions/mine/{name}": b"x" * (most + 1)})
     assert told(read(bench, large.head)) == {f"submissions/mine/{name}": f"{most + 1} bytes: expected at most {most}"}
@@ -74,7 +74,7 @@ def test_what_is_too_large_is_refused_and_not_fetched(bench: Bench, name: str, m
     assert len(read(bench, fitting.head).files[name]) == most
 
 
-def test_no_more_names_are_read_than_the_limit(bench: Bench):
+def test_no_more_names_are_read_than_the_limit(bench: Bench) -> None:
     """Also where it is GitHub that cuts the list."""
     pull = bench.pull(files={f"submissions/mine/{number}.jsonl": b"" for number in range(9)})
     found = read(bench, pull.head)
@@ -87,7 +87,7 @@ def test_no_more_names_are_read_than_the_limit(bench: Bench):
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../../x", ".GIT", "a\\b", "a\nb", "\u202eb", "n" * 300])
-def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp_path: Path):
+def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp_path: Path) -> None:
     """A tree can be made without git; nothing of it reaches a path."""
     head = bench.fork.git.commit_entries(
         "mine", ("submissions", "mine"), [("100644", name, b"x"), ("100644", "z", b"")]
@@ -103,14 +103,14 @@ def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp
 @pytest.mark.parametrize(
     "files", [{"submissions/other/core.jsonl": b""}, {"submissions/mine": Link("other")}, {"x": b""}]
 )
-def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes]):
+def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes]) -> None:
     """A link of that name is no folder."""
     assert told(read(bench, bench.pull(files=files).head)) == {
         "submissions/mine": "there is no such folder in this commit"
     }
 
 
-def test_one_file_is_read_as_it_is_at_a_commit(bench: Bench):
+def test_one_file_is_read_as_it_is_at_a_commit(bench: Bench) -> None:
     at = bench.board.git.commit("main", {"deep/down/kept": b"\0\xff", "deep/link": Link("down/kept")})
     bench.board.git.commit("main", {"deep/down/kept": b"later"})
     connection = bench.connect()

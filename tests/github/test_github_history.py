@@ -38,7 +38,7 @@ def merged(bench: Bench, user: User, branch: str, files: dict[str, bytes | None]
 
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("pushes", [1, 3])
-def test_it_is_who_opened_the_pull_request(bench: Bench, method: Method, pushes: int):
+def test_it_is_who_opened_the_pull_request(bench: Bench, method: Method, pushes: int) -> None:
     """However it was merged, of however many commits, and whatever others did to the path later."""
     pull = bench.pull()
     for each in range(pushes - 1):
@@ -50,13 +50,13 @@ def test_it_is_who_opened_the_pull_request(bench: Bench, method: Method, pushes:
     assert owner(bench) == bench.stranger.id
 
 
-def test_nobody_is_told_where_there_was_no_pull_request(bench: Bench):
+def test_nobody_is_told_where_there_was_no_pull_request(bench: Bench) -> None:
     """What maintainers pushed is nobody's, nor is what was never there."""
     assert [owner(bench, path) for path in ("submissions/old", "submissions/none")] == [None, None]
 
 
 @pytest.mark.parametrize("state", ["open", "closed"])
-def test_a_pull_request_that_was_not_merged_brought_nothing(bench: Bench, state: str):
+def test_a_pull_request_that_was_not_merged_brought_nothing(bench: Bench, state: str) -> None:
     """Anybody may open one with a commit that was pushed to main."""
     bench.fork.git.commit("mine", FILES)
     head = bench.board.git.fetch(bench.fork.git, "refs/heads/mine", "refs/heads/main")
@@ -66,7 +66,7 @@ def test_a_pull_request_that_was_not_merged_brought_nothing(bench: Bench, state:
     assert owner(bench) is None
 
 
-def test_a_commits_author_is_not_believed(bench: Bench):
+def test_a_commits_author_is_not_believed(bench: Bench) -> None:
     """A commit is whoever's its maker writes; the pull request is its opener's."""
     parent = bench.board.git.resolve("refs/heads/main")
     tree = bench.fork.git.resolve(f"{bench.fork.git.commit('mine', FILES)}^{{tree}}")
@@ -77,7 +77,7 @@ def test_a_commits_author_is_not_believed(bench: Bench):
     assert owner(bench) == bench.stranger.id
 
 
-def test_a_path_that_was_withdrawn_stays_its_first_authors(bench: Bench):
+def test_a_path_that_was_withdrawn_stays_its_first_authors(bench: Bench) -> None:
     """Also where it comes back on a branch that left main before it was ever there: git then shows no other history."""
     before = bench.board.git.resolve("refs/heads/main")
     bench.github.merge(bench.board, bench.pull())
@@ -88,7 +88,7 @@ def test_a_path_that_was_withdrawn_stays_its_first_authors(bench: Bench):
     assert owner(bench) == bench.stranger.id
 
 
-def test_a_commit_dated_before_all_others_is_not_the_first(bench: Bench):
+def test_a_commit_dated_before_all_others_is_not_the_first(bench: Bench) -> None:
     """Git orders by dates, and dates are their author's."""
     before = bench.board.git.resolve("refs/heads/main")
     bench.github.merge(bench.board, bench.pull())
@@ -100,7 +100,7 @@ def test_a_commit_dated_before_all_others_is_not_the_first(bench: Bench):
     assert owner(bench) == bench.stranger.id
 
 
-def test_another_branchs_pull_request_is_none(bench: Bench):
+def test_another_branchs_pull_request_is_none(bench: Bench) -> None:
     """What was merged elsewhere does not make it theirs here."""
     bench.board.git.commit("next", {"NEXT.md": b"x\n"})
     pull = bench.pull()
@@ -113,7 +113,7 @@ def test_another_branchs_pull_request_is_none(bench: Bench):
 @pytest.mark.parametrize(
     "change", [{"merged_at": None}, {"base": {"ref": "next"}}, {"base": {"repo": {"full_name": "thief/board"}}}]
 )
-def test_of_what_github_names_only_a_merge_into_this_branch_counts(bench: Bench, change: dict[str, Any]):
+def test_of_what_github_names_only_a_merge_into_this_branch_counts(bench: Bench, change: dict[str, Any]) -> None:
     """It names open pull requests with the same commit too, and merges elsewhere."""
     pull = bench.pull()
     bench.github.merge(bench.board, pull)
@@ -127,7 +127,7 @@ def test_of_what_github_names_only_a_merge_into_this_branch_counts(bench: Bench,
     assert owner(bench) == bench.stranger.id
 
 
-def test_of_several_merges_the_first_counts(bench: Bench):
+def test_of_several_merges_the_first_counts(bench: Bench) -> None:
     pull = bench.pull()
     bench.github.merge(bench.board, pull)
     true = pull_document(bench.github.url, bench.board, pull)
@@ -138,14 +138,14 @@ def test_of_several_merges_the_first_counts(bench: Bench):
     assert owner(bench) == bench.github.user("thief").id
 
 
-def test_an_account_may_be_gone(bench: Bench):
+def test_an_account_may_be_gone(bench: Bench) -> None:
     pull = bench.pull()
     bench.github.merge(bench.board, pull)
     pull.user = None
     assert owner(bench) is None
 
 
-def test_a_long_history_is_read_to_its_end(bench: Bench):
+def test_a_long_history_is_read_to_its_end(bench: Bench) -> None:
     bench.github.merge(bench.board, bench.pull())
     said = b"commit refs/heads/main\ncommitter A <a@b.org> 1767225600 +0000\ndata 1\nx\n"
     place = f"M 100644 inline {PATH}/core.jsonl\n".encode()
@@ -156,6 +156,6 @@ def test_a_long_history_is_read_to_its_end(bench: Bench):
     assert bench.asked().count("GET /commits") == 3
 
 
-def test_a_branch_that_is_not_there_is_told(bench: Bench):
+def test_a_branch_that_is_not_there_is_told(bench: Bench) -> None:
     with pytest.raises(UsageError, match="asking who first added submissions/mine"):
         first_author(bench.connect(READ), PATH, "none")

@@ -13,7 +13,7 @@ from evaluator.testing.github import Fault
 WRITE = {"issues": "write"}
 
 
-def test_an_issue_is_read_whole(bench: Bench):
+def test_an_issue_is_read_whole(bench: Bench) -> None:
     """Whatever a stranger wrote is text."""
     body = "### Task\r\n\r\n${{ secrets.X }} `$(id)` \u202e"
     made = bench.github.issue(bench.board, bench.stranger, "::error::x", body, ["appeal", "ruling: pass"])
@@ -30,19 +30,19 @@ def test_an_issue_is_read_whole(bench: Bench):
     )
 
 
-def test_a_pull_request_is_told_from_an_issue(bench: Bench):
+def test_a_pull_request_is_told_from_an_issue(bench: Bench) -> None:
     """Both have numbers of one row, and labels."""
     assert read_issue(bench.connect(WRITE), bench.pull().number).is_pull
 
 
-def test_an_account_and_a_body_may_be_missing(bench: Bench):
+def test_an_account_and_a_body_may_be_missing(bench: Bench) -> None:
     made = bench.github.issue(bench.board, bench.stranger)
     made.user = None
     found = read_issue(bench.connect(WRITE), made.number)
     assert (found.author, found.login, found.body) == (None, "", "")
 
 
-def test_a_closed_issue_stays_closed(bench: Bench):
+def test_a_closed_issue_stays_closed(bench: Bench) -> None:
     made = bench.github.issue(bench.board, bench.stranger)
     bench.github.faults.append(Fault(502, method="PATCH", late=True))
     for _ in range(2):
@@ -53,7 +53,7 @@ def test_a_closed_issue_stays_closed(bench: Bench):
     assert made.reason == "not_planned"
 
 
-def test_an_issue_is_answered_once(bench: Bench):
+def test_an_issue_is_answered_once(bench: Bench) -> None:
     made = bench.github.issue(bench.board, bench.stranger)
     written = [
         upsert_comment(bench.connect(WRITE), made.number, "appeal", text, issue=True).written
@@ -63,7 +63,7 @@ def test_an_issue_is_answered_once(bench: Bench):
     assert [each.user for each in made.comments] == [BOT]
 
 
-def test_pull_requests_permission_is_none_for_issues(bench: Bench):
+def test_pull_requests_permission_is_none_for_issues(bench: Bench) -> None:
     """What is missing is named as the job needs it."""
     made = bench.github.issue(bench.board, bench.stranger)
     poor = bench.connect({"pull_requests": "write"})
@@ -73,6 +73,6 @@ def test_pull_requests_permission_is_none_for_issues(bench: Bench):
         read_issue(poor, made.number)
 
 
-def test_an_issue_that_is_not_there_is_told(bench: Bench):
+def test_an_issue_that_is_not_there_is_told(bench: Bench) -> None:
     with pytest.raises(UsageError, match=r"reading issue \d: "):
         read_issue(bench.connect(WRITE), 9)

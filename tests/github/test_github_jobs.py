@@ -16,7 +16,7 @@ def started(bench: Bench) -> Run:
     return bench.github.start(bench.board, "publish", "push", bench.board.git.resolve("refs/heads/main"))
 
 
-def test_each_jobs_notices_are_its_own(bench: Bench):
+def test_each_jobs_notices_are_its_own(bench: Bench) -> None:
     """Found by its check run; a job that still runs has said some already."""
     run = started(bench)
     one = bench.github.add_job(run, "execute (one)", notices=[("evidence", "one core 01"), ("evidence", "one box 02")])
@@ -35,13 +35,13 @@ def test_each_jobs_notices_are_its_own(bench: Bench):
     assert other.check_run not in {job.check_run for job in jobs}
 
 
-def test_warnings_and_errors_are_no_notices(bench: Bench):
+def test_warnings_and_errors_are_no_notices(bench: Bench) -> None:
     job = bench.github.add_job(started(bench), "execute (one)", notices=[("", "::error::x\n%0A")])
     job.annotations += [Annotation("warning", "w", "evidence"), Annotation("failure", "exit code 1")]
     assert notices(bench.connect(READ), job.check_run) == (Notice("", "::error::x\n%0A"),)
 
 
-def test_an_earlier_attempt_is_over(bench: Bench):
+def test_an_earlier_attempt_is_over(bench: Bench) -> None:
     run = started(bench)
     bench.github.add_job(run, "execute (one)", "failure")
     run.attempt += 1
@@ -49,7 +49,7 @@ def test_an_earlier_attempt_is_over(bench: Bench):
     assert jobs_of_run(bench.connect(READ), run.id) == (Job("execute (one)", "success", again.check_run),)
 
 
-def test_every_page_is_read(bench: Bench):
+def test_every_page_is_read(bench: Bench) -> None:
     run = started(bench)
     for each in range(130):
         bench.github.add_job(run, f"execute ({each})")
@@ -59,7 +59,7 @@ def test_every_page_is_read(bench: Bench):
     assert len(notices(bench.connect(READ), jobs[0].check_run)) == 130
 
 
-def test_a_run_or_check_that_is_not_there_is_told(bench: Bench):
+def test_a_run_or_check_that_is_not_there_is_told(bench: Bench) -> None:
     with pytest.raises(UsageError, match="listing the jobs of run 7"):
         jobs_of_run(bench.connect(READ), 7)
     with pytest.raises(UsageError, match="reading what check run 7 said"):

@@ -15,7 +15,7 @@ def change(bench: Bench, pull: Pull, *wanted: str) -> LabelChange:
     return set_labels(bench.connect(), pull.number, OURS, wanted)
 
 
-def test_the_state_is_set_and_others_labels_stay(bench: Bench):
+def test_the_state_is_set_and_others_labels_stay(bench: Bench) -> None:
     pull = bench.pull()
     bench.github.label(bench.board, "question", "ffffff")
     pull.labels.append("question")
@@ -24,7 +24,7 @@ def test_the_state_is_set_and_others_labels_stay(bench: Bench):
     assert pull.labels == ["question", "valid"]
 
 
-def test_what_is_set_already_is_not_written(bench: Bench):
+def test_what_is_set_already_is_not_written(bench: Bench) -> None:
     pull = bench.pull()
     change(bench, pull, "valid")
     before = len(bench.asked())
@@ -32,14 +32,14 @@ def test_what_is_set_already_is_not_written(bench: Bench):
     assert bench.asked()[before:] == [f"GET /issues/{pull.number}/labels"]
 
 
-def test_a_missing_label_is_made_with_colour_and_words(bench: Bench):
+def test_a_missing_label_is_made_with_colour_and_words(bench: Bench) -> None:
     change(bench, bench.pull(), "valid")
     made = bench.board.labels["valid"]
     assert (made.color, made.description) == ("0e8a16", "Passed the check.")
     assert set(bench.board.labels) == {"valid"}
 
 
-def test_a_label_that_maintainers_changed_stays_as_they_want_it(bench: Bench):
+def test_a_label_that_maintainers_changed_stays_as_they_want_it(bench: Bench) -> None:
     """Its colour, and how its name is spelt: GitHub tells names apart without regard to case."""
     bench.github.label(bench.board, "Valid", "123456", "Ours.")
     pull = bench.pull()
@@ -49,7 +49,7 @@ def test_a_label_that_maintainers_changed_stays_as_they_want_it(bench: Bench):
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/labels"), ("DELETE", "/labels/valid"), ("POST", "1/labels")])
-def test_a_lost_answer_changes_nothing(bench: Bench, method: str, path: str):
+def test_a_lost_answer_changes_nothing(bench: Bench, method: str, path: str) -> None:
     """What was obeyed is not undone by asking again, and is no error."""
     pull = bench.pull()
     bench.github.faults.append(Fault(502, method=method, path=path, late=True))
@@ -59,6 +59,6 @@ def test_a_lost_answer_changes_nothing(bench: Bench, method: str, path: str):
     assert bench.github.faults == []
 
 
-def test_a_label_that_is_none_of_ours_is_wrong_use(bench: Bench):
+def test_a_label_that_is_none_of_ours_is_wrong_use(bench: Bench) -> None:
     with pytest.raises(ValueError, match="no labels of ours"):
         change(bench, bench.pull(), "question")

@@ -32,7 +32,7 @@ def pulls(bench: Bench) -> list[Pull]:
     return [each for each in bench.board.issues.values() if each.head]
 
 
-def test_a_proposal_is_one_commit_on_its_base(bench: Bench):
+def test_a_proposal_is_one_commit_on_its_base(bench: Bench) -> None:
     made = offer(bench)
     (pull,) = pulls(bench)
     assert (made.number, made.head, made.written) == (pull.number, pull.head, Written.CREATED)
@@ -44,7 +44,7 @@ def test_a_proposal_is_one_commit_on_its_base(bench: Bench):
     assert bench.board.git.blob("main:submissions/old/core.verdicts.jsonl") == b"{}\n"
 
 
-def test_the_same_twice_makes_one_and_writes_nothing(bench: Bench):
+def test_the_same_twice_makes_one_and_writes_nothing(bench: Bench) -> None:
     """But for the tree, whose name tells that it is the same."""
     first = offer(bench)
     before = len(bench.asked())
@@ -54,7 +54,7 @@ def test_the_same_twice_makes_one_and_writes_nothing(bench: Bench):
 
 
 @pytest.mark.parametrize("fields", [{"title": "Other"}, {"body": "Other"}, {"files": {"other": b"x"}}])
-def test_what_changed_is_changed_in_place(bench: Bench, fields: dict[str, Any]):
+def test_what_changed_is_changed_in_place(bench: Bench, fields: dict[str, Any]) -> None:
     """Files that are offered no longer are no longer in it."""
     first = offer(bench)
     second = offer(bench, **fields)
@@ -65,7 +65,7 @@ def test_what_changed_is_changed_in_place(bench: Bench, fields: dict[str, Any]):
     assert [each.path for each in bench.board.git.changes(pull.base, pull.head)] == list(expected["files"])
 
 
-def test_a_base_that_went_on_is_followed(bench: Bench):
+def test_a_base_that_went_on_is_followed(bench: Bench) -> None:
     first = offer(bench)
     now = bench.board.git.commit("main", {"other": b"x"})
     second = offer(bench)
@@ -73,7 +73,7 @@ def test_a_base_that_went_on_is_followed(bench: Bench):
     assert bench.board.git.resolve(f"{second.head}^") == now
 
 
-def test_a_base_that_came_back_to_the_same_files_is_followed(bench: Bench):
+def test_a_base_that_came_back_to_the_same_files_is_followed(bench: Bench) -> None:
     """Otherwise the pull request would show what others did and undid."""
     offer(bench)
     bench.board.git.commit("main", {"other": b"x"})
@@ -82,7 +82,7 @@ def test_a_base_that_came_back_to_the_same_files_is_followed(bench: Bench):
 
 
 @pytest.mark.parametrize("how", ["merged", "closed"])
-def test_what_was_merged_or_closed_is_not_opened_again(bench: Bench, how: str):
+def test_what_was_merged_or_closed_is_not_opened_again(bench: Bench, how: str) -> None:
     """The next proposal is a pull request of its own, though its branch has the same name."""
     first = offer(bench)
     (pull,) = pulls(bench)
@@ -93,14 +93,14 @@ def test_what_was_merged_or_closed_is_not_opened_again(bench: Bench, how: str):
     assert (second.number, second.written) == (first.number + 1, Written.CREATED)
 
 
-def test_a_forks_branch_of_the_same_name_is_anothers(bench: Bench):
+def test_a_forks_branch_of_the_same_name_is_anothers(bench: Bench) -> None:
     theirs = bench.pull("bashboard/rescore", title="New verdicts")
     made = offer(bench)
     assert (made.number != theirs.number, made.written) == (True, Written.CREATED)
     assert theirs.body is None
 
 
-def test_a_pull_request_of_another_repository_is_never_changed(bench: Bench):
+def test_a_pull_request_of_another_repository_is_never_changed(bench: Bench) -> None:
     """Even if GitHub named it."""
     theirs = bench.pull("bashboard/rescore", title="New verdicts")
     document = [pull_document(bench.github.url, bench.board, theirs)]
@@ -114,14 +114,14 @@ LOST = [("POST", "/pulls"), ("POST", "/git/refs"), ("POST", "/git/commits")]
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize(("method", "path"), LOST)
-def test_a_lost_answer_makes_no_second_one(bench: Bench, method: str, path: str, late: bool):
+def test_a_lost_answer_makes_no_second_one(bench: Bench, method: str, path: str, late: bool) -> None:
     bench.github.faults.append(Fault(502, method=method, path=path, late=late))
     made = offer(bench)
     assert bench.github.faults == []
     assert [(each.number, each.head) for each in pulls(bench)] == [(made.number, made.head)]
 
 
-def test_nothing_to_propose_is_wrong_use(bench: Bench):
+def test_nothing_to_propose_is_wrong_use(bench: Bench) -> None:
     with pytest.raises(UsageError, match="'main' holds these files already"):
         offer(bench, files={"README.md": b"A board.\n"})
     with pytest.raises(UsageError, match="no branch 'none' to propose to"):
@@ -129,7 +129,7 @@ def test_nothing_to_propose_is_wrong_use(bench: Bench):
     assert pulls(bench) == []
 
 
-def test_a_body_that_is_too_long_is_cut_and_says_so(bench: Bench):
+def test_a_body_that_is_too_long_is_cut_and_says_so(bench: Bench) -> None:
     offer(bench, body="x" * (LONGEST + 1))
     (pull,) = pulls(bench)
     assert pull.body is not None
@@ -138,7 +138,7 @@ def test_a_body_that_is_too_long_is_cut_and_says_so(bench: Bench):
     assert offer(bench, body="x" * (LONGEST + 1)).written == Written.UNCHANGED
 
 
-def test_a_setting_that_forbids_it_is_named(bench: Bench):
+def test_a_setting_that_forbids_it_is_named(bench: Bench) -> None:
     """It is off in a new repository, and no permission of a job helps."""
     bench.board.actions_propose = False
     with pytest.raises(PermissionMissingError, match="Settings > Actions > General > Workflow permissions"):

@@ -37,7 +37,7 @@ def found(bench: Bench, run: int) -> FoundPull:
 
 
 @pytest.mark.parametrize("branch", HOSTILE)
-def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, branch: str):
+def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, branch: str) -> None:
     """Whatever the branch and the title are called, they are text and nothing else."""
     bench.pull("other")
     pull = bench.pull(branch, title=f"{branch}\n::error::no")
@@ -52,7 +52,7 @@ def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, b
     ("association", "newcomer"),
     [("FIRST_TIME_CONTRIBUTOR", True), ("NONE", True), ("CONTRIBUTOR", False), ("OWNER", False)],
 )
-def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool):
+def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool) -> None:
     pull = bench.pull()
     pull.association = association
     assert read_pull(bench.connect(), pull.number).newcomer is newcomer
@@ -62,25 +62,25 @@ def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool)
     ("association", "insider"),
     [("OWNER", True), ("MEMBER", True), ("COLLABORATOR", True), ("CONTRIBUTOR", False), ("NONE", False)],
 )
-def test_who_belongs_here_is_told(bench: Bench, association: str, insider: bool):
+def test_who_belongs_here_is_told(bench: Bench, association: str, insider: bool) -> None:
     pull = bench.pull()
     pull.association = association
     assert read_pull(bench.connect(), pull.number).insider is insider
 
 
-def test_whoever_may_push_to_the_repository_belongs_here(bench: Bench):
+def test_whoever_may_push_to_the_repository_belongs_here(bench: Bench) -> None:
     """The bot has no association of its own."""
     bench.board.git.commit("rescore", {"x": b"x\n"})
     pull = bench.github.open_pull(bench.board, bench.board, "rescore")
     assert read_pull(bench.connect(), pull.number).insider
 
 
-def test_changed_files_name_the_commit_that_they_are_of(bench: Bench):
+def test_changed_files_name_the_commit_that_they_are_of(bench: Bench) -> None:
     pull = bench.pull(files={"submissions/old/core.jsonl": None, "submissions/mine/core.jsonl": b"{}\n"})
     assert changed_files(bench.connect(), pull.number).heads == {pull.head}
 
 
-def test_open_pull_requests_of_one_account_are_listed(bench: Bench):
+def test_open_pull_requests_of_one_account_are_listed(bench: Bench) -> None:
     first, closed, last = bench.pull("first"), bench.pull("closed"), bench.pull("last")
     closed.state = "closed"
     other = bench.github.fork(bench.board, bench.github.user("other"))
@@ -89,7 +89,7 @@ def test_open_pull_requests_of_one_account_are_listed(bench: Bench):
     assert [each.number for each in open_of(bench.connect(), bench.stranger.id)] == [last.number, first.number]
 
 
-def test_a_push_in_between_makes_the_run_stale(bench: Bench):
+def test_a_push_in_between_makes_the_run_stale(bench: Bench) -> None:
     """By force or not: its numbers are of another commit."""
     pull = bench.pull()
     run = bench.github.run(bench.board, pull)
@@ -98,14 +98,14 @@ def test_a_push_in_between_makes_the_run_stale(bench: Bench):
     assert (told.match, told.head, told.pull and told.pull.head) == (Match.STALE, run.head, pull.head)
 
 
-def test_a_closed_pull_request_is_none(bench: Bench):
+def test_a_closed_pull_request_is_none(bench: Bench) -> None:
     pull = bench.pull()
     run = bench.github.run(bench.board, pull)
     bench.github.merge(bench.board, pull)
     assert found(bench, run.id) == FoundPull(Match.MISSING, run.head)
 
 
-def test_a_commit_that_two_pull_requests_share_tells_no_single_one(bench: Bench):
+def test_a_commit_that_two_pull_requests_share_tells_no_single_one(bench: Bench) -> None:
     """One branch may be offered to two branches of the board."""
     pull = bench.pull()
     bench.board.git.commit("next", {"NEXT.md": b"x\n"})
@@ -114,7 +114,7 @@ def test_a_commit_that_two_pull_requests_share_tells_no_single_one(bench: Bench)
     assert (told.match, told.pull, set(told.numbers)) == (Match.SEVERAL, None, {pull.number, other.number})
 
 
-def test_anothers_pull_request_with_the_same_commit_is_not_taken(bench: Bench):
+def test_anothers_pull_request_with_the_same_commit_is_not_taken(bench: Bench) -> None:
     """Anybody can push a commit that they saw, and would get its comment and labels."""
     pull = bench.pull()
     thief = bench.github.fork(bench.board, bench.github.user("thief"))
@@ -124,14 +124,14 @@ def test_anothers_pull_request_with_the_same_commit_is_not_taken(bench: Bench):
     assert told.numbers == (pull.number,)
 
 
-def test_every_page_of_open_pull_requests_is_looked_at(bench: Bench):
+def test_every_page_of_open_pull_requests_is_looked_at(bench: Bench) -> None:
     bench.offered(150)
     pull = bench.board.issues[1]
     assert found(bench, bench.github.run(bench.board, pull).id).numbers == (pull.number,)
     assert bench.asked().count("GET /pulls") == 2
 
 
-def test_changed_files_have_a_status(bench: Bench):
+def test_changed_files_have_a_status(bench: Bench) -> None:
     """As GitHub compares: with what the branch left from, renames seen."""
     bench.board.git.commit("main", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "c.txt": b"c\nc\nc\n"})
     bench.fork.git.fetch(bench.board.git, "refs/heads/main", "refs/heads/main")
@@ -150,14 +150,14 @@ def test_changed_files_have_a_status(bench: Bench):
 
 
 @pytest.mark.parametrize(("number", "complete"), [(250, True), (MOST_CHANGED + 10, False)])
-def test_changes_beyond_githubs_list_are_told(bench: Bench, number: int, complete: bool):
+def test_changes_beyond_githubs_list_are_told(bench: Bench, number: int, complete: bool) -> None:
     """GitHub lists 3,000 files and says nothing of the others, so a check of the list alone would be passed by them."""
     pull = bench.pull(files={f"submissions/mine/{each}.jsonl": b"" for each in range(number)})
     changes = changed_files(bench.connect(), pull.number)
     assert (len(changes.files), changes.complete) == (min(number, MOST_CHANGED), complete)
 
 
-def test_pull_requests_of_the_last_day_are_counted(bench: Bench):
+def test_pull_requests_of_the_last_day_are_counted(bench: Bench) -> None:
     """Closed ones too; not others' ones, not issues, not older ones that were only pushed to."""
     old = bench.pull("old")
     bench.github.now += timedelta(hours=25)
@@ -172,7 +172,7 @@ def test_pull_requests_of_the_last_day_are_counted(bench: Bench):
     assert opened_lately(bench.connect(), pull, bench.github.now) == (mine.number, closed.number)
 
 
-def test_a_fork_and_an_account_may_be_gone(bench: Bench, description: Description | None):
+def test_a_fork_and_an_account_may_be_gone(bench: Bench, description: Description | None) -> None:
     """GitHub then answers null, for the fork against its own description."""
     pull = bench.pull()
     run = bench.github.run(bench.board, pull)

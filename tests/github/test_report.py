@@ -108,7 +108,7 @@ def next_day(board: ReportBench) -> ReportBench:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportBench, name: str):
+def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportBench, name: str) -> None:
     """What is not valid shows no numbers of its own run, whose artifact is not even asked for."""
     make, labels, words = CASES[name]
     board = next_day(lasting)
@@ -125,7 +125,7 @@ def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: Re
         assert not [each for each in board.bench.asked() if "artifacts" in each]
 
 
-def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench):
+def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench) -> None:
     """Paths and words are those of `bashboard check` in a checkout with the submission."""
     from evaluator.pipeline.submitting.submissions import check_folders
 
@@ -140,7 +140,7 @@ def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench):
     assert {str(each) for each in found} <= set(spans(answered.text))
 
 
-def test_open_verdicts_stand_beside_valid(board: ReportBench):
+def test_open_verdicts_stand_beside_valid(board: ReportBench) -> None:
     """They come from the run's own numbers, and the merge does not wait for them."""
     archive = previewed(undecided=1, failed=1, accuracy_upper=0.8)
     answered = board.answer(board.offer(clean(board)), archive)
@@ -148,21 +148,21 @@ def test_open_verdicts_stand_beside_valid(board: ReportBench):
     assert "1 verdict open" in answered.text
 
 
-def test_a_first_contribution_is_welcomed_and_a_later_one_is_not(board: ReportBench):
+def test_a_first_contribution_is_welcomed_and_a_later_one_is_not(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     assert "Welcome" in board.answer(pull, dry_run=True).text
     pull.association = "CONTRIBUTOR"
     assert "Welcome" not in board.answer(pull, dry_run=True).text
 
 
-def test_appeals_and_the_log_have_their_addresses(board: ReportBench):
+def test_appeals_and_the_log_have_their_addresses(board: ReportBench) -> None:
     answered = board.answer(board.offer(clean(board)))
     targets = [dict(each.attributes)["href"] for each in pieces(answered.text) if each.kind == "link_open"]
     log = f"{SERVER}/maintainer/board/actions/runs/{answered.run}"
     assert targets == [log, f"{SERVER}/maintainer/board/issues/new?template=appeal.yml&submission=mine"]
 
 
-def test_another_branch_than_main_is_no_place(board: ReportBench):
+def test_another_branch_than_main_is_no_place(board: ReportBench) -> None:
     board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
     answered = board.answer(board.offer(clean(board), into="next"))
     assert answered.labels == ("needs changes",)
@@ -170,7 +170,7 @@ def test_another_branch_than_main_is_no_place(board: ReportBench):
 
 
 @pytest.mark.parametrize("name", ["$(touch x);`id`", "<img src=x>\u202e@me #1", "-rf\n::error::x"])
-def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str):
+def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str) -> None:
     """Of the folder, a file in it, one elsewhere, the branch and the title; none is in a line to type."""
     board, slug = next_day(lasting), name.replace("/", "")
     files = {f"submissions/{slug}/{slug}": b"x\n", f"submissions/mine/{slug}.verdicts.jsonl": b"x\n", slug: b"x\n"}
@@ -191,7 +191,7 @@ def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str):
 # -- those who may push
 
 
-def test_what_the_project_changes_by_itself_is_not_answered(board: ReportBench):
+def test_what_the_project_changes_by_itself_is_not_answered(board: ReportBench) -> None:
     """Verdicts of all submissions, by a branch of the repository: who may push there needs no leave."""
     own = board.bench.board
     own.git.commit("rescore", {"submissions/old/tiny.verdicts.jsonl": b"x", "submissions/always/tiny.jsonl": b"x"})
@@ -212,7 +212,7 @@ def test_what_the_project_changes_by_itself_is_not_answered(board: ReportBench):
 )
 def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
     board: ReportBench, make: Callable[[ReportBench], Files], outcome: Outcome, labels: tuple[str, ...]
-):
+) -> None:
     pull = board.offer(make(board))
     pull.association = "COLLABORATOR"
     answered = board.answer(pull, previewed(), dry_run=True)
@@ -222,7 +222,7 @@ def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
 # -- the preview, which anyone can forge
 
 
-def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBench):
+def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBench) -> None:
     """They come from this side's own check; what was forged is shown as code."""
     html = "<img src=https://evil.example/x.png onerror=alert(1)>"
     answered = board.answer(board.offer(clean(board)), previewed(passed=html, judge=html))
@@ -235,7 +235,7 @@ def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBen
 # -- pushes in between, and what is gone
 
 
-def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBench):
+def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     run = board.github.run(board.bench.board, pull)
     board.force(pull, beside("evaluator/x.py")(board))
@@ -243,7 +243,7 @@ def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBenc
     assert (answered.outcome, answered.number, board.written()) == (Outcome.STALE, pull.number, [])
 
 
-def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportBench):
+def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportBench) -> None:
     """What was said of one commit holds for no other; the comment names the commit that it is of."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
@@ -256,7 +256,7 @@ def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: 
     assert (pull.labels, [each.body for each in pull.comments]) == ([], [before])
 
 
-def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportBench):
+def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportBench) -> None:
     """A branch can take the workflows away from itself."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
@@ -267,7 +267,7 @@ def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(boar
     assert pull.labels == []
 
 
-def test_who_is_held_stays_so_until_the_run_ends(board: ReportBench):
+def test_who_is_held_stays_so_until_the_run_ends(board: ReportBench) -> None:
     pull = board.offer(of("best")(board))
     board.answer(pull)
     run = board.github.run(board.bench.board, pull, None)
@@ -291,7 +291,7 @@ class Pushes:
 
 
 @pytest.mark.parametrize("on", [("/pulls",), ("/files",), ("/pulls", "/files"), ("/zip",)], ids=" and ".join)
-def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tuple[str, ...]):
+def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tuple[str, ...]) -> None:
     """Before the changed files are listed, after it, there and back, and before it is written."""
     pushes = Pushes()
     with GitHubServer(tmp_path, pushes) as github:
@@ -305,7 +305,7 @@ def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tupl
         assert (pushes.done, board.written()) == (list(on), [])
 
 
-def test_a_fork_that_is_gone_is_not_answered(board: ReportBench, description: Description | None):
+def test_a_fork_that_is_gone_is_not_answered(board: ReportBench, description: Description | None) -> None:
     pull = board.offer(clean(board))
     run = board.github.run(board.bench.board, pull)
     pull.head_repository = None
@@ -313,14 +313,14 @@ def test_a_fork_that_is_gone_is_not_answered(board: ReportBench, description: De
     board.github.complaints.clear()
 
 
-def test_a_closed_pull_request_is_not_answered(board: ReportBench):
+def test_a_closed_pull_request_is_not_answered(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     run = board.github.run(board.bench.board, pull)
     board.github.merge(board.bench.board, pull)
     assert (board.report(run.id).outcome, board.written()) == (Outcome.MISSING, [])
 
 
-def test_one_branch_offered_twice_is_not_answered(board: ReportBench):
+def test_one_branch_offered_twice_is_not_answered(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
     board.github.open_pull(board.bench.board, board.bench.fork, "mine", into="next")
@@ -328,7 +328,7 @@ def test_one_branch_offered_twice_is_not_answered(board: ReportBench):
     assert board.written() == []
 
 
-def test_an_author_who_is_gone_is_held(board: ReportBench):
+def test_an_author_who_is_gone_is_held(board: ReportBench) -> None:
     """Nobody could own the row."""
     pull = board.offer(clean(board))
     pull.user = None
@@ -341,7 +341,7 @@ def test_an_author_who_is_gone_is_held(board: ReportBench):
 # -- again and again
 
 
-def test_the_same_twice_writes_once(board: ReportBench):
+def test_the_same_twice_writes_once(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     run = board.github.run(board.bench.board, pull)
     assert board.report(run.id).written is Written.CREATED
@@ -350,7 +350,7 @@ def test_the_same_twice_writes_once(board: ReportBench):
     assert (board.written(), len(pull.comments)) == ([], 1)
 
 
-def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench):
+def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench) -> None:
     """Broken, mended, with too much in it, and without a submission; others' labels and comments stay."""
     pull = board.offer(broken(board))
     board.github.label(board.bench.board, "kind", "ffffff", "A kind")
@@ -371,13 +371,13 @@ def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench):
         assert words in pull.comments[1].body
 
 
-def test_what_never_had_a_submission_is_let_alone(board: ReportBench):
+def test_what_never_had_a_submission_is_let_alone(board: ReportBench) -> None:
     pull = board.offer({"README.md": b"Better.\n"})
     assert board.answer(pull).outcome is Outcome.NOTHING
     assert (board.written(), pull.comments) == ([], [])
 
 
-def test_a_dry_run_writes_nothing(board: ReportBench):
+def test_a_dry_run_writes_nothing(board: ReportBench) -> None:
     pull = board.offer(clean(board))
     answered = board.answer(pull, previewed(), dry_run=True)
     assert (answered.labels, answered.written, board.written()) == (READY, None, [])
@@ -394,7 +394,7 @@ def day(board: ReportBench, number: int, files: Callable[[int], Files], first: i
     return pull
 
 
-def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportBench):
+def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportBench) -> None:
     """The fifth is not; and the day after the sixth is valid."""
     pull = day(board, 5, lambda each: board.submission(f"mine-{each}"))
     assert board.answer(pull, dry_run=True).labels == READY
@@ -407,12 +407,12 @@ def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board
     assert board.answer(sixth, previewed("mine-5")).labels == READY
 
 
-def test_pull_requests_without_a_submission_do_not_count(board: ReportBench):
+def test_pull_requests_without_a_submission_do_not_count(board: ReportBench) -> None:
     day(board, 5, lambda each: {"README.md": b"%d\n" % each})
     assert board.answer(board.offer(clean(board)), dry_run=True).labels == READY
 
 
-def test_the_last_submission_too_many_to_a_suites_version_is_held(bench: Bench, tmp_path: Path):
+def test_the_last_submission_too_many_to_a_suites_version_is_held(bench: Bench, tmp_path: Path) -> None:
     """Counted are those on the board, another's not, and those opened before; a change of one's own is none."""
     board = ReportBench(bench, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
     second = board.offer(clean(board), "second")

@@ -42,7 +42,9 @@ def number(board: ReportBench, pull: Pull) -> str:
     return str(made.id)
 
 
-def test_a_job_is_told_in_one_line_and_in_its_summary(board: ReportBench, pull: Pull, number: str, tmp_path: Path):
+def test_a_job_is_told_in_one_line_and_in_its_summary(
+    board: ReportBench, pull: Pull, number: str, tmp_path: Path
+) -> None:
     """The line holds no word of a stranger's; the summary is the comment."""
     for each in LABELS:
         board.github.label(board.bench.board, each.name, each.color, each.description)
@@ -56,27 +58,27 @@ def test_a_job_is_told_in_one_line_and_in_its_summary(board: ReportBench, pull: 
     assert summary.read_text().split() == pull.comments[0].body.split()
 
 
-def test_a_dry_run_prints_what_would_be_said(board: ReportBench, pull: Pull, number: str):
+def test_a_dry_run_prints_what_would_be_said(board: ReportBench, pull: Pull, number: str) -> None:
     found = run(board, "--run", number, "--dry-run")
     assert (found.exit_code, pull.comments, board.written()) == (0, [], [])
     assert "3 of 5 tasks passed" in found.stdout
     assert "[the appeal form](https://github.example/maintainer/board/issues/new?" in found.stdout
 
 
-def test_a_job_takes_nothing_of_what_is_printed_for_a_command(board: ReportBench, number: str):
+def test_a_job_takes_nothing_of_what_is_printed_for_a_command(board: ReportBench, number: str) -> None:
     lines = run(board, "--run", number, "--dry-run", GITHUB_ACTIONS="true").stdout.splitlines()
     (first,) = (place for place, line in enumerate(lines) if line.startswith("::stop-commands::"))
     token = lines[first].removeprefix("::stop-commands::")
     assert (first, lines[-1]) == (0, f"::{token}::")
 
 
-def test_json_has_everything(board: ReportBench, number: str):
+def test_json_has_everything(board: ReportBench, number: str) -> None:
     found = json.loads(run(board, "--run", number, "--dry-run", "--json").stdout)
     assert (found["outcome"], found["number"], found["labels"]) == ("reported", 1, ["ready to merge", "valid"])
     assert found["text"].startswith("<!-- bashboard:submission -->")
 
 
-def test_a_run_that_another_answers_is_fine(board: ReportBench, pull: Pull, number: str):
+def test_a_run_that_another_answers_is_fine(board: ReportBench, pull: Pull, number: str) -> None:
     board.force(pull, {"submissions/mine/core.jsonl": b"{}\n"})
     found = run(board, "--run", number)
     assert (found.exit_code, found.stdout) == (0, "pull request 1: a newer push has a run of its own\n")
@@ -90,17 +92,19 @@ def test_a_run_that_another_answers_is_fine(board: ReportBench, pull: Pull, numb
         ({"GITHUB_TOKEN": "unknown"}, 3, "does not know the token"),
     ],
 )
-def test_what_is_missing_is_said(board: ReportBench, number: str, environ: dict[str, str], code: int, words: str):
+def test_what_is_missing_is_said(
+    board: ReportBench, number: str, environ: dict[str, str], code: int, words: str
+) -> None:
     found = run(board, "--run", number, **environ)
     assert found.exit_code == code
     assert words in found.stderr
 
 
-def test_a_run_that_is_none_is_wrong_use(board: ReportBench):
+def test_a_run_that_is_none_is_wrong_use(board: ReportBench) -> None:
     assert run(board, "--run", "77").exit_code == 2
 
 
-def test_a_broken_file_of_owners_is_told_and_nothing_is_said(board: ReportBench, pull: Pull, number: str):
+def test_a_broken_file_of_owners_is_told_and_nothing_is_said(board: ReportBench, pull: Pull, number: str) -> None:
     """Whose a name is would not be known."""
     (board.project.root / "submissions" / "owners.json").write_text('{"format": 1}')
     found = run(board, "--run", number)

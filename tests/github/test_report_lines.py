@@ -61,7 +61,7 @@ APART = ("anothers-changed", "anothers-name", "the-judge-too", "two-of-them")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *APART])
-def test_what_is_to_be_typed_mends_it(board: ReportBench, name: str):
+def test_what_is_to_be_typed_mends_it(board: ReportBench, name: str) -> None:
     """On the branch itself, or on another one that is then offered in its place."""
     pull = board.offer(case(board, name), name)
     refused = board.answer(pull, dry_run=True)

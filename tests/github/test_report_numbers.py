@@ -67,7 +67,7 @@ FORGED: dict[str, tuple[bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_what_is_not_to_be_believed_is_not_shown_and_it_is_said_why(numbers: Numbers, name: str):
+def test_what_is_not_to_be_believed_is_not_shown_and_it_is_said_why(numbers: Numbers, name: str) -> None:
     archive, words = FORGED[name]
     preview, why = numbers.read(numbers.run(archive))
     assert preview is None
@@ -75,18 +75,18 @@ def test_what_is_not_to_be_believed_is_not_shown_and_it_is_said_why(numbers: Num
     assert why.isprintable()
 
 
-def test_of_two_files_the_one_is_read_and_nothing_is_unpacked(numbers: Numbers):
+def test_of_two_files_the_one_is_read_and_nothing_is_unpacked(numbers: Numbers) -> None:
     archive = packed(("../../evil.sh", b"x"), ("preview.json", json.dumps(tiny_preview()).encode()))
     assert numbers.read(numbers.run(archive)) == (Preview.model_validate(tiny_preview()), "")
 
 
-def test_an_artifact_that_has_expired_is_said_so(numbers: Numbers):
+def test_an_artifact_that_has_expired_is_said_so(numbers: Numbers) -> None:
     run = numbers.run(previewed())
     run.artifacts[0].expired = True
     assert numbers.read(run) == (None, "artifact 'preview' has expired")
 
 
-def test_a_text_in_a_number_that_is_sound_is_shown_as_code(numbers: Numbers):
+def test_a_text_in_a_number_that_is_sound_is_shown_as_code(numbers: Numbers) -> None:
     """The judge's name is the run's own text."""
     preview, _ = numbers.read(numbers.run(previewed(judge=HTML)))
     assert preview is not None

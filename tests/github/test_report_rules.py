@@ -88,7 +88,7 @@ DEEDS: list[tuple[tuple[str, ...], Deed, str]] = [
 
 
 @pytest.mark.parametrize(("rows", "deed", "slug"), DEEDS)
-def test_changed_files_tell_what_is_done(rows: tuple[str, ...], deed: Deed, slug: str):
+def test_changed_files_tell_what_is_done(rows: tuple[str, ...], deed: Deed, slug: str) -> None:
     found = offer(*rows)
     assert (found.deed, found.slug) == (deed, slug)
 
@@ -151,20 +151,20 @@ DECISIONS: list[tuple[tuple[str, ...], Owner, dict[str, Any], set[str], str]] = 
 @pytest.mark.parametrize(("rows", "owner", "fields", "labels", "words"), DECISIONS)
 def test_what_is_done_by_whom_decides(
     rows: tuple[str, ...], owner: Owner, fields: dict[str, Any], labels: set[str], words: str
-):
+) -> None:
     assert labels_of(offer(*rows), owner, **fields) == labels
     assert words in words_of(offer(*rows), owner, **fields)
     assert bool(words) == bool(words_of(offer(*rows), owner, **fields))
 
 
-def test_files_that_github_does_not_list_are_held_whatever_the_others_are():
+def test_files_that_github_does_not_list_are_held_whatever_the_others_are() -> None:
     """There may be anything among them, also where no submission is among those listed."""
     for rows in (NEW, ("modified README.md",)):
         assert labels_of(offer(*rows, complete=False)) == HELD
         assert "3,000 files or more" in words_of(offer(*rows, complete=False))
 
 
-def test_an_error_is_to_be_mended_and_a_warning_is_not():
+def test_an_error_is_to_be_mended_and_a_warning_is_not() -> None:
     fault = Problem(Path("submissions/mine/core.jsonl"), 1, "x")
     assert labels_of(offer(*NEW), NOBODY, [fault]) == NEEDS
     assert labels_of(offer(*NEW), NOBODY, [fault._replace(severity=Severity.WARNING)]) == {"valid", "ready to merge"}
@@ -172,13 +172,13 @@ def test_an_error_is_to_be_mended_and_a_warning_is_not():
     assert labels_of(offer(*NEW), NOBODY, [fault], insider=True) == NEEDS
 
 
-def test_what_exceeds_a_limit_is_held_but_for_maintainers():
+def test_what_exceeds_a_limit_is_held_but_for_maintainers() -> None:
     late = [Reason(State.HELD, "too many")]
     assert labels_of(offer(*NEW), NOBODY, [], late) == HELD
     assert labels_of(offer(*NEW), NOBODY, [], late, insider=True) == {"valid", "ready to merge"}
 
 
-def test_every_label_that_may_be_wanted_is_one_of_ours():
+def test_every_label_that_may_be_wanted_is_one_of_ours() -> None:
     names = {each.name for each in LABELS}
     decision = decide(offer(*NEW), PULL, NOBODY, address=ADDRESS)
     assert decision.contested() < names
@@ -201,7 +201,7 @@ FILES = st.builds(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(FILES, max_size=6), st.sampled_from([NOBODY, OWN, OTHERS, PROJECTS]))
-def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner):
+def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner) -> None:
     """Whatever the files are called."""
     decision = decide(read_offer(Changes(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
     if "ready to merge" in decision.labels:
@@ -215,7 +215,7 @@ def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFi
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(FILES, min_size=1, max_size=6))
-def test_no_line_to_type_holds_a_name_that_a_shell_reads_anything_into(files: list[ChangedFile]):
+def test_no_line_to_type_holds_a_name_that_a_shell_reads_anything_into(files: list[ChangedFile]) -> None:
     decision = decide(read_offer(Changes(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)
     plain = set('abcdefghijklmnopqrstuvwxyz0123456789-_./ :@{}"$()ABCDEFGHIJKLMNOPQRSTUVWXYZ&')
     lines = [line for each in decision.reasons for line in each.commands]

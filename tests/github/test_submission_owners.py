@@ -31,18 +31,18 @@ def written(**owners: int | None) -> bytes:
     return owners_bytes(Owners(format=1, owners=owners))
 
 
-def test_the_repositorys_own_submissions_are_the_projects():
+def test_the_repositorys_own_submissions_are_the_projects() -> None:
     registered = read_owners(Project(ROOT)).owners
     assert {name for name, account in registered.items() if account is None} >= {"always-true", "rules"}
 
 
-def test_what_is_written_is_read_and_sorted_a_line_a_name():
+def test_what_is_written_is_read_and_sorted_a_line_a_name() -> None:
     data = written(b=2, a=None)
     assert data == b'{\n  "format": 1,\n  "owners": {\n    "a": null,\n    "b": 2\n  }\n}\n'
     assert parse_owners(data, Path("owners.json")).owners == {"a": None, "b": 2}
 
 
-def test_the_file_is_as_it_is_written():
+def test_the_file_is_as_it_is_written() -> None:
     data = (ROOT / "submissions" / "owners.json").read_bytes()
     assert owners_bytes(parse_owners(data, Path("owners.json"))) == data
 
@@ -69,14 +69,14 @@ BROKEN: list[tuple[bytes, int, str]] = [
 
 
 @pytest.mark.parametrize(("data", "line", "words"), BROKEN, ids=range(len(BROKEN)))
-def test_what_is_no_file_of_owners_is_refused_at_its_line(data: bytes, line: int, words: str):
+def test_what_is_no_file_of_owners_is_refused_at_its_line(data: bytes, line: int, words: str) -> None:
     with pytest.raises(FormatError, match=words) as caught:
         parse_owners(data, Path("owners.json"))
     assert caught.value.problems[0].line == line
     assert str(caught.value).replace("\n", "").isprintable()
 
 
-def test_a_link_is_not_followed(tmp_path: Path):
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "submissions").mkdir()
     (tmp_path / "elsewhere").write_bytes(written())
     owners_path(Project(tmp_path)).symlink_to(tmp_path / "elsewhere")
@@ -84,16 +84,16 @@ def test_a_link_is_not_followed(tmp_path: Path):
         read_owners(Project(tmp_path))
 
 
-def test_without_a_file_nothing_is_registered(tmp_path: Path):
+def test_without_a_file_nothing_is_registered(tmp_path: Path) -> None:
     assert read_owners(Project(tmp_path)).owners == {}
 
 
-def test_the_file_is_no_submission(board: ReportBench):
+def test_the_file_is_no_submission(board: ReportBench) -> None:
     assert "owners.json" not in {path.name for path in board.project.submission_folders()}
     assert check_folders(board.project, []) == []
 
 
-def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: ReportBench):
+def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: ReportBench) -> None:
     connection = board.bench.connect()
     found = {slug: owner_of(board.project, connection, slug) for slug in ("always", "old", "once", "new")}
     assert found["always"] == Owner(Holder.PROJECT)
@@ -103,7 +103,7 @@ def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: Re
     assert board.bench.asked() == []
 
 
-def test_what_is_merged_and_not_registered_yet_is_whose_pull_request_it_was(board: ReportBench):
+def test_what_is_merged_and_not_registered_yet_is_whose_pull_request_it_was(board: ReportBench) -> None:
     """Until the publish workflow has entered it, and as it enters it; what was pushed is the project's."""
     board.github.merge(board.bench.board, board.offer(board.submission()))
     board.bench.board.git.commit("main", board.submission("pushed"))

@@ -43,7 +43,7 @@ def pulls(hosted: HostedCheckout) -> list[Pull]:
     return [each for each in hosted.board.issues.values() if each.head_ref]
 
 
-def test_the_labels_are_the_forms():
+def test_the_labels_are_the_forms() -> None:
     fields = [each for each in yaml.safe_load(FORM.read_text())["body"] if "id" in each]
     assert {each["id"]: each["attributes"]["label"] for each in fields} == LABELS
 
@@ -71,7 +71,7 @@ def test_the_labels_are_the_forms():
         ({"suite": None, "task": "", "why": "so"}, ["“### Suite” is missing", "Task: found (empty)", "Why: 2"]),
     ],
 )
-def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | None], faults: list[str]):
+def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | None], faults: list[str]) -> None:
     """What a stranger wrote is shown as code, and never guessed about."""
     with pytest.raises(AppealError) as raised:
         parse_appeal(body(**changed))
@@ -79,14 +79,14 @@ def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | N
     assert all(part in told for part, told in zip(faults, raised.value.faults, strict=True))
 
 
-def test_words_come_on_one_line():
+def test_words_come_on_one_line() -> None:
     """A heading that is not the form's, a mention and a link are words like others."""
     why = "It does\r\n\tas   asked.\n\n### Really\n@maintainer ![x](http://example.org)"
     found = parse_appeal(body(why=why, rank="").replace("\n", "\r\n"))
     assert (found.rank, found.why) == (1, "It does as asked. ### Really @maintainer ![x](http://example.org)")
 
 
-def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout):
+def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout) -> None:
     """One line more on main's own, the command and the words as data, and the issue is answered with its number."""
     hosted.write({"submissions/first/tiny.verdicts.jsonl": verdicts(("files-1", "ls -l a", Outcome.FAIL))})
     asked = issue(hosted, body(why="Closes #1 @maintainer <b>`it`</b> does as asked"))
@@ -110,7 +110,7 @@ def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout):
     assert f"#{pull.number} proposes to rule this command a **pass**" in comment.body
 
 
-def test_asked_twice_there_is_one_pull_request_and_one_comment(hosted: HostedCheckout):
+def test_asked_twice_there_is_one_pull_request_and_one_comment(hosted: HostedCheckout) -> None:
     """And asked for the other way it is the same one with the other ruling."""
     asked = issue(hosted)
     answer(hosted, asked.number)
@@ -125,7 +125,7 @@ def test_asked_twice_there_is_one_pull_request_and_one_comment(hosted: HostedChe
     assert "a **fail**" in comment.body
 
 
-def test_a_ruling_that_main_got_since_is_kept(hosted: HostedCheckout):
+def test_a_ruling_that_main_got_since_is_kept(hosted: HostedCheckout) -> None:
     """The checkout is older than main: the line joins what stands there now."""
     made = adjudicate(
         hosted.project, suite="tiny", submission="second", task="files-2", ruling=Ruling.FAIL, because="another file"
@@ -136,7 +136,7 @@ def test_a_ruling_that_main_got_since_is_kept(hosted: HostedCheckout):
     assert [each["task"] for each in lines(hosted, "adjudication/1")] == ["files-1", "files-2"]
 
 
-def test_each_appeal_has_a_pull_request_of_its_own(hosted: HostedCheckout):
+def test_each_appeal_has_a_pull_request_of_its_own(hosted: HostedCheckout) -> None:
     numbers = [issue(hosted).number, issue(hosted, body(task="files-2")).number]
     assert [answer(hosted, each).ruled is not None for each in numbers] == [True, True]
     assert {pull.head_ref for pull in pulls(hosted)} == {"adjudication/1", "adjudication/2"}
@@ -151,7 +151,9 @@ def test_each_appeal_has_a_pull_request_of_its_own(hosted: HostedCheckout):
         ({"rank": "3"}, "there is no number 3"),
     ],
 )
-def test_what_is_not_there_is_answered_and_nothing_proposed(hosted: HostedCheckout, changed: dict[str, str], told: str):
+def test_what_is_not_there_is_answered_and_nothing_proposed(
+    hosted: HostedCheckout, changed: dict[str, str], told: str
+) -> None:
     asked = issue(hosted, body(**changed))
     assert answer(hosted, asked.number).ruled is None
     (comment,) = asked.comments
@@ -160,7 +162,7 @@ def test_what_is_not_there_is_answered_and_nothing_proposed(hosted: HostedChecko
     assert pulls(hosted) == []
 
 
-def test_a_command_that_is_ruled_already_is_answered(hosted: HostedCheckout):
+def test_a_command_that_is_ruled_already_is_answered(hosted: HostedCheckout) -> None:
     """Also after the pull request of this appeal was merged."""
     asked = issue(hosted)
     answer(hosted, asked.number)
@@ -170,7 +172,7 @@ def test_a_command_that_is_ruled_already_is_answered(hosted: HostedCheckout):
     assert f"{LINES}:1: rules this command pass already" in comment.body
 
 
-def test_a_mended_appeal_is_proposed_and_its_comment_written_anew(hosted: HostedCheckout):
+def test_a_mended_appeal_is_proposed_and_its_comment_written_anew(hosted: HostedCheckout) -> None:
     asked = issue(hosted, "Hello")
     answer(hosted, asked.number)
     asked.body = body()
@@ -180,14 +182,14 @@ def test_a_mended_appeal_is_proposed_and_its_comment_written_anew(hosted: Hosted
     assert "Nothing" not in comment.body
 
 
-def test_a_closed_issue_is_answered(hosted: HostedCheckout):
+def test_a_closed_issue_is_answered(hosted: HostedCheckout) -> None:
     asked = issue(hosted)
     asked.state = "closed"
     assert answer(hosted, asked.number).ruled is None
     assert "this issue is closed: open it again" in asked.comments[0].body
 
 
-def test_a_pull_request_is_no_appeal(hosted: HostedCheckout):
+def test_a_pull_request_is_no_appeal(hosted: HostedCheckout) -> None:
     """Nothing is written to it."""
     hosted.push({"x": b"x"}, "mine")
     pull = hosted.github.open_pull(hosted.board, hosted.board, "mine")
@@ -196,7 +198,7 @@ def test_a_pull_request_is_no_appeal(hosted: HostedCheckout):
     assert hosted.writes() == []
 
 
-def test_dry_it_writes_nothing(hosted: HostedCheckout):
+def test_dry_it_writes_nothing(hosted: HostedCheckout) -> None:
     ruled = answer(hosted, issue(hosted).number, dry_run=True).ruled
     assert ruled
     assert ruled.proposal is None
@@ -205,20 +207,20 @@ def test_dry_it_writes_nothing(hosted: HostedCheckout):
 
 
 @pytest.mark.parametrize("path", ["/pulls", "/comments", "/git/refs", "/git/commits"])
-def test_what_was_done_though_its_answer_was_lost_is_not_done_twice(hosted: HostedCheckout, path: str):
+def test_what_was_done_though_its_answer_was_lost_is_not_done_twice(hosted: HostedCheckout, path: str) -> None:
     asked = issue(hosted)
     hosted.github.faults.append(Fault(502, method="POST", path=path, late=True))
     answer(hosted, asked.number)
     assert len(pulls(hosted)) == len(asked.comments) == 1
 
 
-def test_actions_that_may_not_propose_name_the_setting(hosted: HostedCheckout):
+def test_actions_that_may_not_propose_name_the_setting(hosted: HostedCheckout) -> None:
     hosted.board.actions_propose = False
     with pytest.raises(PermissionMissingError, match="Settings > Actions > General"):
         answer(hosted, issue(hosted).number)
 
 
-def test_the_command_shows_what_it_would_do_and_ends_with_what_was_found(hosted: HostedCheckout):
+def test_the_command_shows_what_it_would_do_and_ends_with_what_was_found(hosted: HostedCheckout) -> None:
     """As the workflow calls it: by the environment."""
     asked, bad = issue(hosted), issue(hosted, "Hello")
     shown = hosted.command("appeal", "--issue", str(asked.number), "--ruling", "pass", "--dry-run")

@@ -61,7 +61,7 @@ def written(hosted: HostedCheckout) -> Mapping[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run):
+def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run) -> None:
     """Each submission's bundles at their places, whatever else a job said; the panel's store is nobody's."""
     executed(hosted, run, "second", SECOND)
     run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", "3 of 4 commands", "progress")]
@@ -70,7 +70,7 @@ def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run):
     assert written(hosted) == dict([FIRST, SECOND])
 
 
-def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: Run):
+def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: Run) -> None:
     hosted.write({"submissions/second/other.jsonl": b"{}\n"})
     other = ("submissions/second/other.jsonl.gz", b"other evidence")
     notices = [announced("second", SECOND[1]), announced("second", other[1], "other")]
@@ -154,7 +154,7 @@ def happened(hosted: HostedCheckout, run: Run, slug: str, case: Case) -> None:
         hosted.github.upload(run, f"evidence-{slug}", archive, case.size).expired = case.expired
 
 
-def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run):
+def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run) -> None:
     """Each with its reason, and whether it looks like an escape; another submission is taken all the same."""
     cases = {f"row-{number:02}": case for number, case in enumerate(CASES)}
     hosted.write({f"submissions/{slug}/tiny.jsonl": b"{}\n" for slug in cases})
@@ -174,7 +174,7 @@ def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run)
     assert not found.failed
 
 
-def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run):
+def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run) -> None:
     """It may replace another's artifact, upload any, and announce anything in its own job: the other is left out."""
     executed(hosted, run, "second", SECOND)
     hosted.github.upload(run, "evidence-first", packed((FIRST[0], b"forged")))
@@ -185,7 +185,7 @@ def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run):
     assert written(hosted) == {}
 
 
-def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: Run):
+def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: Run) -> None:
     """A job that ran again announces again, and its newer artifact is the one."""
     executed(hosted, run, "second", SECOND)
     run.attempt = 2
@@ -196,7 +196,7 @@ def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: Run):
     assert written(hosted) == dict([FIRST, again])
 
 
-def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: HostedCheckout):
+def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: HostedCheckout) -> None:
     """And that is no failure."""
     run = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
     hosted.github.add_job(run, "execute", "skipped")
@@ -205,20 +205,20 @@ def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: Hosted
     assert not [each for each in hosted.github.exchanges if "artifacts" in each.path]
 
 
-def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: Run):
+def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: Run) -> None:
     """Whatever the plan said, no path is made of it."""
     found = collected(hosted, run, ["first", "../../etc"])
     assert found.left_out["../../etc"].reason == "is no submission's name"
 
 
-def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: Run):
+def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: Run) -> None:
     (hosted.root / "evidence").mkdir()
     (hosted.root / "evidence" / "older").write_bytes(b"")
     with pytest.raises(UsageError, match="expected an empty folder"):
         collected(hosted, run)
 
 
-def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Run):
+def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Run) -> None:
     """Nobody is left out for it."""
     with pytest.raises(PermissionMissingError, match="checks: read"):
         collect(hosted.project, hosted.connect({"actions": "read"}), run.id, hosted.root / "evidence")
@@ -227,7 +227,7 @@ def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Ru
         collected(hosted, run)
 
 
-def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, tmp_path: Path):
+def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, tmp_path: Path) -> None:
     """In a line each and in the summary, where a stranger's words are code; what remains goes on."""
     hosted.github.add_job(run, "execute (second)", notices=[(NOTICE, "`@all`\n::error::x")])
     summary = tmp_path / "summary.md"
@@ -243,6 +243,6 @@ def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, t
 @pytest.mark.parametrize(
     ("expect", "code"), [('["second"]', 3), ("[]", 0), ('["second"', 2), ('"second"', 2), ("[1]", 2)]
 )
-def test_the_command_ends_with_what_was_found(hosted: HostedCheckout, run: Run, expect: str, code: int):
+def test_the_command_ends_with_what_was_found(hosted: HostedCheckout, run: Run, expect: str, code: int) -> None:
     words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--expect", expect]
     assert hosted.command(*words)[0] == code

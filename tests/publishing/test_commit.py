@@ -48,7 +48,7 @@ def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, byt
     hosted.watch.then = push
 
 
-def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout):
+def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout) -> None:
     """In one commit each, that of evidence without a parent; what nobody offered by a pull request is the project's."""
     before = hosted.write({OWNERS: None})
     made = landing(hosted)
@@ -62,7 +62,7 @@ def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: Hos
     assert said(hosted, done.commit) == "Publish the verdicts of first, second"
 
 
-def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout):
+def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout) -> None:
     """By the number of their account, which a commit's author is not."""
     hosted.push(OFFERED, "mine")
     fork = hosted.github.fork(hosted.board, hosted.stranger)
@@ -74,7 +74,7 @@ def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout
     assert owners(hosted)["mine"] == hosted.stranger.id
 
 
-def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout):
+def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout) -> None:
     """Also where the checkout is from before."""
     hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": 7, "gone": 8}}'})
@@ -82,7 +82,7 @@ def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout):
     assert owners(hosted) == {"first": 7, "gone": 8, "second": None}
 
 
-def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout):
+def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout) -> None:
     """The checkout, which still has it, says nothing about main."""
     taken_out = b'{"format": 1, "owners": {"first": null}}'
     hosted.push({OWNERS: taken_out})
@@ -90,7 +90,7 @@ def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout):
     assert hosted.content(OWNERS) == taken_out
 
 
-def test_done_again_it_changes_nothing(hosted: HostedCheckout):
+def test_done_again_it_changes_nothing(hosted: HostedCheckout) -> None:
     """No commit, no other evidence."""
     made = landing(hosted)
     first = commit(hosted, made)
@@ -100,7 +100,7 @@ def test_done_again_it_changes_nothing(hosted: HostedCheckout):
     assert (hosted.head(), hosted.head("evidence")) == (first.commit, evidence)
 
 
-def test_nothing_judged_is_no_commit(hosted: HostedCheckout):
+def test_nothing_judged_is_no_commit(hosted: HostedCheckout) -> None:
     before = hosted.head()
     done = commit(hosted, Landing(Landed(format=1)))
     assert (done.commit, done.evidence, hosted.head()) == (before, None, before)
@@ -115,7 +115,7 @@ def test_nothing_judged_is_no_commit(hosted: HostedCheckout):
         (verdicts_at("first"), "has another verdict file than when it was judged"),
     ],
 )
-def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, reason: str):
+def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, reason: str) -> None:
     """The others are published."""
     made = landing(hosted)
     hosted.push({path: b"other\n"})
@@ -126,7 +126,7 @@ def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, r
     assert bundle_at("first") not in hosted.paths("evidence")
 
 
-def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout):
+def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout) -> None:
     made = landing(hosted)
     hosted.push(dict.fromkeys(("submissions/first/tiny.jsonl", "submissions/first/submission.toml")))
     assert commit(hosted, made).left_out == {"first": "was withdrawn since it was judged"}
@@ -134,7 +134,7 @@ def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout):
 
 
 @pytest.mark.parametrize("commit_said", [False, True])
-def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool):
+def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool) -> None:
     """Verdicts and evidence of what was withdrawn, and nothing of what came back since."""
     commit(hosted, landing(hosted))
     withdrawn = {f"submissions/{slug}/{name}": None for slug in ANSWERED for name in ("submission.toml", "tiny.jsonl")}
@@ -147,7 +147,7 @@ def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool):
     assert hosted.paths("evidence") == {bundle_at("second"), "images.json"}
 
 
-def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout):
+def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout) -> None:
     """Also where its predictions still lie there; nothing is removed where it is another by now."""
     commit(hosted, landing(hosted))
     judged_at = hosted.head()
@@ -158,14 +158,14 @@ def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout):
     assert done.published == ("first",)
 
 
-def test_evidence_of_others_stays(hosted: HostedCheckout):
+def test_evidence_of_others_stays(hosted: HostedCheckout) -> None:
     hosted.board.git.commit("evidence", {"references/tiny.jsonl.gz": b"references"}, root=True)
     commit(hosted, landing(hosted, "first"))
     assert hosted.paths("evidence") == {bundle_at("first"), "images.json", "references/tiny.jsonl.gz"}
     assert hosted.content("images.json", "evidence") == IMAGES
 
 
-def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout):
+def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout) -> None:
     """What was pushed meanwhile stays, and what it changed is left out."""
     made = landing(hosted)
     pushed_meanwhile(hosted, 2, {"submissions/second/tiny.jsonl": b"{}\n"})
@@ -177,7 +177,7 @@ def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout):
     assert hosted.content(verdicts_at("second")) is None
 
 
-def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout):
+def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout) -> None:
     pushed_meanwhile(hosted, ATTEMPTS)
     with pytest.raises(GitHubError, match=f"moved {ATTEMPTS} times meanwhile; run this again"):
         commit(hosted, landing(hosted))
@@ -187,7 +187,7 @@ def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout):
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/git/commits"), ("POST", "/git/trees"), ("PATCH", "/git/refs/heads/main")]
 )
-def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedCheckout, method: str, path: str):
+def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedCheckout, method: str, path: str) -> None:
     before = hosted.head()
     hosted.github.faults += [Fault(502, method=method, path=path, late=True)] * 2
     done = commit(hosted, landing(hosted))
@@ -196,7 +196,7 @@ def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedChe
     assert hosted.board.git.resolve(f"{done.commit}^") == before
 
 
-def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedCheckout):
+def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedCheckout) -> None:
     """Evidence came first, so verdicts are never without theirs and the submissions are still found new."""
     made = landing(hosted)
     hosted.github.faults += [Fault(500, method="PATCH", path="/git/refs/heads/main")] * 9
@@ -211,24 +211,24 @@ def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedChecko
     assert hosted.head("evidence") == evidence
 
 
-def test_a_protected_main_says_which_setting(hosted: HostedCheckout):
+def test_a_protected_main_says_which_setting(hosted: HostedCheckout) -> None:
     hosted.board.protected["main"] = frozenset()
     with pytest.raises(GitHubError, match=r"through a pull request.*BASHBOARD_PUBLISH_TOKEN \(site/maintain\.md\)"):
         commit(hosted, landing(hosted))
 
 
-def test_a_token_that_may_not_write_names_the_permission(hosted: HostedCheckout):
+def test_a_token_that_may_not_write_names_the_permission(hosted: HostedCheckout) -> None:
     with pytest.raises(PermissionMissingError, match="contents: write"):
         commit(hosted, landing(hosted), hosted.connect({"contents": "read", "pull_requests": "read"}))
 
 
-def test_a_rescore_is_not_committed(hosted: HostedCheckout):
+def test_a_rescore_is_not_committed(hosted: HostedCheckout) -> None:
     with pytest.raises(UsageError, match="bashboard publish propose"):
         commit(hosted, landing(hosted, rescore=True))
     assert hosted.writes() == []
 
 
-def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout):
+def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout) -> None:
     slugs = [f"row-{number:02}" for number in range(12)]
     names = ("submission.toml", "tiny.jsonl")
     hosted.write({f"submissions/{slug}/{name}": b"{}\n" for slug in slugs for name in names})
@@ -240,7 +240,7 @@ def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout)
     assert said(hosted, done.commit) == f"Publish the verdicts of 12 submissions\n\n{listed}"
 
 
-def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path):
+def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path) -> None:
     file, output, summary = (tmp_path / name for name in ("published.tar.gz", "output", "summary"))
     digest = write_landing(landing(hosted), file)
     words = ["publish", "commit", str(file), "--sha256"]
@@ -253,7 +253,7 @@ def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedChe
     assert "### Would be published: `first`, `second`" in summary.read_text()
 
 
-def test_owners_that_do_not_read_are_an_error(hosted: HostedCheckout):
+def test_owners_that_do_not_read_are_an_error(hosted: HostedCheckout) -> None:
     hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": "me"}}'})
     with pytest.raises(FormatError, match=OWNERS):

@@ -38,7 +38,7 @@ def pulls(hosted: HostedCheckout) -> list[Pull]:
     return [each for each in hosted.board.issues.values() if each.head_ref]
 
 
-def test_a_rescore_is_proposed_and_main_stays(published: HostedCheckout):
+def test_a_rescore_is_proposed_and_main_stays(published: HostedCheckout) -> None:
     """Verdict files on a branch of its own, with what flips and why; evidence on its branch at once."""
     before, made = published.head(), rescored(published)
     found = propose(published, made)
@@ -60,7 +60,7 @@ def test_a_rescore_is_proposed_and_main_stays(published: HostedCheckout):
     assert f"Made from {before}." in body
 
 
-def test_proposed_again_it_is_the_same_pull_request(published: HostedCheckout):
+def test_proposed_again_it_is_the_same_pull_request(published: HostedCheckout) -> None:
     made = rescored(published)
     first, again = propose(published, made), propose(published, made)
     assert first.proposal is not None
@@ -69,7 +69,7 @@ def test_proposed_again_it_is_the_same_pull_request(published: HostedCheckout):
     assert len(pulls(published)) == 1
 
 
-def test_a_later_rescore_takes_the_place_of_one_that_is_open(published: HostedCheckout):
+def test_a_later_rescore_takes_the_place_of_one_that_is_open(published: HostedCheckout) -> None:
     """And has one of its own once that was merged."""
     propose(published, rescored(published))
     propose(published, rescored(published, 3))
@@ -83,7 +83,7 @@ def test_a_later_rescore_takes_the_place_of_one_that_is_open(published: HostedCh
     assert [each.state for each in pulls(published)] == ["closed", "open"]
 
 
-def test_what_changed_since_is_left_out_and_named(published: HostedCheckout):
+def test_what_changed_since_is_left_out_and_named(published: HostedCheckout) -> None:
     """Its verdicts are on the branch as they are on main."""
     made = rescored(published)
     published.push({"submissions/first/tiny.jsonl": b"{}\n"})
@@ -95,7 +95,7 @@ def test_what_changed_since_is_left_out_and_named(published: HostedCheckout):
     assert published.content(verdicts_at("first"), BRANCH) == published.content(verdicts_at("first"))
 
 
-def test_nothing_that_changes_is_no_pull_request(published: HostedCheckout):
+def test_nothing_that_changes_is_no_pull_request(published: HostedCheckout) -> None:
     made = rescored(published)
     same = Landing(made.header, {path: published.content(path) or b"" for path in made.files}, made.evidence)
     found = propose(published, same)
@@ -103,13 +103,13 @@ def test_nothing_that_changes_is_no_pull_request(published: HostedCheckout):
 
 
 @pytest.mark.parametrize("path", ["/pulls", "/git/refs"])
-def test_what_was_done_though_its_answer_was_lost_is_done_once(published: HostedCheckout, path: str):
+def test_what_was_done_though_its_answer_was_lost_is_done_once(published: HostedCheckout, path: str) -> None:
     published.github.faults.append(Fault(502, method="POST", path=path, late=True))
     propose(published, rescored(published))
     assert len(pulls(published)) == 1
 
 
-def test_killed_before_the_pull_request_it_is_proposed_by_the_next_run(published: HostedCheckout):
+def test_killed_before_the_pull_request_it_is_proposed_by_the_next_run(published: HostedCheckout) -> None:
     published.github.faults += [Fault(500, method="POST", path="/pulls")] * 9
     with pytest.raises(GitHubError):
         propose(published, rescored(published))
@@ -118,13 +118,13 @@ def test_killed_before_the_pull_request_it_is_proposed_by_the_next_run(published
     assert len(pulls(published)) == 1
 
 
-def test_what_is_no_rescore_is_not_proposed(published: HostedCheckout):
+def test_what_is_no_rescore_is_not_proposed(published: HostedCheckout) -> None:
     with pytest.raises(UsageError, match="bashboard publish commit"):
         propose(published, landing(published))
     assert published.writes() == []
 
 
-def test_the_command_shows_what_it_would_propose(published: HostedCheckout, tmp_path: Path):
+def test_the_command_shows_what_it_would_propose(published: HostedCheckout, tmp_path: Path) -> None:
     """With the table, and without writing anything."""
     file, summary = tmp_path / "published.tar.gz", tmp_path / "summary"
     digest = write_landing(rescored(published), file)

@@ -55,7 +55,7 @@ def ignore(_: str) -> None:
         ({"RepoDigests": None, "Config": None}, None),
     ],
 )
-def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], found: tuple[str, str] | None):
+def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], found: tuple[str, str] | None) -> None:
     """A registry's digest or our label of that release; our tag alone proves nothing."""
     base = base_of({"Id": "sha256:1", **attributes}, "bashboard-base:trixie", "trixie")
     assert (base and (base.source, base.digest)) == found
@@ -74,7 +74,7 @@ https://flat.example/ /  Flat
 """
 
 
-def test_every_source_of_the_machine_has_its_counterpart_in_the_release():
+def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> None:
     """Updates and security stay with the mirrors they have; other parts, foreign origins and flat ones are left."""
     assert candidate_sources(Finished(0, INDEXES), "trixie") == [
         Source("http://mirror.example/debian", "trixie", ("main",)),
@@ -83,7 +83,7 @@ def test_every_source_of_the_machine_has_its_counterpart_in_the_release():
     ]
 
 
-def test_a_machine_without_apt_has_no_sources():
+def test_a_machine_without_apt_has_no_sources() -> None:
     """Its absence is no error: the answer is that there is no mirror."""
     machine = ScriptedMachine({"apt-get indextargets": Finished(127, "apt-get: no such program")})
     assert find_sources(machine, "trixie") == []
@@ -100,12 +100,12 @@ def test_a_machine_without_apt_has_no_sources():
         ("", "trixie", False),
     ],
 )
-def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool):
+def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool) -> None:
     """A page that says "not found" politely, or another project's packages for the release, are not it."""
     assert is_release(text, suite) is accepted
 
 
-def test_settings_a_mirror_depends_on_go_along():
+def test_settings_a_mirror_depends_on_go_along() -> None:
     """Checks that are switched off and proxies; nothing else of the machine's configuration."""
     dump = 'APT::Architecture "amd64";\nAcquire::Check-Date "false";\nAcquire::http::Proxy "http://localhost:3142";\n'
     assert apt_settings(ScriptedMachine({"apt-config dump": Finished(0, dump)})) == [
@@ -115,7 +115,7 @@ def test_settings_a_mirror_depends_on_go_along():
 
 
 @pytest.mark.parametrize(("scheme", "certificates"), [("http", False), ("https", True)])
-def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool):
+def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool) -> None:
     """The list of packages is otherwise that of the registry's image, and it is part of every key."""
     sources = [Source(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
     command = bootstrap_command("trixie", Path("/tmp/root.tar"), sources, [])
@@ -211,7 +211,7 @@ def registry() -> Iterator[str]:
 
 
 @pytest.mark.engine
-def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, repository: str, registry: str):
+def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, repository: str, registry: str) -> None:
     """And the second time it is there, without asking anyone."""
     if engine.name == "podman":
         pytest.skip("podman speaks plain HTTP to no registry that its configuration does not name")
@@ -226,7 +226,7 @@ def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, rep
 
 
 @pytest.mark.engine
-def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, registry: str):
+def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, registry: str) -> None:
     """The reason is shown in one line when the mirror is tried next."""
     reason = pull(engine, f"{registry}/debian:nowhere", ignore)
     assert reason
@@ -234,7 +234,7 @@ def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, r
 
 
 @pytest.mark.engine
-def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine):
+def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) -> None:
     """A black hole must not cost more than the first word's time."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -248,7 +248,7 @@ def machine_with_mirror(answers: dict[str, Finished]) -> ScriptedMachine:
 
 
 @pytest.mark.engine
-def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Engine, repository: str):
+def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Engine, repository: str) -> None:
     """No registry and no mirror: nothing is built, and the message ends with what would help."""
     machine = machine_with_mirror({})
     with pytest.raises(MissingError) as caught:
@@ -280,7 +280,7 @@ class MirroredMachine(ScriptedMachine):
 
 
 @pytest.mark.engine
-def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str):
+def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str) -> None:
     """The engine's real import; only the making of the archive is played."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
@@ -295,7 +295,7 @@ def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine,
 
 
 @pytest.mark.engine
-def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: Engine, repository: str):
+def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: Engine, repository: str) -> None:
     """And leaves no image behind."""
     with pytest.raises(ImageError, match="cannot sign in to the mirror"):
         bootstrap(engine, "trixie", ignore, MirroredMachine(None), repository, "no such host")
@@ -303,7 +303,7 @@ def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: En
 
 
 @pytest.mark.engine
-def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: str):
+def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: str) -> None:
     """Whoever tagged something else so gets no say in what commands see."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:

@@ -53,7 +53,7 @@ def ignore(_: str) -> None:
     return
 
 
-def test_a_named_engine_is_the_only_one_asked():
+def test_a_named_engine_is_the_only_one_asked() -> None:
     """Whoever sets DOCKER_HOST does not want another engine."""
     addresses = engine_addresses({"DOCKER_HOST": "tcp://127.0.0.1:2375", "XDG_RUNTIME_DIR": "/x"}, 1000)
     assert [address.host for address in addresses] == ["tcp://127.0.0.1:2375"]
@@ -62,7 +62,7 @@ def test_a_named_engine_is_the_only_one_asked():
 @pytest.mark.parametrize(
     ("environment", "runtime"), [({}, "/run/user/1000"), ({"XDG_RUNTIME_DIR": "/x", "DOCKER_HOST": ""}, "/x")]
 )
-def test_engines_of_the_system_come_before_rootless_ones(environment: dict[str, str], runtime: str):
+def test_engines_of_the_system_come_before_rootless_ones(environment: dict[str, str], runtime: str) -> None:
     """The documented order; an empty variable is an unset one."""
     assert [address.host for address in engine_addresses(environment, 1000)] == [
         "unix:///var/run/docker.sock",
@@ -102,7 +102,7 @@ NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
         ),
     ],
 )
-def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMachine, line: str):
+def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMachine, line: str) -> None:
     """What helps depends on what is wrong: the address, the rights, the service, or the package."""
     message = explain_silence([silence], machine)
     assert message.splitlines()[-1] == line
@@ -118,7 +118,7 @@ def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMac
         ({"SecurityOptions": ["name=selinux"]}, ["no-new-privileges", "seccomp=unconfined", "label=disable"]),
     ],
 )
-def test_only_confinements_that_the_engine_names_are_switched_off(info: dict[str, Any], options: list[str]):
+def test_only_confinements_that_the_engine_names_are_switched_off(info: dict[str, Any], options: list[str]) -> None:
     """An engine refuses options of a confinement it does not know."""
     assert container_security(described(info)) == options
 
@@ -150,7 +150,9 @@ CONFINED = {
 
 
 @pytest.mark.parametrize(("info", "version", "said"), CONFINED.values(), ids=CONFINED)
-def test_what_a_confinement_made_us_set_is_said(info: dict[str, Any], version: dict[str, Any], said: dict[str, str]):
+def test_what_a_confinement_made_us_set_is_said(
+    info: dict[str, Any], version: dict[str, Any], said: dict[str, str]
+) -> None:
     """As these engines describe themselves; without the confinement there is no word of it."""
     facts = {fact.name: fact for fact in engine_facts(described(info, version))}
     assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == said
@@ -169,7 +171,7 @@ GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}
 )
 def test_a_runtime_is_the_engines_unless_one_is_named(
     manifest: SuiteManifest, named: str, runtime: str, told: tuple[str, str]
-):
+) -> None:
     """Every container of ours gets it, and doctor says so."""
     engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
     image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
@@ -178,7 +180,7 @@ def test_a_runtime_is_the_engines_unless_one_is_named(
     assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == told
 
 
-def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has():
+def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
     """And the last line is the one to type."""
     with pytest.raises(MissingError) as caught:
         with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
@@ -186,14 +188,14 @@ def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has():
     assert str(caught.value).splitlines()[-1] == "unset BASHBOARD_RUNTIME"
 
 
-def test_a_runtime_is_not_asked_of_podman_which_would_not_hear():
+def test_a_runtime_is_not_asked_of_podman_which_would_not_hear() -> None:
     """Whoever names another than its own is told where it is set, and not served by the wrong one."""
     with pytest.raises(MissingError, match=r'set runtime = "runsc" in the \[engine\] table of containers\.conf'):
         with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runsc"})
     assert with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runc"}).runtime == "runc"
 
 
-def test_an_engine_is_read_from_what_it_says():
+def test_an_engine_is_read_from_what_it_says() -> None:
     """The default runtime comes first, names are stripped of their settings, warnings are kept."""
     engine = described()
     assert (engine.name, engine.version, engine.api_version) == ("docker", "28.0.4", "1.48")
@@ -203,17 +205,17 @@ def test_an_engine_is_read_from_what_it_says():
     assert engine.warnings == ("WARNING: No swap limit support",)
 
 
-def test_podman_is_known_by_its_component():
+def test_podman_is_known_by_its_component() -> None:
     """It speaks Docker's protocol and says who it is in the list of components."""
     assert described({}, PODMAN).name == "podman"
 
 
-def test_an_engine_that_says_little_has_version_1_cgroups():
+def test_an_engine_that_says_little_has_version_1_cgroups() -> None:
     """Engines older than the field know no other."""
     assert described({}).cgroup_version == 1
 
 
-def test_facts_tell_who_started_the_engine_and_what_it_warns_of():
+def test_facts_tell_who_started_the_engine_and_what_it_warns_of() -> None:
     """Every fact has a reason beside it."""
     facts = engine_facts(described({**INFO, "SecurityOptions": ["name=rootless"]}, started_by_us=True))
     values = {fact.name: fact for fact in facts}
@@ -228,13 +230,13 @@ def test_facts_tell_who_started_the_engine_and_what_it_warns_of():
     ("host", "reason"),
     [("unix:///nowhere/docker.sock", "No such file or directory"), ("tcp://127.0.0.1:1", "Connection refused")],
 )
-def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, reason: str):
+def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, reason: str) -> None:
     """The system's own words, not four layers of HTTP."""
     with pytest.raises(MissingError, match=f"{host}: {reason}"):
         find_engine({"DOCKER_HOST": host})
 
 
-def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type():
+def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
     """As of podman without the init that its package only recommends."""
     words = "container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit"
     with pytest.raises(EngineError) as caught, engine_errors("a worker container could not be started"):
@@ -245,7 +247,7 @@ def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type():
     ]
 
 
-def test_no_engine_is_started_beside_a_named_one():
+def test_no_engine_is_started_beside_a_named_one() -> None:
     """Even as root on Debian: who names an engine wants that one."""
     machine = ScriptedMachine(programs=["apt-get", "dockerd"])
     with pytest.raises(MissingError, match="unset DOCKER_HOST"):
@@ -273,7 +275,7 @@ def nobodys(tmp_path: Path) -> dict[str, str]:
     return {"XDG_RUNTIME_DIR": str(tmp_path / "empty")}
 
 
-def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]):
+def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]) -> None:
     """Package lists are fetched once, after the first attempt failed; the message ends with the line to type."""
     machine = ScriptedMachine({"apt-get install": Finished(100, "E: Unable to locate package")}, programs=["apt-get"])
     with pytest.raises(MissingError) as caught:
@@ -287,7 +289,9 @@ def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon,
     assert str(caught.value).endswith("apt-get install -y --no-install-recommends docker.io")
 
 
-def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(private: Daemon, nobodys: dict[str, str]):
+def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
+    private: Daemon, nobodys: dict[str, str]
+) -> None:
     """Nothing is installed or started without root."""
     machine = ScriptedMachine(programs=["apt-get"], is_root=False)
     with pytest.raises(MissingError, match="sudo apt-get install"):
@@ -295,7 +299,7 @@ def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(private:
     assert machine.calls == []
 
 
-def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]):
+def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]) -> None:
     """And what it says when it cannot is passed on."""
     machine = ScriptedMachine(
         {"systemctl start docker.service": Finished(1, "Job for docker.service failed.")},
@@ -314,7 +318,7 @@ def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: d
 )
 def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
     tmp_path: Path, script: str, timeout_s: float, message: str
-):
+) -> None:
     """Whether it ends or hangs, the wait is bounded."""
     host = f"unix://{tmp_path}/d.sock"
     daemon = Daemon(("sh", "-c", script), host, tmp_path / "d.pid", tmp_path / "d.log")
@@ -347,7 +351,7 @@ def ended(private: Daemon) -> Iterator[Callable[[], None]]:
     reason="an engine is started by hand only as root, where dockerd is and systemd is not",
 )
 @pytest.mark.usefixtures("ended")
-def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]):
+def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]) -> None:
     """The first call starts it, the second uses what runs."""
     told: list[str] = []
     first = ensure_engine(nobodys, told.append, daemon=private)
@@ -361,7 +365,7 @@ def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict
 
 
 @pytest.mark.engine
-def test_the_running_engine_describes_itself():
+def test_the_running_engine_describes_itself() -> None:
     """What every later stage relies on is there."""
     engine = find_engine(os.environ)
     assert engine.client.ping()

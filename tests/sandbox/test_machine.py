@@ -22,7 +22,7 @@ from evaluator.testing.machine import ScriptedMachine
         (["sleep", "9"], Finished(124, "sleep: not finished after 0 s")),
     ],
 )
-def test_whatever_a_program_does_is_a_value(argv: list[str], finished: Finished):
+def test_whatever_a_program_does_is_a_value(argv: list[str], finished: Finished) -> None:
     """Output of both kinds, bytes that are no text, empty input, absence and slowness."""
     assert ThisMachine().run(*argv, timeout_s=0.4) == finished
 
@@ -37,13 +37,13 @@ print(*ThisMachine().run("sh", "-c", "umask; exit 4"))
 """
 
 
-def test_what_we_inherit_changes_no_program():
+def test_what_we_inherit_changes_no_program() -> None:
     """A starter that ignores the ends of its children would make every status 0, and its mask every file ours alone."""
     ended = subprocess.run([sys.executable, "-c", ODD], capture_output=True, text=True, check=True)
     assert ended.stdout == "4 0022\n\n"
 
 
-def test_programs_of_the_system_folders_are_found_and_files_by_their_path():
+def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> None:
     """A plain user's PATH may lack the folders where daemons are."""
     machine = ThisMachine()
     assert [machine.has(name) for name in ("sh", "/etc/os-release", "no-such-program", "/no/such")] == [
@@ -52,7 +52,7 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path():
     ]
 
 
-def test_packages_are_installed_without_fetching_lists_that_are_there():
+def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
     """One command where one suffices."""
     machine, told = ScriptedMachine(programs=["apt-get"]), []
     install_packages(machine, ["tree", "jq"], told.append)
@@ -61,7 +61,7 @@ def test_packages_are_installed_without_fetching_lists_that_are_there():
     assert told == ["installing tree jq from the distribution"]
 
 
-def test_lists_are_fetched_where_a_package_is_not_found():
+def test_lists_are_fetched_where_a_package_is_not_found() -> None:
     """A fresh machine has none, and a fetch that fails in part is no reason to stop."""
     machine = ScriptedMachine(
         {
@@ -82,7 +82,7 @@ def test_lists_are_fetched_where_a_package_is_not_found():
         ScriptedMachine(programs=[]),
     ],
 )
-def test_nothing_is_run_where_we_may_not_install(machine: ScriptedMachine):
+def test_nothing_is_run_where_we_may_not_install(machine: ScriptedMachine) -> None:
     """Not root, not a distribution we know, or one without its tool."""
     with pytest.raises(MissingError, match="type:"):
         install_packages(machine, ["tree"], lambda _: None)

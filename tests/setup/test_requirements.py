@@ -31,7 +31,7 @@ def pins(name: str) -> list[Requirement]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_pin_is_exact_and_has_hashes(name: str):
+def test_every_pin_is_exact_and_has_hashes(name: str) -> None:
     """What pip installs is what was resolved, byte for byte."""
     for entry in entries(name):
         assert re.match(r"[a-z0-9-]+==[^ ]+ ", entry), entry
@@ -39,13 +39,13 @@ def test_every_pin_is_exact_and_has_hashes(name: str):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_address_is_named(name: str):
+def test_no_address_is_named(name: str) -> None:
     """Where packages come from is the machine's own choice."""
     assert not re.search(r"://|--(extra-)?index|--find-links| @ ", (ROOT / name).read_text())
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_declared_dependency_is_pinned_within_its_bounds(name: str):
+def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> None:
     """`make lock` was run after the last change of pyproject.toml."""
     pinned = {}
     for pin in pins(name):
@@ -56,7 +56,7 @@ def test_every_declared_dependency_is_pinned_within_its_bounds(name: str):
         assert all(declared.specifier.contains(version) for version in versions), f"{declared} against {versions}"
 
 
-def test_the_tests_run_on_the_versions_that_are_shipped():
+def test_the_tests_run_on_the_versions_that_are_shipped() -> None:
     """Development only adds; what both files pin, they pin alike."""
     shipped, developed = ({str(pin) for pin in pins(name)} for name in FILES)
     assert shipped <= developed

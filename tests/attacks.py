@@ -17,14 +17,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from workbench import TESS, TINY, Bench, planned
-
 from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.worker import WorkerDiedError
+from tests.workbench import TESS, TINY, Bench, planned
 
 LIMITS = {"cpu_s": 0.4, "memory_mb": 192, "processes": 96, "disk_mb": 32, "inodes": 12_000, "output_kb": 64}
 QUICK_S = 12.0

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from workbench import Bench, planned
 
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
+from tests.workbench import Bench, planned
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

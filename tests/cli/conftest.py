@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_runs import SHOWN, TASKS, Bashboard, run_here
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import small_checkout
 from evaluator.testing.execution import played_boards
+from tests.cli.command_runs import SHOWN, TASKS, Bashboard, run_here
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_runs import Bashboard, run_in
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
+from tests.cli.command_runs import Bashboard, run_in
 
 WRONG_USE = {
     "standings --suite tinu": "no suite is named 'tinu'; did you mean tiny?",

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command_runs import Bashboard
 
 from evaluator.judges import JUDGES
 from evaluator.pipeline.project import Project
+from tests.cli.command_runs import Bashboard
 
 WHY = "prints what was asked for"
 

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_runs import COMMAND, Bashboard, run_in
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import write_submission
+from tests.cli.command_runs import COMMAND, Bashboard, run_in
 
 JSON = [
     ("score",),

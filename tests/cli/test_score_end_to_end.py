@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from command_runs import COMMAND
 
 from evaluator.pipeline.project import Project
 from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.ownership import LABEL
 from evaluator.testing.checkouts import copy_checkout
+from tests.cli.command_runs import COMMAND
 
 pytestmark = pytest.mark.engine
 

@@ -12,12 +12,12 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from spaced_commands import CAUSES, COMMANDS
-from workbench import Bench
 
 from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
+from tests.determinism.spaced_commands import CAUSES, COMMANDS
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from github_bench import Bench
-from report_bench import ReportBench
 
 from evaluator.testing.github import GitHubServer
 from evaluator.testing.github.description import KEPT, Description
+from tests.github.github_bench import Bench
+from tests.github.report_bench import ReportBench
 
 DESCRIBED = Path(__file__).parents[2] / KEPT
 

@@ -10,14 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from github_bench import Bench
-from preview_examples import document
-
 from evaluator.pipeline.pulls.report import Reported, report
 from evaluator.pipeline.submitting.owners import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.github import Pull
+from tests.github.github_bench import Bench
+from tests.github.preview_examples import document
 
 SERVER = "https://github.example"
 TASKS = [small_task(f"files-{number}") for number in range(1, 6)]

@@ -8,10 +8,10 @@ import zipfile
 from collections.abc import Callable
 
 import pytest
-from github_bench import Bench
 
 from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
 from evaluator.testing.github import Fault
+from tests.github.github_bench import Bench
 
 FILE = "preview.json"
 LIMITS = ArtifactLimits(archive_bytes=20_000, file_bytes=5_000)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from github_bench import BOT, Bench
 
 from evaluator.errors import GitHubError
 from evaluator.github.comments import LONGEST, Written, amend_comment, marker, upsert_comment
 from evaluator.testing.github import Fault
+from tests.github.github_bench import BOT, Bench
 
 
 def write(bench: Bench, number: int, text: str) -> Written:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from github_bench import BOT, Bench
 
 from evaluator.errors import GitHubError, MovedError, UsageError
 from evaluator.github.commits import LARGEST, blob_names, branch_head, commit_files, replace_branch
 from evaluator.github.connection import Connection
 from evaluator.testing.github import Fault, Link
+from tests.github.github_bench import BOT, Bench
 
 WRITE = {"contents": "write"}
 CONTENTS = {

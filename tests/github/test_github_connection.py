@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from github_bench import REPORT, Bench
 
 from evaluator.errors import BashboardError, GitHubError, MissingError, PermissionMissingError, UsageError
 from evaluator.github.artifacts import read_artifact
@@ -23,6 +22,7 @@ from evaluator.github.proposals import propose
 from evaluator.github.pulls import changed_files, find_pull, opened_lately, read_pull
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.testing.github import Fault
+from tests.github.github_bench import REPORT, Bench
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 PRIMARY = "API rate limit exceeded for installation."

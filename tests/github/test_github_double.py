@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import urllib3
-from github_bench import REPORT, Bench
 
 from evaluator.testing.github import Method
 from evaluator.testing.github.commits import read_commit
 from evaluator.testing.github.description import Description
 from evaluator.testing.github.server import Exchange
+from tests.github.github_bench import REPORT, Bench
 
 
 def ask(bench: Bench, address: str, token: str) -> urllib3.BaseHTTPResponse:

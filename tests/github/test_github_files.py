@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from github_bench import FILES, Bench
 
 from evaluator.errors import GitHubError, Problem
 from evaluator.github.files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.testing.github import Fault, Link, Submodule
+from tests.github.github_bench import FILES, Bench
 
 PLACE = Path("submissions/mine")
 LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)

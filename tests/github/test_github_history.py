@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from github_bench import FILES, Bench
 
 from evaluator.errors import UsageError
 from evaluator.github.history import first_author
 from evaluator.testing.github import Fault, Method, Pull, User
 from evaluator.testing.github.commits import Author, write_commit
 from evaluator.testing.github.documents import pull_document, user_document
+from tests.github.github_bench import FILES, Bench
 
 PATH = "submissions/mine"
 READ = {"contents": "read", "pull_requests": "read"}

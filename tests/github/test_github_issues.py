@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from github_bench import BOT, Bench
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import Written, upsert_comment
 from evaluator.github.issues import Issue, close_issue, read_issue
 from evaluator.testing.github import Fault
+from tests.github.github_bench import BOT, Bench
 
 WRITE = {"issues": "write"}
 

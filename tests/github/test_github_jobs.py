@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from github_bench import Bench
 
 from evaluator.errors import UsageError
 from evaluator.github.jobs import Job, Notice, jobs_of_run, notices
 from evaluator.testing.github import Annotation, Run
+from tests.github.github_bench import Bench
 
 READ = {"actions": "read", "checks": "read"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from github_bench import BOT, Bench
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import LONGEST, Written
 from evaluator.github.proposals import Proposal, propose
 from evaluator.testing.github import Fault, Pull
 from evaluator.testing.github.documents import pull_document
+from tests.github.github_bench import BOT, Bench
 
 WRITE = {"contents": "write", "pull_requests": "write"}
 OFFER: dict[str, Any] = {

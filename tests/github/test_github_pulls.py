@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from github_bench import FILES, Bench
 
 from evaluator.github.pulls import (
     MOST_CHANGED,
@@ -19,6 +18,7 @@ from evaluator.github.pulls import (
     read_pull,
 )
 from evaluator.testing.github.description import Description
+from tests.github.github_bench import FILES, Bench
 
 HOSTILE = [
     "mine",

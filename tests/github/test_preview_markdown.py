@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from preview_examples import contested, pieces, preview, problems, skeleton, spans
 
 from evaluator.github import markdown
 from evaluator.github.markdown import cell, code, table
@@ -22,6 +21,7 @@ from evaluator.pipeline.pulls.rules import decide
 from evaluator.pipeline.submitting.owners import Holder, Owner
 from evaluator.records import Preview
 from evaluator.testing.hostile_boards import ATTACKS
+from tests.github.preview_examples import contested, pieces, preview, problems, skeleton, spans
 
 MARKUP = [
     "@everyone @org/team",

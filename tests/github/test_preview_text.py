@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from preview_examples import TASKS, contested, pieces, preview, problems, rival, spans, warning
 
 from evaluator.errors import Problem
 from evaluator.github.preview_sections import NAMES
 from evaluator.github.preview_text import COMMON_FAULTS, FILES, MARKER, PROBLEMS, comment
 from evaluator.github.sections import LENGTH
 from evaluator.records import Preview
+from tests.github.preview_examples import TASKS, contested, pieces, preview, problems, rival, spans, warning
 
 APPEAL = "https://github.com/org/board/issues/new?template=appeal.yml"
 

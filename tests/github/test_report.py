@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from github_bench import Bench
-from preview_examples import pieces, spans
-from report_bench import SERVER, TASKS, ReportBench, previewed
 
 from evaluator.github.comments import Written
 from evaluator.pipeline.pulls.report import Outcome, recall
 from evaluator.testing.github import GitHubServer, Link, Pull
 from evaluator.testing.github.description import Description
+from tests.github.github_bench import Bench
+from tests.github.preview_examples import pieces, spans
+from tests.github.report_bench import SERVER, TASKS, ReportBench, previewed
 
 Files = dict[str, Any]
 READY = ("ready to merge", "valid")

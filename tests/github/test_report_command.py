@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
-from github_bench import REPORT
-from report_bench import ReportBench, previewed
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
 from evaluator.github.pull_state import LABELS
 from evaluator.testing.github import Pull
+from tests.github.github_bench import REPORT
+from tests.github.report_bench import ReportBench, previewed
 
 
 def run(board: ReportBench, *arguments: str, **environ: str) -> Result:

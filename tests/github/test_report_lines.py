@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from github_bench import Bench
-from preview_examples import pieces
-from report_bench import SERVER, TASKS, VERDICTS, ReportBench
 
 from evaluator.testing.github import GitHubServer
+from tests.github.github_bench import Bench
+from tests.github.preview_examples import pieces
+from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportBench
 
 ANSWER = {TASKS[0].id: ["other"]}
 PERSON = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

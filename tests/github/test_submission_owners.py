@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from report_bench import ReportBench
 
 from evaluator.errors import FormatError
 from evaluator.pipeline.project import Project
@@ -23,6 +22,7 @@ from evaluator.pipeline.submitting.owners import (
 )
 from evaluator.pipeline.submitting.submissions import check_folders
 from evaluator.records import Owners
+from tests.github.report_bench import ReportBench
 
 ROOT = Path(__file__).parents[2]
 

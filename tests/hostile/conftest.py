@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from attacks import Attack, Hold, Pits, assert_held
 
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
+from tests.attacks import Attack, Hold, Pits, assert_held
 
 WORKERS = 2
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import pytest
-import test_exhaustion
-import test_kernel
-import test_reach
-import test_tampering
-import test_trees_of_traps
-from attacks import Attack, Pits
+
+from tests.attacks import Attack, Pits
+from tests.hostile import test_exhaustion, test_kernel, test_reach, test_tampering, test_trees_of_traps
 
 pytestmark = [pytest.mark.engine, pytest.mark.soak]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from attacks import QUICK_S, WALL_S, Attack, Hold, hangs, times_out
+
+from tests.attacks import QUICK_S, WALL_S, Attack, Hold, hangs, times_out
 
 pytestmark = pytest.mark.engine
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 
 import pytest
-from attacks import Attack, Hold, times_out
+
+from tests.attacks import Attack, Hold, times_out
 
 pytestmark = pytest.mark.engine
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from attacks import QUICK_S, Attack, Hold, hangs, times_out
+
+from tests.attacks import QUICK_S, Attack, Hold, hangs, times_out
 
 pytestmark = pytest.mark.engine
 

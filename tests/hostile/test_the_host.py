@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
-from attacks import Pits, host_figures
 from docker.errors import NotFound
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.ownership import LABEL, owner_label
+from tests.attacks import Pits, host_figures
 
 pytestmark = pytest.mark.engine
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from attacks import WALL_S, Attack, Hold
+
+from tests.attacks import WALL_S, Attack, Hold
 
 pytestmark = pytest.mark.engine
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from grading_bench import Bench
+
+from tests.pipeline.grading_bench import Bench
 
 
 @pytest.fixture

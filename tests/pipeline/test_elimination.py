@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from grading_bench import SHOWN, Bench
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
@@ -14,6 +13,7 @@ from evaluator.sandbox.evidence import Answer
 from evaluator.suites.mutants import AskedMutant
 from evaluator.testing.checkouts import small_suite
 from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, Bench
 
 COMMANDS = (b"also right", b"wrong", b"wrong in two", b"wrong in one", b"ticking", b"lost")
 

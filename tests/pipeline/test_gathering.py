@@ -7,12 +7,12 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from grading_bench import SHOWN, Bench
 
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.execution import Call, PlayedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, Bench
 
 
 class Shuffled(PlayedExecution):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from grading_bench import SHOWN, Bench
 
 from evaluator.errors import EngineError
 from evaluator.judges import Basis, Case
@@ -14,6 +13,7 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, Step
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence
 from evaluator.testing.execution import Call, PlayedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, Bench
 
 BOTH = ("one", "two")
 

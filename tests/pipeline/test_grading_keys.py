@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from grading_bench import Bench
 
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.records import Task, Timing
 from evaluator.testing.checkouts import small_task
+from tests.pipeline.grading_bench import Bench
 
 EXECUTION: list[dict[str, Any]] = [
     {"command": b"other"},

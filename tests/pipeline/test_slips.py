@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from grading_bench import Bench
 
 from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.grading.slips import KnownSlips
@@ -13,6 +12,7 @@ from evaluator.records import Outcome, command_digest
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.execution import PlayedExecution
+from tests.pipeline.grading_bench import Bench
 
 TYPED, DROPPED = b"find . -type f -name '*.c'", b"find . -name '*.c'"
 TASK = small_task("files-1", references=(TYPED, b"ls *.c"))

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosted_checkout import HostedCheckout, Watch
 
 from evaluator.testing.github import GitHubServer
 from evaluator.testing.github.description import KEPT, Description
+from tests.publishing.hosted_checkout import HostedCheckout, Watch
 
 DESCRIBED = Path(__file__).parents[2] / KEPT
 

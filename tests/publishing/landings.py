@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hosted_checkout import HostedCheckout, verdicts
-
 from evaluator.pipeline.publishing.landed import Landed, Landing, blob_name
 from evaluator.records import Outcome
+from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 
 IMAGES = b'{"format": 1, "images": {}}\n'
 ANSWERED = {

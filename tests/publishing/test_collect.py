@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hosted_checkout import HostedCheckout
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
 from evaluator.pipeline.publishing.collect import NOTICE, Collected, collect
 from evaluator.testing.github import Fault, Run
+from tests.publishing.hosted_checkout import HostedCheckout
 
 FIRST, SECOND = (
     ("submissions/first/tiny.jsonl.gz", b"evidence of first"),

@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
 
 from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.evidence.bundles import Bundle, read_bundle, write_bundle
@@ -20,6 +19,7 @@ from evaluator.progress import Silence
 from evaluator.records import BundleHeader
 from evaluator.store import Store
 from evaluator.testing.evidence import evidence
+from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
 
 
 @pytest.fixture(scope="module")

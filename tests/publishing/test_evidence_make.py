@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
@@ -26,6 +25,7 @@ from evaluator.sandbox.inputs import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import write_submission
 from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 
 @pytest.fixture

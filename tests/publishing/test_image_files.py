@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from evidence_bench import run
 
 from evaluator.pipeline.evidence.images import published_images, write_images
 from evaluator.pipeline.project import Project
@@ -26,6 +25,7 @@ from evaluator.sandbox.inputs import fingerprint, image_reference
 from evaluator.store import Store
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
+from tests.publishing.evidence_bench import run
 
 pytestmark = pytest.mark.engine
 

@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.judges.panel.ledger import Reply
@@ -26,6 +25,7 @@ from evaluator.sandbox.inputs import image_reference
 from evaluator.store import Run, Store
 from evaluator.testing.checkouts import write_submission, write_suite
 from evaluator.testing.execution import Call, Shows
+from tests.publishing.judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hosted_checkout import HostedCheckout, verdicts
-from landings import ANSWERED, bundle_at, landing, verdicts_at
 
 from evaluator.errors import GitHubError, UsageError
 from evaluator.pipeline.publishing.landed import Landing, write_landing
 from evaluator.pipeline.publishing.propose import BRANCH, Proposed, propose_landing
 from evaluator.records import Outcome
 from evaluator.testing.github import Fault, Pull
+from tests.publishing.hosted_checkout import HostedCheckout, verdicts
+from tests.publishing.landings import ANSWERED, bundle_at, landing, verdicts_at
 
 PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]), "second": ANSWERED["second"]}
 

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from judging_bench import OTHER, TASKS, Board, copy_of
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
@@ -24,6 +23,7 @@ from evaluator.records import Outcome, PublishedVerdict, RunFigures, Step, diges
 from evaluator.testing.checkouts import small_task, write_submission
 from evaluator.testing.execution import Call, Shows
 from evaluator.testing.judge_server import JudgeServer, refuses, says
+from tests.publishing.judging_bench import OTHER, TASKS, Board, copy_of
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging_bench import Board
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published import published_boards
 from evaluator.testing.evidence import evidence
 from evaluator.testing.execution import Call, Shows, played_boards
+from tests.publishing.judging_bench import Board
 
 ANSWERS = {
     "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},

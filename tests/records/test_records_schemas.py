@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
-from test_records_bytes import evidences, predictions, verdicts
 
 from evaluator.records import SCHEMAS, Evidence, Prediction, Verdict, schema_of
 from evaluator.testing.boards import drawn_board
+from tests.records.test_records_bytes import evidences, predictions, verdicts
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workbench import Bench
 
 from evaluator.sandbox.runner.archives import MAX_BYTES, Budget, Member, read_archive
+from tests.workbench import Bench
 
 BOMB_S = 10.0
 

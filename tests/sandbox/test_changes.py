@@ -6,9 +6,9 @@ import hashlib
 from typing import Any
 
 import pytest
-from workbench import Bench
 
 from evaluator.records import Change
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

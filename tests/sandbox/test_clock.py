@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from workbench import Bench
+
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

@@ -7,7 +7,8 @@ import shlex
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from workbench import TESS, Bench
+
+from tests.workbench import TESS, Bench
 
 pytestmark = pytest.mark.engine
 

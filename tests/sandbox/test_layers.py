@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from workbench import TESS, TINY, Bench
 
 from evaluator.sandbox.evidence import Request
+from tests.workbench import TESS, TINY, Bench
 
 pytestmark = pytest.mark.engine
 

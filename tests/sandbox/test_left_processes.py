@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from workbench import TESS, Bench
+
+from tests.workbench import TESS, Bench
 
 pytestmark = pytest.mark.engine
 

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
-from workbench import Bench
 
 from evaluator.pipeline.grading.keys import worlds_of_suite
 from evaluator.records import Evidence, Output, Task
@@ -22,6 +21,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.pool import Pool
 from evaluator.suites.load import Suite
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

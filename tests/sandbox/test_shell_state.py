@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from workbench import Bench
 
 from evaluator.records import ShellState
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

@@ -9,7 +9,8 @@ What cannot be hidden, because the kernel or the loader shows it: `/etc/ld.so.pr
 from __future__ import annotations
 
 import pytest
-from workbench import Bench
+
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

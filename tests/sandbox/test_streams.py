@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from workbench import Bench
+
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from workbench import Bench
 
 from evaluator.records import Evidence
 from evaluator.sandbox.runner.changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
+from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine
 

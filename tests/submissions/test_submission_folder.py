@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from submission_folders import MANIFEST, SUITES, make_folder, manifest_with
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.submissions import SubmissionLimits, check_submission, load_submission
+from tests.submissions.submission_folders import MANIFEST, SUITES, make_folder, manifest_with
 
 
 def found(folder: Path) -> list[str]:

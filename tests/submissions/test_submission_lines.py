@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from submission_folders import PREDICTIONS, SUITES, make_folder, manifest_with
 
 from evaluator.errors import FormatError, Severity
 from evaluator.submissions import SubmissionLimits, check_submission, load_submission
+from tests.submissions.submission_folders import PREDICTIONS, SUITES, make_folder, manifest_with
 
 LIMITS = SubmissionLimits(line_bytes=400, command_bytes=100, file_bytes=4_000, lines=20, problems=10)
 FIRST, SECOND, THIRD = PREDICTIONS.decode().splitlines()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from submission_folders import MANIFEST, PREDICTIONS, SUITES
 
 from evaluator.errors import FormatError, Severity
 from evaluator.records import MAX_CANDIDATES
 from evaluator.submissions import check_submission, load_submission
+from tests.submissions.submission_folders import MANIFEST, PREDICTIONS, SUITES
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from submission_folders import make_folder, manifest_with
 
 from evaluator.submissions import SubmissionLimits, SuiteInfo, check_submission, load_submission
+from tests.submissions.submission_folders import make_folder, manifest_with
 
 LINES = 100_000
 SUITES = {"core": SuiteInfo("2.1.0", tuple(f"task-{number}" for number in range(LINES)))}

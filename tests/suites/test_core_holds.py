@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from picture import PICTURE, depicted, marked
 
 from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.project import Project
@@ -14,6 +13,7 @@ from evaluator.progress import Silence
 from evaluator.sandbox.pool import worker_count
 from evaluator.suites.verify import Violation
 from evaluator.testing.checkouts import copy_checkout
+from tests.picture import PICTURE, depicted, marked
 
 ROOT = Path(__file__).parents[2]
 

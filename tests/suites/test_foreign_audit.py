@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import foreign_trees as trees
 import pytest
 
 from evaluator.pipeline.grading.bench import open_grader
@@ -24,6 +23,7 @@ from evaluator.suites.importing import IMPORTERS, Draft, write_draft
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
+from tests.suites import foreign_trees as trees
 
 
 def given(name: str = "a", nl: str = "print the three lines", **fields: Any) -> Task:

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import foreign_trees as trees
 import pytest
 
 from evaluator.testing.checkouts import small_checkout, small_task
+from tests.suites import foreign_trees as trees
 
 COMMAND = Path(sys.executable).with_name("bashboard")
 

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import foreign_trees as trees
 import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
@@ -23,6 +22,7 @@ from evaluator.suites.importing.intercode import draft_nl2sh_alfa
 from evaluator.suites.importing.wheels import PinnedWheel, read_wheel
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
+from tests.suites import foreign_trees as trees
 
 ROOT = Path(__file__).parents[2]
 NL2BASH = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data")) / "nl2bash"

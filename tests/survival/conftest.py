@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from small_runs import Checkout, small_checkout_of_core
 
 from evaluator.sandbox.image import SuiteImage
+from tests.survival.small_runs import Checkout, small_checkout_of_core
 
 
 class Undisturbed(NamedTuple):

@@ -11,10 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conftest import Undisturbed
 from docker.errors import APIError
-from small_runs import Checkout, Ended, finish, workers_of
-from workbench import TINY
 
 from evaluator.errors import EngineError, SandboxError
 from evaluator.records import Ending, Evidence
@@ -23,6 +20,9 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.worker import Line, Worker
+from tests.survival.conftest import Undisturbed
+from tests.survival.small_runs import Checkout, Ended, finish, workers_of
+from tests.workbench import TINY
 
 pytestmark = pytest.mark.engine
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import docker
 import pytest
-from conftest import Undisturbed
-from private_engine import PrivateEngine
-from small_runs import Checkout, Ended, finish
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.pool import PAUSES_S
+from tests.survival.conftest import Undisturbed
+from tests.survival.private_engine import PrivateEngine
+from tests.survival.small_runs import Checkout, Ended, finish
 
 pytestmark = [
     pytest.mark.engine,

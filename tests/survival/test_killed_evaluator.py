@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Undisturbed
-from small_runs import Checkout, workers_of
 
 from evaluator.sandbox.engine import Engine
+from tests.survival.conftest import Undisturbed
+from tests.survival.small_runs import Checkout, workers_of
 
 pytestmark = pytest.mark.engine
 

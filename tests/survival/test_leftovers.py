@@ -25,7 +25,7 @@ HOLD = """
 import os, pathlib, sys
 from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.ownership import crew
-from small_runs import ROOT
+from tests.survival.small_runs import ROOT
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.image import ensure_image
 from evaluator.suites.load import load_suite

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from workbench import TINY
 
 from evaluator.errors import EngineError, InfraError, SandboxError
 from evaluator.records import Evidence
@@ -20,6 +19,7 @@ from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.ownership import CREW
 from evaluator.sandbox.pool import PAUSES_S, Pool
+from tests.workbench import TINY
 
 pytestmark = pytest.mark.engine
 

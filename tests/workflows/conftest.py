@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workflow_bench import Bench
 
 from evaluator.testing.github import GitHubServer
 from evaluator.testing.workflows import Actions
+from tests.workflows.workflow_bench import Bench
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import inspect
 from typing import Any
 
 import pytest
-from workflow_yaml import FOLDER, read
 
 from evaluator.github.forms import APPEAL_FORM, appeal_address
 from evaluator.records import Ruling
+from tests.workflows.workflow_yaml import FOLDER, read
 
 FORMS = sorted(path for path in (FOLDER / "ISSUE_TEMPLATE").iterdir() if path.name != "config.yml")
 APPEAL = read(FOLDER / "ISSUE_TEMPLATE" / APPEAL_FORM)

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
+
+from tests.workflows.workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
 HEAD = ["job", "code", "data", "its token may", "secrets", "strangers' commands"]

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from life_bench import ANSWERS, BASELINES, Life, below, submission
-from workflow_bench import UPLOAD
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
@@ -26,6 +24,8 @@ from evaluator.testing.github import GitHubServer, Hosted, Pull
 from evaluator.testing.judge_server import JudgeServer, says
 from evaluator.testing.light_engine import LightEngine
 from evaluator.testing.workflows import RunResult, Seat, dispatched, labeled, pull_changed, pull_targeted, pushed
+from tests.workflows.life_bench import ANSWERS, BASELINES, Life, below, submission
+from tests.workflows.workflow_bench import UPLOAD
 
 pytestmark = pytest.mark.engine
 

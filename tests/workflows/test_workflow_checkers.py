@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from workflow_yaml import ACTIONS, FOLDER, ROOT, WORKFLOWS
 
 from evaluator.testing import workflow_parser
+from tests.workflows.workflow_yaml import ACTIONS, FOLDER, ROOT, WORKFLOWS
 
 PROGRAMS = Path(sys.executable).parent
 IGNORED = {("dangerous-triggers", "recall.yml"), ("dangerous-triggers", "report.yml")}

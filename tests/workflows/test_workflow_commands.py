@@ -7,9 +7,9 @@ import shlex
 
 import pytest
 import typer
-from workflow_yaml import JOBS, ROOT, Job
 
 from evaluator.cli import app
+from tests.workflows.workflow_yaml import JOBS, ROOT, Job
 
 VALUES = {
     "IMAGE": "0" * 64,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workflow_yaml import ACTIONS, BY_PLACE, JOBS, WORKFLOWS, Job, read, texts
 
 from evaluator.pipeline.publishing.propose import BRANCH
+from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, JOBS, WORKFLOWS, Job, read, texts
 
 PINNED = {
     "actions/checkout": ("3d3c42e5aac5ba805825da76410c181273ba90b1", "v7.0.1"),

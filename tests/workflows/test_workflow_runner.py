@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, Bench, job, workflow
 
 from evaluator.testing.github import Link
 from evaluator.testing.workflows import (
@@ -17,6 +16,7 @@ from evaluator.testing.workflows import (
     pull_changed,
     pushed,
 )
+from tests.workflows.workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, Bench, job, workflow
 
 SAY = 'run: echo "$GITHUB_JOB ran"'
 

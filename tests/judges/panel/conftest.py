@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from panel_bench import PanelBench
+
+from tests.judges.panel.panel_bench import PanelBench
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from panel_bench import KEY
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
@@ -30,6 +29,7 @@ from evaluator.testing.evidence import added, evidence
 from evaluator.testing.execution import Shows, played_boards
 from evaluator.testing.judge_server import Asked, JudgeServer, Said, refuses, says, stalls
 from evaluator.testing.obedient_judge import obeys
+from tests.judges.panel.panel_bench import KEY
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}
 """No container engine is to be found: nothing may be executed."""

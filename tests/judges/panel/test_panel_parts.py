@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from panel_bench import undecided
 from pydantic import ValidationError
 
 from evaluator.errors import InfraError
@@ -28,6 +27,7 @@ from evaluator.judges.panel.similarity import cosine, encode
 from evaluator.judges.panel.tally import Cast, is_settled, winner
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, evidence
+from tests.judges.panel.panel_bench import undecided
 
 # -- replies
 

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from panel_bench import KEY, PanelBench, undecided
 
 from evaluator.judges.panel.budget import Budget
 from evaluator.records import Outcome, Step
@@ -24,6 +23,7 @@ from evaluator.testing.judge_server import (
     stalls,
     vote,
 )
+from tests.judges.panel.panel_bench import KEY, PanelBench, undecided
 
 
 def many(count: int) -> list[Any]:

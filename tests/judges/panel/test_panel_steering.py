@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from panel_bench import PanelBench, undecided
-from steering import STEERING
 
 from evaluator.judges import find_judge
 from evaluator.judges.panel.fields import BEGIN, END, code_of, data_line
@@ -16,6 +14,8 @@ from evaluator.records import Outcome
 from evaluator.testing.evidence import added, evidence, output, task
 from evaluator.testing.judge_server import JudgeServer, says
 from evaluator.testing.obedient_judge import obeys, strangers_words
+from tests.judges.panel.panel_bench import PanelBench, undecided
+from tests.judges.panel.steering import STEERING
 
 attacks = pytest.mark.parametrize("name", STEERING)
 JUDGES = ("consensus", "llm", "exec-llm")

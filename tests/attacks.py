@@ -224,7 +224,8 @@ def read(path: Path) -> str:
 def differences(song: Song, first: Song) -> str:
     """In what way a canary sang another song."""
     then, now = first.evidence, song.evidence
-    lines = difflib.unified_diff(*(each.stdout.data.decode().splitlines() for each in (then, now)), lineterm="", n=0)
+    before, after = (each.stdout.data.decode().splitlines() for each in (then, now))
+    lines = difflib.unified_diff(before, after, lineterm="", n=0)
     told = f"{now.ending}, {now.wall_ms} ms, {now.cpu_ms} ms of CPU, changes equal: {now.changes == then.changes}"
     return "\n".join([told, *lines])
 

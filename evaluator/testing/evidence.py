@@ -112,7 +112,7 @@ def process(arguments: Raw, uid: int = 0, state: str = "S") -> Process:
     return Process(arguments=raw(arguments).replace(b" ", b"\0") + b"\0", uid=uid, state=state)
 
 
-def evidence(stdout: Raw = b"", *, changes: Iterable[Change] = (), status: int = 0, **fields: Any) -> Evidence:
+def evidence(stdout: Raw = b"", *, changes: Iterable[Change] = (), status: int | None = 0, **fields: Any) -> Evidence:
     """What a command showed that ended by itself; `stderr` may be given as bytes or text."""
     stderr = fields.pop("stderr", b"")
     return Evidence(

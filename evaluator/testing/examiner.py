@@ -14,7 +14,7 @@ class PlayedExaminer:
     """Passes the one command that `right` has for a task. `meanwhile` is called while it executes."""
 
     def __init__(
-        self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], None] = lambda _: None
+        self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None
     ) -> None:
         self._right, self._output, self._meanwhile = right, output, meanwhile
         self.asked: list[tuple[str, bytes]] = []

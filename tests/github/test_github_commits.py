@@ -154,7 +154,7 @@ def test_many_texts_are_one_request_up_to_a_size(bench: Bench) -> None:
 
 @pytest.mark.parametrize("act", ["commit", "replace"])
 def test_what_is_too_large_is_refused_before_anything_is_sent(bench: Bench, act: str) -> None:
-    files = {"large": bytes(LARGEST + 1)}
+    files: dict[str, bytes | None] = {"large": bytes(LARGEST + 1)}
     with pytest.raises(UsageError, match=f"large: {LARGEST + 1} bytes: expected at most {LARGEST}"):
         put(bench, files) if act == "commit" else replace_branch(bench.connect(WRITE), "evidence", files, "m")
     assert bench.asked("POST") == []

@@ -23,8 +23,8 @@ def ask(bench: Bench, address: str, token: str) -> urllib3.BaseHTTPResponse:
 
 
 def exchange(**fields: Any) -> Exchange:
-    whole = {"method": "GET", "path": "/repos/a/b/labels/x", "query": {}, "headers": {}, "body": None, "status": 200}
-    return Exchange(**{**whole, "answer": {}, **fields})
+    whole = Exchange("GET", "/repos/a/b/labels/x", query={}, headers={}, body=None, status=200, answer={})
+    return whole._replace(**fields)
 
 
 LABEL = {

@@ -18,7 +18,7 @@ from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.boards.preview import preview_submission
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
-from evaluator.records import Preview, Role, Unranked
+from evaluator.records import Preview, Role, Topic, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
 from evaluator.testing.execution import Shows, played_boards
@@ -65,7 +65,7 @@ def test_a_preview_has_the_counts_of_the_standing(project: Project) -> None:
     found = previewed(project, "mine")
     assert (found.asked, found.passed, found.failed, found.unanswered) == (5, 2, 2, 1)
     assert (found.accuracy, found.unranked, found.ranked) == (0.4, None, 4)
-    assert found.topics["files"].passed == 2  # type: ignore[index]
+    assert found.topics[Topic.FILES].passed == 2
     assert (found.judge, found.suite_version) == ("consensus", "1.0.0")
 
 

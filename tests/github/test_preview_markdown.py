@@ -91,8 +91,19 @@ def refused(slug: str, text: str, deed: Deed) -> str:
     )
     opened = datetime(2026, 1, 2, tzinfo=UTC)
     names = {"title": text, "login": text, "head_branch": text, "base_branch": f"X{text}"}
-    commits = {"head": "0" * 40, "base": "1" * 40, "head_repository": 1, "created": opened, "labels": frozenset({text})}
-    pull = PullRequest(number=1, state="open", author=1, newcomer=True, insider=False, **names, **commits)  # type: ignore[arg-type]
+    pull = PullRequest(
+        number=1,
+        state="open",
+        author=1,
+        head="0" * 40,
+        head_repository=1,
+        base="1" * 40,
+        created=opened,
+        labels=frozenset({text}),
+        newcomer=True,
+        insider=False,
+        **names,
+    )
     decision = decide(offer, pull, Owner(Holder.ACCOUNT, 2), address="https://github.example/a/b")
     return comment(slug, problems(1, message=text), reasons=decision.reasons, deed=deed, commit=pull.head)
 

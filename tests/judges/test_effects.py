@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.records import Change, Evidence, FileType, Finding, Kind, Outcome, ShellState, Step
+from evaluator.records import Change, Evidence, FileType, Finding, Kind, Member, Outcome, Process, ShellState, Step
 from evaluator.testing.evidence import (
     added,
     archive,
@@ -71,7 +71,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), CHANGES.values(), ids=CHANGES)
-def test_changes_are_required_and_allowed(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_changes_are_required_and_allowed(
+    references: list[list[Change]], candidate: list[Change], outcome: Outcome
+) -> None:
     finding = judge_changes(references, candidate)
     assert finding.outcome is outcome
     assert (finding.step is Step.FILES) == (outcome is FAIL)
@@ -135,7 +137,9 @@ MODES = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), MODES.values(), ids=MODES)
-def test_mode_and_owner_count_where_a_reference_sets_them(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_mode_and_owner_count_where_a_reference_sets_them(
+    references: list[list[Change]], candidate: list[Change], outcome: Outcome
+) -> None:
     assert judge_changes(references, candidate).outcome is outcome
 
 
@@ -155,7 +159,7 @@ ARCHIVES = {
 
 
 @pytest.mark.parametrize(("members", "outcome"), ARCHIVES.values(), ids=ARCHIVES)
-def test_archives_count_by_members(members, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_archives_count_by_members(members: list[Member], outcome: Outcome) -> None:
     finding = judge_changes([TAR, TAR], [archive("/srv/x.tgz", members, content="two")])
     assert finding.outcome is outcome
 
@@ -187,7 +191,9 @@ SCRATCH = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome", "collateral"), SCRATCH.values(), ids=SCRATCH)
-def test_leftovers_in_scratch_are_collateral_not_failure(references, candidate, outcome, collateral) -> None:  # type: ignore[no-untyped-def]
+def test_leftovers_in_scratch_are_collateral_not_failure(
+    references: list[list[Change]], candidate: list[Change], outcome: Outcome, collateral: bool
+) -> None:
     finding = judge_changes(references, candidate)
     assert (finding.outcome, finding.collateral) == (outcome, collateral)
 
@@ -290,7 +296,7 @@ def test_a_file_that_is_not_listed_is_compared_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize(("observe", "outcome"), [(("mtime",), FAIL), ((), PASS)])
-def test_mtime_counts_where_it_is_observed(observe, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_mtime_counts_where_it_is_observed(observe: tuple[str, ...], outcome: Outcome) -> None:
     stamped, late = added("/srv/a", mtime=1_000), added("/srv/a", mtime=2_000)
     of = task("none", observe)
     assert judge_changes([[stamped]] * 2, [stamped], of=of).outcome is PASS
@@ -353,7 +359,9 @@ SHELLS: dict[str, tuple[list[ShellState], ShellState, Outcome]] = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), SHELLS.values(), ids=SHELLS)
-def test_shell_state_is_required_and_allowed(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_shell_state_is_required_and_allowed(
+    references: list[ShellState], candidate: ShellState, outcome: Outcome
+) -> None:
     seen = [evidence(shell=state) for state in references]
     finding = judge(seen, evidence(shell=candidate), of=task("none", ["shell"]))
     assert finding.outcome is outcome
@@ -382,7 +390,9 @@ PROCESSES = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), PROCESSES.values(), ids=PROCESSES)
-def test_processes_are_required_and_allowed(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_processes_are_required_and_allowed(
+    references: list[list[Process]], candidate: list[Process], outcome: Outcome
+) -> None:
     seen = [evidence(processes=tuple(left)) for left in references]
     finding = judge(seen, evidence(processes=tuple(candidate)), of=task("none", ["processes"]))
     assert finding.outcome is outcome
@@ -401,7 +411,9 @@ def test_processes_are_required_and_allowed(references, candidate, outcome) -> N
         ((0, 0), 1, [], PASS),
     ],
 )
-def test_the_exit_status_is_zero_or_not_where_observed(references, candidate, observe, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_the_exit_status_is_zero_or_not_where_observed(
+    references: tuple[int, int], candidate: int, observe: list[str], outcome: Outcome
+) -> None:
     seen = [evidence(status=status, changes=[A]) for status in references]
     finding = judge(seen, evidence(status=candidate, changes=[A]), of=task("none", observe))
     assert finding.outcome is outcome
@@ -434,7 +446,9 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("reference", "candidate", "reason"), REASONS)
-def test_a_reason_says_what_was_found_and_expected(reference, candidate, reason: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_reason_says_what_was_found_and_expected(
+    reference: list[Change], candidate: list[Change], reason: str
+) -> None:
     assert judge_changes([reference] * 2, candidate).reason == reason
 
 

@@ -154,7 +154,7 @@ SETS = {
 
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), SETS.values(), ids=SETS)
-def test_sets(references: Sequence[str], candidate: str, outcome: Outcome) -> None:
+def test_sets(references: list[str], candidate: str, outcome: Outcome) -> None:
     finding = judge("set", references if len(references) > 1 else references * 2, candidate)
     assert finding.outcome is outcome
     assert (finding.step is Step.OUTPUT) == (outcome is not PASS) or finding.outcome is PASS

@@ -71,7 +71,9 @@ def place(data: bytes, masked: Any = NOTHING) -> Text:
 
 
 @given(st.lists(seen(), min_size=1, max_size=3), st.integers(0, 2), MODES, st.sets(st.sampled_from(list(Observation))))
-def test_a_references_own_evidence_always_passes(found, index, mode, observe) -> None:  # type: ignore[no-untyped-def]
+def test_a_references_own_evidence_always_passes(
+    found: list[Evidence], index: int, mode: OutputMode, observe: set[Observation]
+) -> None:
     # what shows nothing bears no witness
     marked = [each.model_copy(update={"changes": (*each.changes, added("/z"))}) for each in found]
     assert judge(mode, marked, marked[index % len(found)], observe=tuple(observe)).outcome is Outcome.PASS

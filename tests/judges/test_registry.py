@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from evaluator.errors import UsageError
 from evaluator.judges import JUDGES, find_judge, needs_second_run, register
 from evaluator.records import Ending, Finding, Outcome, Step
-from evaluator.testing.evidence import added, case, deleted, evidence
+from evaluator.testing.evidence import Shown, added, case, deleted, evidence
 
 
-def exact(*args: object, **fields: object) -> Finding:
-    return find_judge("exact").judge(case(*args, **fields))  # type: ignore[arg-type]
+def exact(references: Sequence[Shown], candidate: Shown | None, **fields: Any) -> Finding:
+    return find_judge("exact").judge(case(references, candidate, **fields))
 
 
 def test_judges_are_found_under_their_own_name() -> None:
@@ -42,7 +45,9 @@ def test_a_name_is_given_once() -> None:
         ([evidence("", ending=Ending.TIMEOUT)], "", Outcome.FAIL),
     ],
 )
-def test_exact_sees_the_digest_of_standard_output_alone(references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_exact_sees_the_digest_of_standard_output_alone(
+    references: list[Shown], candidate: Shown, outcome: Outcome
+) -> None:
     assert exact(references, candidate).outcome is outcome
 
 

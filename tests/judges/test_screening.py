@@ -9,7 +9,7 @@ import pytest
 from evaluator.judges import JUDGES, Basis, Case, Executed, find_judge
 from evaluator.judges.screening import syntax_error
 from evaluator.records import Ending, Finding, Outcome, Step
-from evaluator.testing.evidence import case, evidence, executed, shell, task
+from evaluator.testing.evidence import Shown, case, evidence, executed, shell, task
 
 JudgeOf = Callable[[Case], Finding]
 
@@ -85,7 +85,7 @@ def test_other_complaints_are_not_the_shells_syntax_error(status: int, stderr: s
     ],
 )
 def test_a_limit_is_named_in_any_variant(judged: JudgeOf, ending: Ending, outcome: Outcome, word: str) -> None:
-    limited = {"a": "3\n", "b": evidence("3\n", ending=ending, status=None)}
+    limited: Shown = {"a": "3\n", "b": evidence("3\n", ending=ending, status=None)}
     finding = judged(case([{"a": "3\n", "b": "3\n"}], limited))
     assert (finding.outcome, finding.step, finding.variant) == (outcome, Step.LIMIT, "b")
     assert word in finding.reason

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.judges import find_judge, volatile_fields
 from evaluator.judges.volatile import volatile_words
-from evaluator.records import Evidence, Finding, Outcome, OutputMode, ShellState, Step
+from evaluator.records import Evidence, Finding, Outcome, OutputMode, ShellState, Step, Trial
 from evaluator.testing.evidence import (
     added,
     archive,
@@ -56,7 +56,9 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize(("mode", "references", "candidate", "outcome"), OUTPUTS.values(), ids=OUTPUTS)
-def test_a_references_volatile_words_are_masked(mode, references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_a_references_volatile_words_are_masked(
+    mode: str, references: list[Trial], candidate: str, outcome: Outcome
+) -> None:
     assert judge(mode, references, candidate).outcome is outcome
 
 
@@ -78,7 +80,9 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("mode", "references", "candidate", "outcome"), FORGERIES.values(), ids=FORGERIES)
-def test_a_candidate_does_not_pass_by_its_own_volatility(mode, references, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_a_candidate_does_not_pass_by_its_own_volatility(
+    mode: str, references: list[Trial], candidate: Trial, outcome: Outcome
+) -> None:
     assert judge(mode, references, candidate).outcome is outcome
 
 
@@ -137,7 +141,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize(("reference", "candidate", "outcome"), FACTS.values(), ids=FACTS)
-def test_single_facts_of_files_are_masked(reference, candidate, outcome) -> None:  # type: ignore[no-untyped-def]
+def test_single_facts_of_files_are_masked(reference: Trial, candidate: Evidence | Trial, outcome: Outcome) -> None:
     finding = judge("exact", [reference, reference], candidate)
     assert finding.outcome is outcome
     assert (finding.step is Step.FILES) == (outcome is not PASS)
@@ -170,7 +174,7 @@ INCOMPLETE = [
 
 @pytest.mark.parametrize("again", INCOMPLETE)
 def test_a_second_run_that_lacks_something_masks_nothing(again: Evidence) -> None:
-    shows = {"shell": shell({"X": "1"}), "processes": (process("sleep 1"),)}
+    shows: dict[str, Any] = {"shell": shell({"X": "1"}), "processes": (process("sleep 1"),)}
     runs = trial(evidence("1\n", changes=[added("/srv/a")], **shows), again)
     nothing = evidence("1\n", shell=shell(), processes=())
     assert judge("none", [runs] * 2, nothing, ["shell", "processes"]).outcome is FAIL
@@ -226,7 +230,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("mode", "observe", "runs", "names"), NAMES)
-def test_volatile_fields_are_named_for_people(mode, observe, runs, names) -> None:  # type: ignore[no-untyped-def]
+def test_volatile_fields_are_named_for_people(
+    mode: str, observe: tuple[str, ...], runs: Trial, names: tuple[str, ...]
+) -> None:
     assert volatile_fields(runs, task(mode, observe)) == names
 
 

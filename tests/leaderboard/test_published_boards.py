@@ -18,7 +18,7 @@ from evaluator.progress import Silence
 from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.execution import FINGERPRINT, Shows, played_boards
+from evaluator.testing.execution import FINGERPRINT, played_boards
 from evaluator.testing.published import JUDGE, header_of, verdict_file, write_verdicts
 
 TASKS = [
@@ -26,7 +26,7 @@ TASKS = [
     small_task("files-2", references=("cat b", "echo b")),
     small_task("files-3", references=("touch c", ": > c"), output="none"),
 ]
-SHOWN: dict[str, Shows] = {
+SHOWN: dict[str, Evidence | str] = {
     **dict.fromkeys(("ls a", "echo a", "cat a"), "a\n"),
     **dict.fromkeys(("cat b", "echo b"), "b\n"),
     "nosuch": evidence(status=127, stderr="bash: line 1: nosuch: command not found\n"),
@@ -111,13 +111,14 @@ def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
     path = project.root / "submissions" / "good" / "tiny.jsonl"
     rows = [json.loads(line) | {"latency_s": 6.9} for line in path.read_text().splitlines()]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
-    slow = {name: shown if isinstance(shown, Evidence) else evidence(shown) for name, shown in SHOWN.items()}  # type: ignore[arg-type]
+    slow = {name: shown if isinstance(shown, Evidence) else evidence(shown) for name, shown in SHOWN.items()}
     slow = {name: each.model_copy(update={"wall_ms": 5000.0}) for name, each in slow.items()}
     (timed,) = played_boards(project, slow)
     publish(project, timed)
     before, after = (row(board, "good").figures.horizon[0] for board in (timed, published(project)))
-    assert (before.within, before.excess_s) == ({1: 0.0, 2: 1.0, 4: 1.0}, pytest.approx(3.7))
-    assert (after.within, after.excess_s) == ({1: 1.0, 2: 1.0, 4: 1.0}, pytest.approx(-1.3))
+    assert (before.within, after.within) == ({1: 0.0, 2: 1.0, 4: 1.0}, {1: 1.0, 2: 1.0, 4: 1.0})
+    assert before.excess_s == pytest.approx(3.7)
+    assert after.excess_s == pytest.approx(-1.3)
     assert row(published(project), "late").figures.horizon[0].within is None
 
 

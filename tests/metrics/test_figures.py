@@ -26,8 +26,10 @@ from tests.metrics.graded import TASKS, frame_of, result, submissions
 PASS, FAIL = Outcome.PASS, Outcome.FAIL
 CALLS = utilities_frame(TASKS)
 ERROR = JudgeError((0.9, 1.0), (0.8, 1.0))
-SHARES = ("judge_low", "judge_high", "verbatim", "bleu", "mrr", "map", "ece", "brier", "valid", "runnable")
-SHARES += ("exit_zero", "clean_stderr", "utility_weighted")
+SHARES = (
+    *("judge_low", "judge_high", "verbatim", "bleu", "mrr", "map", "ece", "brier", "valid", "runnable"),
+    *("exit_zero", "clean_stderr", "utility_weighted"),
+)
 
 
 def figures(results: list[Result]) -> Figures:

@@ -15,7 +15,7 @@ from evaluator.store import Store
 from evaluator.testing.checkouts import small_suite, small_task
 from evaluator.testing.execution import Play, PlayedExecution, Shows
 
-SHOWN: Mapping[str, Shows] = {"right": "yes\n", "right too": "yes\n", "also right": "yes\n", "wrong": "no\n"}
+SHOWN: Mapping[str, str] = {"right": "yes\n", "right too": "yes\n", "also right": "yes\n", "wrong": "no\n"}
 
 
 class Bench:

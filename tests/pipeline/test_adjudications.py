@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,11 +52,11 @@ def findings(project: Project, task: str = "files-1") -> dict[str, Finding]:
     return {each.submission: each.finding for each in board(project).results if each.task == task}
 
 
-def lines(project: Project) -> list[dict[str, str]]:
+def lines(project: Project) -> list[dict[str, Any]]:
     return [json.loads(line) for line in adjudications_path(project, "tiny").read_text().splitlines()]
 
 
-def rewrite(project: Project, *kept: dict[str, str]) -> None:
+def rewrite(project: Project, *kept: dict[str, Any]) -> None:
     adjudications_path(project, "tiny").write_text("".join(f"{json.dumps(line)}\n" for line in kept))
 
 
@@ -173,9 +174,9 @@ def test_a_broken_submission_does_not_keep_rulings_from_being_checked(project: P
     ],
 )
 def test_what_cannot_be_ruled_is_wrong_use(project: Project, fields: dict[str, object], message: str) -> None:
-    asked: dict[str, object] = {"submission": "first", "task": "files-1", "because": WHY, **fields}
+    asked: dict[str, Any] = {"submission": "first", "task": "files-1", "because": WHY, **fields}
     with pytest.raises(UsageError, match=message):
-        adjudicate(project, suite="tiny", ruling=Ruling.PASS, **asked)  # type: ignore[arg-type]
+        adjudicate(project, suite="tiny", ruling=Ruling.PASS, **asked)
     assert not adjudications_path(project, "tiny").exists()
 
 
@@ -192,8 +193,9 @@ def test_who_gave_the_command_is_told(project: Project) -> None:
 
 
 def made_for_first(project: Project, present: bytes | None = None) -> Adjudicated:
-    asked = {"suite": "tiny", "submission": "first", "task": "files-1", "because": WHY}
-    return adjudication_of(project, ruling=Ruling.PASS, present=present, **asked)  # type: ignore[arg-type]
+    return adjudication_of(
+        project, suite="tiny", submission="first", task="files-1", ruling=Ruling.PASS, because=WHY, present=present
+    )
 
 
 def test_what_would_be_ruled_is_known_without_writing_it(project: Project) -> None:

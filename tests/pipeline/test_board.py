@@ -22,7 +22,7 @@ TASKS = [
     small_task("files-2", references=("cat b", "echo b"), near_misses=("cat a",)),
     small_task("files-3", references=("touch c", ": > c"), output="none"),
 ]
-SHOWN: dict[str, Shows] = {
+SHOWN: dict[str, Evidence | str] = {
     **dict.fromkeys(("ls a", "echo a", "cat a"), "a\n"),
     **dict.fromkeys(("cat b", "echo b"), "b\n"),
     "true": "",
@@ -122,7 +122,7 @@ def test_evidence_made_anew_in_any_time_gives_the_same_bytes(project: Project) -
 
     def slower(call: Call) -> Shows:
         shown = SHOWN[call.command]
-        one = shown if isinstance(shown, Evidence) else evidence(shown)  # type: ignore[arg-type]
+        one = shown if isinstance(shown, Evidence) else evidence(shown)
         return one.model_copy(update={"cpu_ms": 17.0 + call.before, "wall_ms": 99.0})
 
     first = [each.to_json() for each in board(project).results]

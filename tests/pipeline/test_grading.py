@@ -190,7 +190,7 @@ def test_an_interrupted_run_comes_to_the_findings_of_an_undisturbed_one(bench: B
 
 
 def test_findings_do_not_depend_on_how_long_anything_took(bench: Bench) -> None:
-    slow = PlayedExecution(lambda call: evidence(SHOWN[call.command], cpu_ms=900.0, wall_ms=9000.0))  # type: ignore[arg-type]
+    slow = PlayedExecution(lambda call: evidence(SHOWN[call.command], cpu_ms=900.0, wall_ms=9000.0))
     findings = bench.grade(["wrong"], slow, fingerprint="a" * 64)
     assert findings == bench.grade(["wrong"], PlayedExecution(SHOWN), fingerprint="b" * 64)
 

@@ -17,9 +17,10 @@ from evaluator.testing.evidence import evidence
 from evaluator.testing.execution import Shows, played_boards
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("ls a", "echo a"))]
+NOT_FOUND = evidence(status=127, stderr="bash: line 1: lss: command not found\n", wall_ms=9)
 SHOWN: dict[str, Shows] = {
     **dict.fromkeys(("ls a", "echo a"), evidence("a\n", wall_ms=4)),
-    "lss a": evidence(status=127, stderr="bash: line 1: lss: command not found\n", wall_ms=9),
+    "lss a": NOT_FOUND,
 }
 SYNTAX = "bash: -c: line 1: unexpected EOF while looking for matching `''\n"
 MISSING = "bash: line 1: lss: command not found\n"
@@ -76,7 +77,7 @@ def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
 def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
     """An empty command needs no evidence to be none of the four; what ran says how."""
     found = [each.run for each in results(played_boards(project, SHOWN))]
-    assert found[:2] == [figures_of([evidence("a\n", wall_ms=4)]), figures_of([SHOWN["lss a"]])]  # type: ignore[list-item]
+    assert found[:2] == [figures_of([evidence("a\n", wall_ms=4)]), figures_of([NOT_FOUND])]
     assert found[2:] == [NOTHING_RUN] * 2
 
 

@@ -8,8 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
 from evaluator.pipeline.evidence.bundles import bundle_path

@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,15 +46,15 @@ BUNDLE = Bundle(HEADER, KEPT, (REPLY,))
 SMALL = PackedLimits(packed_bytes=50_000, bytes=200_000, line_bytes=20_000, lines=100)
 
 
-def read(data: bytes, submission: str | None = "mine", **options: object) -> Bundle:
-    fields: dict[str, object] = {
+def read(data: bytes, submission: str | None = "mine", **options: Any) -> Bundle:
+    fields: dict[str, Any] = {
         "suite": "tiny",
         "expected": EXPECTED,
         "fingerprint": PRINT,
         "limits": SMALL,
         **options,
     }
-    return read_bundle(data, submission=submission, **fields)  # type: ignore[arg-type]
+    return read_bundle(data, submission=submission, **fields)
 
 
 def packed(*lines: str | bytes) -> bytes:

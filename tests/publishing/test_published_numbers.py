@@ -12,7 +12,7 @@ from evaluator.testing.evidence import evidence
 from evaluator.testing.execution import Call, Shows, played_boards
 from tests.publishing.judging_bench import Board
 
-ANSWERS = {
+ANSWERS: dict[str, dict[str, list[str]]] = {
     "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},
     "bob": {"files-1": ["shared", "right"], "files-2": ["no such"]},
     "carol": {"files-1": ["echo ("], "files-2": [""]},

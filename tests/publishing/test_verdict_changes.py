@@ -109,7 +109,10 @@ def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
         for row in boards.standings:
             place = getattr(rows[row.submission], name)
             assert (place.accuracy, place.rank_low, place.rank_high) == (row.accuracy, row.rank_low, row.rank_high)
-    assert (rows["half"].before.passed, rows["half"].after.passed) == (2, 4)
+    half = rows["half"]
+    assert half.before is not None
+    assert half.after is not None
+    assert (half.before.passed, half.after.passed) == (2, 4)
     assert {slug for slug, row in rows.items() if row.is_moved} == {
         row.submission
         for row, other in zip(before.standings, after.standings, strict=True)

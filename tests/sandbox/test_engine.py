@@ -18,6 +18,7 @@ from evaluator.sandbox.container import WorkerPlan, container_options
 from evaluator.sandbox.daemon import Daemon, engine_errors, launch, wait_for_engine
 from evaluator.sandbox.engine import (
     Address,
+    Engine,
     Silence,
     engine_addresses,
     engine_of,
@@ -30,6 +31,9 @@ from evaluator.sandbox.facts import container_security, engine_facts
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.machine import Finished
 from evaluator.testing.machine import ScriptedMachine
+
+CLIENT: Any = None
+"""Of an engine that is only read, and asked nothing."""
 
 VERSION = {"Version": "28.0.4", "ApiVersion": "1.48", "Arch": "amd64", "Components": [{"Name": "Engine"}]}
 PODMAN = {"Version": "4.9.3", "ApiVersion": "1.41", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
@@ -45,8 +49,8 @@ INFO = {
 }
 
 
-def described(info: dict[str, Any] = INFO, version: dict[str, Any] = VERSION, **kwargs: bool):
-    return engine_of(None, version, info, "unix:///here.sock", "the test says so", **kwargs)
+def described(info: dict[str, Any] = INFO, version: dict[str, Any] = VERSION, **kwargs: bool) -> Engine:
+    return engine_of(CLIENT, version, info, "unix:///here.sock", "the test says so", **kwargs)
 
 
 def ignore(_: str) -> None:

@@ -54,7 +54,7 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> N
 
 def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
     """One command where one suffices."""
-    machine, told = ScriptedMachine(programs=["apt-get"]), []
+    machine, told = ScriptedMachine(programs=["apt-get"]), list[str]()
     install_packages(machine, ["tree", "jq"], told.append)
     assert len(machine.calls) == 1
     assert machine.calls[0].endswith("--no-install-recommends tree jq")

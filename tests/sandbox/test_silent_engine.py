@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -73,7 +73,9 @@ def clear(engine: Engine, _: SuiteManifest, __: Path) -> object:
     ("work", "asked"),
     [(start, "POST .*/containers/create"), (look, "GET .*/images/.*/json"), (clear, "/containers/json")],
 )
-def test_what_it_does_not_answer_is_told(hanging: Engine, manifest: SuiteManifest, work, asked: str) -> None:
+def test_what_it_does_not_answer_is_told(
+    hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], asked: str
+) -> None:
     """With the time that was waited, and as a failure of the engine."""
     with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{asked}, waited 0 s\)"):
         work(hanging, manifest, Path())

@@ -47,7 +47,7 @@ def test_no_address_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_declared_dependency_is_pinned_within_its_bounds(name: str) -> None:
     """`make lock` was run after the last change of pyproject.toml."""
-    pinned = {}
+    pinned: dict[str, list[str]] = {}
     for pin in pins(name):
         pinned.setdefault(canonicalize_name(pin.name), []).append(next(iter(pin.specifier)).version)
     for declared in map(Requirement, DECLARED[name]):

@@ -37,7 +37,7 @@ def test_a_known_line_comes_out() -> None:
     times = task_times((measured(name, 5 + 1.5 * n) for name, n in TOKENS.items()), TOKENS)
     for line in fitted(times):
         assert line is not None
-        assert (line.a, line.b, line.r2) == (pytest.approx(5), pytest.approx(1.5), pytest.approx(1))
+        assert (line.a, line.b, line.r2) == pytest.approx((5, 1.5, 1))
 
 
 def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
@@ -46,7 +46,7 @@ def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
     lines = [measured(name, 20 + 2 * n + e) for (name, n), e in zip(TOKENS.items(), off, strict=True)]
     line, _ = fitted(task_times(lines, TOKENS))
     assert line is not None
-    assert (line.a, line.b) == (pytest.approx(20), pytest.approx(2))
+    assert (line.a, line.b) == pytest.approx((20, 2))
     assert line.r2 == pytest.approx(1 - 8 / (42 * 4 + 8), abs=1e-4)
 
 

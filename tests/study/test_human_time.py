@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -49,7 +50,7 @@ def task(*references: str, timing: Timing | None = None) -> Task:
     )
 
 
-def graded(answers: list[tuple[Outcome, float | None, float | None, str | None]]) -> pl.DataFrame:
+def graded(answers: Sequence[tuple[Outcome, float | None, float | None, str | None]]) -> pl.DataFrame:
     """A results frame of one submission: outcome, latency, wall time in seconds and provenance, a task each."""
     facts, results = {}, []
     for number, (outcome, latency, wall, provenance) in enumerate(answers):

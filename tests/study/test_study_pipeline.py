@@ -19,9 +19,14 @@ from evaluator.progress import Silence
 from evaluator.records import Evidence
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_suite, small_task
-from evaluator.testing.execution import FINGERPRINT, PlayedExecution, played_boards
+from evaluator.testing.execution import FINGERPRINT, PlayedExecution, Shows, played_boards
 
-PLAYED = {"right": "right", "right too": "right", "wrong": "wrong", "broken": InfraError("the engine went away")}
+PLAYED: dict[str, Shows] = {
+    "right": "right",
+    "right too": "right",
+    "wrong": "wrong",
+    "broken": InfraError("the engine went away"),
+}
 
 
 def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evidence:

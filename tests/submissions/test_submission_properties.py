@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evaluator.errors import FormatError, Severity
+from evaluator.errors import FormatError, Problem, Severity
 from evaluator.records import MAX_CANDIDATES
 from evaluator.submissions import check_submission, load_submission
 from tests.submissions.submission_folders import MANIFEST, PREDICTIONS, SUITES
@@ -47,10 +47,10 @@ LINES = st.fixed_dictionaries(
 
 def check_or_load(folder: Path) -> None:
     problems = check_submission(folder, SUITES)
+    refused: tuple[Problem, ...] = ()
     assert all(str(problem).isprintable() for problem in problems)
     try:
         load_submission(folder, SUITES)
-        refused = ()
     except FormatError as error:
         refused = error.problems
     assert refused == tuple(problem for problem in problems if problem.severity is Severity.ERROR)

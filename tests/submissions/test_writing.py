@@ -42,7 +42,12 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     texts = [letter * 300_000 for letter in (b"a", b"b")]
     write_whole(path, texts[0])
-    writer = threading.Thread(target=lambda: [write_whole(path, texts[turn % 2]) for turn in range(40)])
+
+    def write() -> None:
+        for turn in range(40):
+            write_whole(path, texts[turn % 2])
+
+    writer = threading.Thread(target=write)
     writer.start()
     seen = []
     while writer.is_alive():

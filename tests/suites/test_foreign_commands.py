@@ -20,7 +20,7 @@ COMMAND = Path(sys.executable).with_name("bashboard")
 def bashboard(
     folder: Path, *arguments: str | Path, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [COMMAND, *map(str, arguments)]
+    command = [str(COMMAND), *map(str, arguments)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
 
 

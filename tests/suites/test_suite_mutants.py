@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def mark(command: bytes, task: str = "files-1", digest: str = TASK.digest) -> Eq
     )
 
 
-def reported(*marks: Equivalence, **fields: tuple[str, ...]) -> MutationReport:
+def reported(*marks: Equivalence, **fields: Any) -> MutationReport:
     findings = {
         AskedMutant(TASK, 1, "number" if command < b"d" else "glob", command): Finding(
             outcome=outcome, step=Step.OUTPUT, reason="because", variant="one"

@@ -581,7 +581,7 @@ def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_
         with tarfile.open(entry.file) as archive:
             (member,) = archive.getmembers()
             held = archive.extractfile(member)
-            assert held is not None
+            assert isinstance(held, io.BufferedReader)
             assert member.size > 1_000_000
             digest = hashlib.file_digest(held, "sha256").hexdigest()
         assert entry.key.endswith(digest)

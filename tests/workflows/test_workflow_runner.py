@@ -190,7 +190,7 @@ def test_unset_secrets_are_empty(bench: Bench) -> None:
     step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
     result = bench.run(job("with", step, more="environment: judge\n") + job("without", step))
     assert ("[4]" in result.jobs["with"].log, "[0]" in result.jobs["without"].log) == (True, True)
-    assert (result.jobs["with"].secrets, result.jobs["without"].secrets) == ({"KEY"}, frozenset())
+    assert (result.jobs["with"].secrets, result.jobs["without"].secrets) == (frozenset({"KEY"}), frozenset())
 
 
 def test_permissions(bench: Bench) -> None:

@@ -310,7 +310,7 @@ def test_a_killed_run_goes_on_without_a_repeated_call(tmp_path: Path) -> None:
     with JudgeServer(brain) as server:
         set_up(project, server, concurrency=2)
         environment = {**os.environ, **NOWHERE, "BASHBOARD_PANEL_KEY": KEY}
-        command = [Path(sys.executable).with_name("bashboard"), "score", "--panel"]
+        command = [str(Path(sys.executable).with_name("bashboard")), "score", "--panel"]
         process = subprocess.Popen(command, cwd=project.root, env=environment, stderr=subprocess.DEVNULL)
         wait_until(lambda: ledger.exists() and ledger.read_bytes().count(b"\n") >= 5, process)
         process.send_signal(signal.SIGKILL)

@@ -131,13 +131,15 @@ def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], stat
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
 
 
-@pytest.mark.parametrize(("method", "parents", "brought"), [("merge", 2, 3), ("squash", 1, 1), ("rebase", 1, 2)])
+@pytest.mark.parametrize(
+    ("method", "parents", "brought"), [(Method.MERGE, 2, 3), (Method.SQUASH, 1, 1), (Method.REBASE, 1, 2)]
+)
 def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: int, brought: int) -> None:
     """And the commits that it brought into the branch are known as its own."""
     pull = bench.pull()
     bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
     bench.board.git.commit("main", {"other": b"x"})
-    made = bench.github.merge(bench.board, pull, Method(method))
+    made = bench.github.merge(bench.board, pull, method)
     commit = read_commit(bench.board.git, made)
     assert (len(commit.parents), len(pull.introduced), made in pull.introduced) == (parents, brought, True)
     assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"later\n"

@@ -103,7 +103,7 @@ def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp
 @pytest.mark.parametrize(
     "files", [{"submissions/other/core.jsonl": b""}, {"submissions/mine": Link("other")}, {"x": b""}]
 )
-def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes]) -> None:
+def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes | Link]) -> None:
     """A link of that name is no folder."""
     assert told(read(bench, bench.pull(files=files).head)) == {
         "submissions/mine": "there is no such folder in this commit"

@@ -109,7 +109,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize(("nl", "outputs", "expected"), ORDERS.values(), ids=ORDERS)
-def test_an_order_counts_where_it_is_asked_for_and_shown(nl: str, outputs: list[bytes], expected: bool) -> None:
+def test_an_order_counts_where_it_is_asked_for_and_shown(nl: str, outputs: tuple[bytes, ...], expected: bool) -> None:
     task = given(nl=nl, output=OutputMode.SET)
     assert has_order(task, {"plain": outputs}) is expected
 

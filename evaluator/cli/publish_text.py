@@ -1,4 +1,4 @@
-"""Plans, judgements and checks of published verdicts for a terminal."""
+"""Text for a terminal: what is to be published, what was judged, and what was verified."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: PublishPlan) -> None:
-    """What is due and why; what waits for a rescore is one line each."""
+    """Print the pending work and the reasons, and one line for each file that waits for a rescore."""
     from evaluator.pipeline.publishing.summaries import counted, panel_words, plan_words
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
     for each in plan.due:
-        executions = counted(each.executions, "execution") if each.executions else "evidence at hand"
+        executions = counted(each.executions, "execution") if each.executions else "evidence available"
         typer.echo(f"  {each.submission} on {each.suite}: {_words(each)}; {executions}")
         for problem in each.edited:
             typer.echo(f"    {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for suite, count in plan.references.items():
         typer.echo(f"  {suite}: {counted(count, 'run')} of references without evidence")
     if plan.panel:
-        typer.echo(f"  the panel, about what has evidence: {panel_words(plan.panel)}")
+        typer.echo(f"  the panel, for commands with evidence: {panel_words(plan.panel)}")
     if plan.left_over:
         typer.echo(f"  {counted(len(plan.left_over), 'submission')} left for the next run")
     for each in plan.waiting:
         typer.echo(f"  waits for a rescore: {each.submission} on {each.suite}: {_words(each)}")
     if plan.unchecked:
-        typer.echo(f"  not compared with evidence, which is not at hand: {counted(plan.unchecked, 'file')}")
+        typer.echo(f"  not compared, because the evidence is not available: {counted(plan.unchecked, 'file')}")
     for slug, problems in plan.broken.items():
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
 
@@ -46,7 +46,7 @@ def _words(work: Work) -> str:
 
 
 def print_judged(judged: Judged, digest: str) -> None:
-    """What became of every submission that something was due of."""
+    """Print the result for every submission with pending work."""
     from evaluator.pipeline.publishing.summaries import counted, judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
@@ -56,7 +56,7 @@ def print_judged(judged: Judged, digest: str) -> None:
         for reason, count in row.missing.items():
             typer.echo(f"    infra-error, {counted(count, 'command')}: {printable(reason)}")
         for problem in row.work.edited:
-            typer.echo(f"    put right: {problem.path.name}:{problem.line}: {printable(problem.message)}")
+            typer.echo(f"    restored: {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for slug, faults in judged.faults.items():
         for fault in faults:
             typer.echo(f"  refused, of {printable(slug)}: {printable(fault)}")
@@ -66,7 +66,7 @@ def print_judged(judged: Judged, digest: str) -> None:
 
 
 def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> None:
-    """Every line that does not follow from its evidence, at its place; then what was checked."""
+    """Print every line that does not follow from its evidence, with path and line, then a summary of each file."""
     from evaluator.pipeline.publishing.summaries import counted
 
     for each in found:
@@ -76,6 +76,6 @@ def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> 
         told = [counted(each.held, "verdict") + " follow from their evidence"]
         told += [f"{len(each.problems)} do not"] if each.problems else []
         told += [f"{each.awaiting} await a verdict"] if each.awaiting else []
-        told += [f"{each.unknown} cannot be told"] if each.unknown else []
+        told += [f"{each.unknown} cannot be verified"] if each.unknown else []
         told += [printable(each.why)] if each.why else []
         typer.echo(f"{each.submission} on {each.suite}: {'; '.join(told)}")

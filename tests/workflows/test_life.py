@@ -86,7 +86,14 @@ def test_a_push_to_main_starts_what_it_should(life: Life, first: RunResult) -> N
 
 def test_baselines_are_published(life: Life, first: RunResult) -> None:
     """What has commands of its own is executed in its own job; each has a verdict file and kept evidence then."""
-    assert list(first.jobs) == ["prepare", "execute (rules)", "judge", "commit", "build", "deploy"]
+    assert list(first.jobs) == [
+        "derive / prepare",
+        "derive / execute (rules)",
+        "derive / judge",
+        "commit",
+        "build",
+        "deploy",
+    ]
     for slug in BASELINES:
         lines = life.read(f"submissions/{slug}/core.verdicts.jsonl").decode().splitlines()
         assert json.loads(lines[0])["suite"] == "core"
@@ -98,11 +105,11 @@ def test_baselines_are_published(life: Life, first: RunResult) -> None:
 
 def test_jobs_hold_little(first: RunResult) -> None:
     """No job that executes commands holds more than a token that reads; the only one that writes executes nothing."""
-    held = {name.partition(" ")[0]: each.permissions for name, each in first.jobs.items()}
+    held = {name.partition(" (")[0]: each.permissions for name, each in first.jobs.items()}
     assert held == {
-        "prepare": {"contents": "read"},
-        "execute": {"contents": "read"},
-        "judge": {"contents": "read", "actions": "read", "checks": "read"},
+        "derive / prepare": {"contents": "read"},
+        "derive / execute": {"contents": "read"},
+        "derive / judge": {"contents": "read", "actions": "read", "checks": "read"},
         "commit": {"contents": "write", "pull_requests": "read"},
         "build": {"contents": "read", "pages": "read"},
         "deploy": {"pages": "write", "id_token": "write"},
@@ -112,7 +119,7 @@ def test_jobs_hold_little(first: RunResult) -> None:
 
 def test_without_a_key_the_panel_is_not_asked(first: RunResult, panel: JudgeServer) -> None:
     """Where nobody set the judge's key everything works, and it is said that the panel was not asked."""
-    assert "execution only: the panel was not asked" in first.jobs["judge"].log
+    assert "execution only: the panel was not asked" in first.jobs["derive / judge"].log
     assert panel.asked == []
 
 
@@ -196,7 +203,7 @@ def merged(life: Life, mended: Stranger) -> RunResult:
 
 def test_a_merge_publishes_what_is_new(life: Life, merged: RunResult, mended: Stranger) -> None:
     """Only the new submission is executed; its verdicts are committed and its name is its author's."""
-    assert [name for name in merged.jobs if name.startswith("execute")] == ["execute (fresh)"]
+    assert [name for name in merged.jobs if name.startswith("derive / execute")] == ["derive / execute (fresh)"]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
     outcomes = {(each := json.loads(line))["task"]: each["finding"]["outcome"] for line in lines}
     assert outcomes == {"files-002": "fail", "files-003": "pass", "files-010": "fail"}
@@ -357,7 +364,7 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
         with zipfile.ZipFile(io.BytesIO(taken.content)) as archive:
             seat.shelf.put("evidence-honest", {path: archive.read(archive.namelist()[0])})
 
-    life.actions.escapes["execute (robber)"] = rob
+    life.actions.escapes["derive / execute (robber)"] = rob
     try:
         return life.since(before, "publish")["publish"]
     finally:
@@ -367,8 +374,8 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
 @pytest.mark.soak
 def test_an_escape_forges_its_own_row_alone(life: Life, robbed: RunResult) -> None:
     """What is not what its own job announced is left out and said; the other is published."""
-    assert "left out: honest: submissions/honest/core.jsonl.gz has the SHA-256" in robbed.jobs["judge"].log
-    assert "treat it as a vulnerability" in robbed.jobs["judge"].summary
+    assert "left out: honest: submissions/honest/core.jsonl.gz has the SHA-256" in robbed.jobs["derive / judge"].log
+    assert "treat it as a vulnerability" in robbed.jobs["derive / judge"].summary
     paths = life.paths()
     assert "submissions/robber/core.verdicts.jsonl" in paths
     assert "submissions/honest/core.verdicts.jsonl" not in paths
@@ -380,7 +387,7 @@ def test_what_was_left_out_is_tried_again(life: Life, robbed: RunResult) -> None
     del robbed
     again = life.actions.trigger(dispatched(life.board, "publish.yml", life.maintainer))["publish"]
     assert again.conclusion == "success", again.log
-    assert [name for name in again.jobs if name.startswith("execute")] == ["execute (honest)"]
+    assert [name for name in again.jobs if name.startswith("derive / execute")] == ["derive / execute (honest)"]
     assert "submissions/honest/core.verdicts.jsonl" in life.paths()
 
 
@@ -411,7 +418,7 @@ def test_only_the_judge_holds_its_key(life: Life, merged: RunResult, panel: Judg
     finally:
         life.actions.environments = {}
     assert result.conclusion == "success", result.log
-    assert {name for name, each in result.jobs.items() if each.secrets} == {"judge"}
+    assert {name for name, each in result.jobs.items() if each.secrets} == {"derive / judge"}
     assert panel.asked
     assert all(each.headers["authorization"] == "Bearer the-key" for each in panel.asked)
     assert "the-key" not in result.log
@@ -470,7 +477,9 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
 @pytest.mark.soak
 def test_no_number_moves_before_a_merge(rescored: Rescored) -> None:
     """After a change of the suite publish leaves the verdicts as they are, and the board says what they are of."""
-    assert not [name for name in rescored.publish.jobs if name in ("execute (fresh)", "execute (rules)")]
+    assert not [
+        name for name in rescored.publish.jobs if name in ("derive / execute (fresh)", "derive / execute (rules)")
+    ]
     assert json.loads(rescored.verdicts.splitlines()[0])["suite_version"] == "2.1.0"
     assert "2.1.0" in rescored.page
 
@@ -478,7 +487,7 @@ def test_no_number_moves_before_a_merge(rescored: Rescored) -> None:
 @pytest.mark.soak
 def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
     """What a rescore would change is a pull request of the workflow's own, which tells who moves and what flips."""
-    plan = rescored.rescore.jobs["prepare"].summary
+    plan = rescored.rescore.jobs["derive / prepare"].summary
     assert "`fresh` on `core`" in plan
     assert "2.1.0" in plan
     assert rescored.pull.head_ref == "rescore/verdicts"
@@ -491,7 +500,9 @@ def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
 def test_a_merged_rescore_is_published(life: Life, rescored: Rescored) -> None:
     """When the proposal is merged nothing is left to execute, and the verdicts are the new ones."""
     assert rescored.landed.conclusion == "success", rescored.landed.log
-    assert not [each for each in rescored.landed.jobs.values() if each.name.startswith("execute (") and each.log]
+    assert not [
+        each for each in rescored.landed.jobs.values() if each.name.startswith("derive / execute (") and each.log
+    ]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()
     assert json.loads(lines[0])["suite_version"] == "2.1.1"
     outcomes = {(each := json.loads(line))["task"]: each["finding"]["outcome"] for line in lines[1:]}
@@ -563,7 +574,7 @@ def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
     found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-002")
     assert (found["outcome"], found["step"]) == ("pass", "adjudication")
-    assert not [name for name in ruled.publish.jobs if name == "execute (fresh)"]
+    assert not [name for name in ruled.publish.jobs if name == "derive / execute (fresh)"]
 
 
 # -- with the engine itself

@@ -92,10 +92,34 @@ AUDITED = {
     "a token that may do anything": ("permissions: {}", "permissions: write-all", "excessive-permissions"),
 }
 REFUSED = {
-    "a key that nobody knows": ("runs-on:", "run-on:", "Unexpected value 'run-on'"),
-    "a context that nobody knows": ("matrix.submission }}", "matix.submission }}", "Unrecognized named-value: 'matix'"),
-    "a job that is not there": ("needs: build", "needs: bild", "Job 'deploy' depends on unknown job 'bild'."),
-    "a permission that is none": ("pages: write", "page: write", "Unexpected value 'page'"),
+    "an unknown key": ("publish.yml", "runs-on:", "run-on:", "Unexpected value 'run-on'"),
+    "an unknown context": (
+        "derive.yml",
+        "matrix.submission }}",
+        "matix.submission }}",
+        "Unrecognized named-value: 'matix'",
+    ),
+    "an unknown job": ("publish.yml", "needs: build", "needs: bild", "Job 'deploy' depends on unknown job 'bild'."),
+    "an unknown permission": ("publish.yml", "pages: write", "page: write", "Unexpected value 'page'"),
+    "an input of no type": ("derive.yml", "type: boolean", "type: bool", "Unexpected value 'bool'"),
+    "an unknown input of a call": (
+        "publish.yml",
+        "stale: false",
+        "stael: false",
+        "Invalid input, stael is not defined in the referenced workflow.",
+    ),
+    "a missing input of a call": (
+        "rescore.yml",
+        "stale: true\n      ",
+        "",
+        "Input stale is required, but not provided while calling.",
+    ),
+    "an unknown secret of a call": (
+        "publish.yml",
+        "      BASHBOARD_PANEL_KEY:",
+        "      PANEL_KEY:",
+        "Invalid secret, PANEL_KEY is not defined in the referenced workflow.",
+    ),
 }
 
 
@@ -118,8 +142,8 @@ def test_zizmor_finds_what_is_planted(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_githubs_parser_finds_what_is_planted(case: str, kept: Path, tmp_path: Path) -> None:
-    ours, theirs, refusal = REFUSED[case]
-    path = planted(tmp_path, "publish.yml", ours, theirs)
+    name, ours, theirs, refusal = REFUSED[case]
+    path = planted(tmp_path, name, ours, theirs)
     found = workflow_parser.findings(kept, tmp_path, [path])
     assert refusal in {line.split(": ", 1)[1] for line in found}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from workflow_yaml import ACTIONS, BY_PLACE, JOBS, WORKFLOWS, Job, read, texts
+from workflow_yaml import ACTIONS, BY_PLACE, CALLS, FOLDER, JOBS, WORKFLOWS, Job, read, texts
 
+from evaluator.pipeline.publishing.collect import EXECUTE
 from evaluator.pipeline.publishing.propose import BRANCH
 
 PINNED = {
@@ -27,26 +27,22 @@ PINNED = {
 MAY = {
     "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
     "ci.test": {"contents": "read"},
-    "publish.prepare": {"contents": "read"},
-    "publish.execute": {"contents": "read"},
-    "publish.judge": {"contents": "read", "actions": "read", "checks": "read"},
+    "derive.prepare": {"contents": "read"},
+    "derive.execute": {"contents": "read"},
+    "derive.judge": {"contents": "read", "actions": "read", "checks": "read"},
     "publish.commit": {"contents": "write", "pull-requests": "read"},
     "publish.build": {"contents": "read", "pages": "read"},
     "publish.deploy": {"pages": "write", "id-token": "write"},
     "recall.recall": {"contents": "read", "pull-requests": "write"},
     "report.report": {"contents": "read", "actions": "read", "pull-requests": "write"},
-    "rescore.prepare": {"contents": "read"},
-    "rescore.execute": {"contents": "read"},
-    "rescore.judge": {"contents": "read", "actions": "read", "checks": "read"},
     "rescore.propose": {"contents": "write", "pull-requests": "write"},
     "submission.preview": {"contents": "read"},
 }
 """What each job's token may."""
 
 SEES = {
-    "publish.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
+    "derive.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
     "publish.commit": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
-    "rescore.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
     "rescore.propose": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
 }
 """The jobs that see a secret: in which environment, and which."""
@@ -85,7 +81,7 @@ each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda p
 def test_actions_are_pinned_by_commits_that_were_looked_at(path: Path) -> None:
     """The comment behind a commit is its release, as Dependabot reads it."""
     lines = re.findall(r"uses: (.+)", path.read_text())
-    ours = {"$/.github/actions/set-up"}
+    ours = {"$/.github/actions/set-up", "$/.github/workflows/derive.yml"}
     assert [line for line in lines if line not in ours] == [
         f"{name}@{PINNED[name][0]} # {PINNED[name][1]}"
         for name in (re.split("@| ", line)[0] for line in lines if line not in ours)
@@ -144,6 +140,7 @@ def test_what_a_stranger_starts_sees_no_secret(path: Path) -> None:
     held = read(path)
     if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(held["on"]):
         assert secrets(held) == set()
+        assert [call for call in CALLS if call.workflow == path.stem] == []
     assert "pull_request_target" not in held["on"] or path.stem == "recall"
 
 
@@ -198,38 +195,57 @@ def test_a_cached_image_is_believed_by_its_digest_and_saved_by_no_job_with_stran
         assert job.name == "prepare"
 
 
-@pytest.mark.parametrize("workflow", ["publish", "rescore"])
-def test_what_a_job_takes_from_another_is_checked_by_its_digest(workflow: str) -> None:
-    """The job that took a stranger's commands in could have replaced it."""
-    for name in ("execute", "judge", "commit", "propose"):
-        job = BY_PLACE.get(f"{workflow}.{name}")
-        if job is None or not job.using("download-artifact"):
-            continue
-        taken = [run for run in job.commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)]
-        assert taken
-        assert [run for run in taken if "--sha256 " not in run] == []
+@pytest.mark.parametrize("place", ["derive.execute", "derive.judge", "publish.commit", "rescore.propose"])
+def test_what_a_job_takes_from_another_is_checked_by_its_digest(place: str) -> None:
+    """A job that executes a contributor's commands could have replaced the artifact."""
+    taken = [
+        run for run in BY_PLACE[place].commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)
+    ]
+    assert taken
+    assert [run for run in taken if "--sha256 " not in run] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_runs_that_wait_for_each_other_lose_nothing(path: Path) -> None:
-    """Of runs that wait in a group GitHub keeps the newest alone."""
-    held = read(path)["concurrency"]
-    assert held["group"] == TOGETHER[path.stem]
-    assert held["cancel-in-progress"] == str(path.stem in STOPPED).lower()
+    """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group."""
+    held = read(path)
+    if "workflow_call" in held["on"]:
+        assert "concurrency" not in held
+        return
+    assert held["concurrency"]["group"] == TOGETHER[path.stem]
+    assert held["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower()
 
 
-def without_what_rescoring_adds(job: Job) -> dict[str, Any]:
-    """A job as publishing has it."""
-    steps = [{**step, "run": step.get("run", "").replace(" --stale", "")} for step in job.steps]
-    condition = job.held.get("if", "").replace(" && !inputs.plan_only", "")
-    return {**job.held, "steps": steps, "if": condition}
+def test_publish_and_rescore_call_the_same_workflow() -> None:
+    """They differ in the verdicts that they derive. Both pass the one secret by its name."""
+    calls = {call.place: call.held for call in CALLS}
+    assert {place: call["with"] for place, call in calls.items()} == {
+        "publish.derive": {"stale": "false"},
+        "rescore.derive": {"stale": "true", "plan_only": "${{ inputs.plan_only || false }}"},
+    }
+    for call in calls.values():
+        assert call["uses"] == "$/.github/workflows/derive.yml"
+        assert call["secrets"] == {"BASHBOARD_PANEL_KEY": "${{ secrets.BASHBOARD_PANEL_KEY }}"}
 
 
-@pytest.mark.parametrize("name", ["prepare", "execute", "judge"])
-def test_rescoring_goes_the_way_of_publishing(name: str) -> None:
-    """One of them is not mended without the other."""
-    publish, rescore = (without_what_rescoring_adds(BY_PLACE[f"{each}.{name}"]) for each in ("publish", "rescore"))
-    assert publish == rescore
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.place)
+def test_a_call_grants_what_a_called_job_needs_and_no_more(call: Job) -> None:
+    needed = [job.held["permissions"] for job in JOBS if job.workflow == Path(call.held["uses"]).stem]
+    assert call.held["permissions"] == {name: level for permissions in needed for name, level in permissions.items()}
+    assert "write" not in call.held["permissions"].values()
+
+
+def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:
+    """GitHub checks required secrets before a called job enters its environment, so the run would not start."""
+    declared = read(FOLDER / "workflows" / "derive.yml")["on"]["workflow_call"]["secrets"]
+    assert {name: secret["required"] for name, secret in declared.items()} == {"BASHBOARD_PANEL_KEY": "false"}
+
+
+def test_the_jobs_that_execute_submissions_have_the_name_that_their_evidence_is_collected_by() -> None:
+    """GitHub names a called job by the calling job and itself."""
+    assert {f"{call.held['name']} / {BY_PLACE['derive.execute'].held['name']}" for call in CALLS} == {
+        f"{EXECUTE} (${{{{ matrix.submission }}}})"
+    }
 
 
 def test_what_rescoring_proposes_is_not_reported_as_a_submission() -> None:

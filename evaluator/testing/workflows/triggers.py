@@ -17,6 +17,7 @@ _FILTERS: Final[Mapping[str, frozenset[str]]] = {
     "schedule": frozenset(),
     "push": frozenset({"branches", "paths", "paths-ignore"}),
     "workflow_run": frozenset({"workflows", "types", "branches"}),
+    "workflow_call": frozenset({"inputs", "secrets", "outputs"}),
     "workflow_dispatch": frozenset({"inputs"}),
     "issues": frozenset({"types"}),
 }

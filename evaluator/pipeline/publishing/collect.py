@@ -35,7 +35,7 @@ NOTICE: Final = "evidence"
 """The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""
 
 EXECUTE: Final = "derive / execute"
-"""The name of the jobs that execute submissions: the calling job, and the job of the workflow `derive` that it calls."""
+"""The name of the jobs that execute submissions: the calling job, and the job of the workflow that it calls."""
 
 LIMITS: Final = ArtifactLimits(archive_bytes=READING.packed_bytes, file_bytes=READING.packed_bytes)
 """Of one submission's artifact; bundles are packed already, so an archive is about as large as its files."""

@@ -140,7 +140,7 @@ def test_files_of_the_runner(bench: Bench) -> None:
         ('echo "name<<END" >> "$GITHUB_OUTPUT"', "ends the block"),
         ('echo GITHUB_TOKEN=x >> "$GITHUB_ENV"', "cannot be set"),
         ('head -c 1100000 /dev/zero >> "$GITHUB_STEP_SUMMARY"', "keeps none"),
-        ('echo "::set-output name=x::y"', "may not say that"),
+        ('echo "::set-output name=x::y"', "may not contain this command"),
         ('echo "text ##[add-mask]x"', "still obeys"),
     ],
 )
@@ -319,7 +319,7 @@ def test_other_triggers(bench: Bench) -> None:
     for name, conclusion in (("good", "success"), ("other", "skipped")):
         labelled = bench.actions.trigger(labeled(bench.github, board, issue, name, owner))
         assert labelled["label"].jobs["only"].conclusion == conclusion
-    with pytest.raises(WorkflowError, match="takes no input x"):
+    with pytest.raises(WorkflowError, match="there is no input x"):
         bench.actions.trigger(dispatched(board, "hand.yml", owner, {"x": ""}))
 
 

@@ -134,7 +134,7 @@ def _check_names(place: str, passed: Mapping[str, str], required: Mapping[str, b
 def _secrets_of(job: Job) -> Iterator[str]:
     """Yield the names of the secrets that a job mentions."""
     for step in job.steps:
-        for text in (*step.given.values(), *step.env.values()):
+        for text in (*step.inputs.values(), *step.env.values()):
             yield from _SECRET.findall(text)
     for text in (*job.env.values(), *job.outputs.values(), job.address):
         yield from _SECRET.findall(text)

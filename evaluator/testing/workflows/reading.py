@@ -55,7 +55,7 @@ class Step:
     id: str
     condition: str
     uses: str
-    given: Mapping[str, str]
+    inputs: Mapping[str, str]
     run: str
     shell: str
     folder: str
@@ -289,7 +289,7 @@ def _step(place: str, value: Any, shell: str) -> Step:
         id=document.get("id", ""),
         condition=document.get("if", ""),
         uses=uses,
-        given=texts(document.get("with"), f"{place}: with"),
+        inputs=texts(document.get("with"), f"{place}: with"),
         run=run,
         shell=document.get("shell", shell) if run else "",
         folder=document.get("working-directory", ""),

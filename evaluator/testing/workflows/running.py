@@ -29,7 +29,7 @@ from evaluator.testing.workflows.machine import Machine
 from evaluator.testing.workflows.reading import Call, Job, Workflow, read_workflow
 from evaluator.testing.workflows.seat import Seat, about_run
 from evaluator.testing.workflows.steps import StandIn, StepResult, Steps
-from evaluator.testing.workflows.triggers import Event, given_inputs, triggered
+from evaluator.testing.workflows.triggers import Event, dispatch_inputs, triggered
 
 _FOLDER: Final = ".github/workflows"
 _MATRIX_JOBS: Final = 256
@@ -143,7 +143,7 @@ class _Runner:
         self.results: dict[str, JobResult] = {}
 
     def run(self) -> RunResult:
-        graph = _Graph(self, self.workflow, Known(given_inputs(self.workflow, self.event)))
+        graph = _Graph(self, self.workflow, Known(dispatch_inputs(self.workflow, self.event)))
         group = filled_text(self.workflow.concurrency, {"github": self.github_context(), "inputs": graph.inputs})
         graph.run()
         self.github_run.conclusion = "failure" if "failure" in graph.conclusions() else "success"
@@ -188,7 +188,7 @@ class _Graph:
             name = next(name for name, job in waiting.items() if set(job.needs) <= set(self.needed))
             job = waiting.pop(name)
             # a job is skipped if any job before it was skipped, unless its condition says otherwise
-            before = [*self._before, *(each for need in job.needs for each in self._upstream[need])]
+            before = [*self._before, *(conclusion for need in job.needs for conclusion in self._upstream[need])]
             self.needed[name], inner = self._job(job, before)
             self._upstream[name] = [*before, *inner, self.needed[name]["result"]]
 
@@ -202,7 +202,7 @@ class _Graph:
         """
         needs = Known({name: self.needed[name] for name in job.needs})
         contexts = {"github": self._runner.github_context(), "needs": needs, "inputs": self.inputs}
-        holds = condition(job.condition, contexts, success=all(each == "success" for each in before))
+        holds = condition(job.condition, contexts, success=all(conclusion == "success" for conclusion in before))
         if job.call is not None:
             return self._call(job, job.call, contexts, before, skipped=not holds)
         outputs = dict.fromkeys(job.outputs, "")

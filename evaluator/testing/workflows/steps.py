@@ -80,11 +80,11 @@ class Steps:
         if not condition(step.condition, seat.contexts(known, inputs, secrets=False), success=not seat.failed):
             return StepResult(step.place, "skipped", {})
         contexts = seat.contexts(known, inputs, secrets=inputs is None)
-        mine = {**env, **{name: filled_text(value, contexts) for name, value in step.env.items()}}
-        given = {name: filled_text(value, contexts) for name, value in step.given.items()}
+        variables = {**env, **{name: filled_text(value, contexts) for name, value in step.env.items()}}
+        arguments = {name: filled_text(value, contexts) for name, value in step.inputs.items()}
         before, began = seat.failed, time.monotonic()
         try:
-            outputs = self._script(step, mine) if step.run else self._action(step, given, mine)
+            outputs = self._script(step, variables) if step.run else self._action(step, arguments, variables)
             outcome = "failure" if seat.failed and not before else "success"
         except _StepFailedError as error:
             outputs, outcome = error.outputs, "failure"
@@ -93,18 +93,18 @@ class Steps:
         seat.log.say(f"[{outcome}] {step.place}")
         return StepResult(step.place, outcome, outputs, time.monotonic() - began)
 
-    def _action(self, step: Step, given: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
+    def _action(self, step: Step, arguments: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
         if step.uses.startswith(("./", "$/")):
-            return self._composite(step, given, env)
+            return self._composite(step, arguments, env)
         if step.uses not in ACTIONS:
             raise WorkflowError(f"{step.place}: {step.uses!r} is not an action that a maintainer has reviewed")
         try:
-            return ACTIONS[step.uses](self._seat, given)
+            return ACTIONS[step.uses](self._seat, arguments)
         except WorkflowError as error:
             self._seat.log.say(f"{step.uses}: {error}")
             raise _StepFailedError({}) from error
 
-    def _composite(self, step: Step, given: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
+    def _composite(self, step: Step, arguments: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
         """Run an action of the repository, from the workspace (`./`) or from the commit of the workflow (`$/`)."""
         seat = self._seat
         path = f"{step.uses[2:]}/action.yml"
@@ -113,10 +113,10 @@ class Steps:
         else:
             text = seat.event.hosted.git.blob(f"{seat.event.commit}:{path}").decode()
         action = read_composite(path, text)
-        unknown, missing = sorted(set(given) - set(action.inputs)), sorted(action.required - set(given))
+        unknown, missing = sorted(set(arguments) - set(action.inputs)), sorted(action.required - set(arguments))
         if unknown or missing:
             raise WorkflowError(f"{step.place}: {step.uses}: unknown inputs {unknown}, missing inputs {missing}")
-        inputs = {**action.inputs, **given}
+        inputs = {**action.inputs, **arguments}
         known = self._all(action.steps, inputs, env)
         contexts = seat.contexts(known, inputs, secrets=False)
         return {name: filled_text(value, contexts) for name, value in action.outputs.items()}

@@ -62,7 +62,7 @@ def test_a_called_job_is_named_by_its_caller_and_returns_outputs(bench: Bench) -
     assert list(runs) == ["tried"]
     result = runs["tried"]
     assert list(result.jobs) == ["asks / say", "tells"]
-    assert [each.name for each in result.run.jobs] == ["asks / say", "tells"]
+    assert [job.name for job in result.run.jobs] == ["asks / say", "tells"]
     assert "[hello-false-1-0]\n" in result.jobs["tells"].log
     assert "tried\n" in result.jobs["asks / say"].log
 
@@ -115,7 +115,7 @@ def test_a_failed_job_fails_the_call_and_leaves_its_outputs(bench: Bench) -> Non
 def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(bench: Bench) -> None:
     """GitHub looks at every job upstream, across the border of a called workflow."""
     result = push(bench, call() + tell(), SKIPPING)
-    assert {name: each.conclusion for name, each in result.jobs.items()} == {
+    assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "asks / say": "success",
         "asks / fails": "skipped",
         "tells": "skipped",
@@ -127,7 +127,7 @@ def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(bench: Bench) -> 
 def test_a_call_that_is_skipped_has_empty_outputs(bench: Bench) -> None:
     first = job("first", "run: exit 1")
     result = push(bench, first + call(f"needs: first\n{CALL}") + tell("if: ${{ !cancelled() }}\n"))
-    assert {name: each.conclusion for name, each in result.jobs.items()} == {
+    assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "first": "failure",
         "asks": "skipped",
         "tells": "success",

@@ -122,13 +122,13 @@ class Life:
         self.github.merge(self.board, pull)
         return self.since(before, *only)
 
-    def submitted(self, pull: Pull, action: str = "synchronize") -> RunResult:
+    def run_submission(self, pull: Pull, action: str = "synchronize") -> RunResult:
         """Run the workflow `submission` for a pull request."""
         event = pull_changed(self.github, self.board, pull, action)
         assert event is not None
         return self.actions.trigger(event, only=["submission"])["submission"]
 
-    def reported(self, run: RunResult) -> RunResult:
+    def run_report(self, run: RunResult) -> RunResult:
         """Run the workflow `report` after a run."""
         event = completed(self.github, self.board, run.run, run.workflow)
         return self.actions.trigger(event, only=["report"])["report"]

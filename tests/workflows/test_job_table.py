@@ -9,7 +9,7 @@ import pytest
 from workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
-HEAD = ["job", "code", "data", "its token may", "secrets", "strangers' commands"]
+HEAD = ["job", "code", "data", "its token may", "secrets", "contributors' commands"]
 EXECUTING = ("bashboard preview ", 'bashboard evidence make "$SUBMISSION"', "make test")
 """The beginnings of commands that execute a contributor's commands."""
 
@@ -63,7 +63,7 @@ def test_the_page_lists_the_secrets_of_each_job(job: Job) -> None:
 @each_job
 def test_the_page_marks_the_jobs_that_execute_contributors_commands(job: Job) -> None:
     executes = any(run.startswith(EXECUTING) for run in job.commands)
-    assert DOCUMENTED[job.place]["strangers' commands"] == ("yes" if executes else "no")
+    assert DOCUMENTED[job.place]["contributors' commands"] == ("yes" if executes else "no")
 
 
 @each_job

@@ -36,7 +36,7 @@ def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str =
         action=action,
         changed=tuple(path for change in changes for path in (change.path, change.earlier) if path),
         base_ref=pull.base_ref,
-        stranger=pull.head_repository is not hosted,
+        from_fork=pull.head_repository is not hosted,
         scopes=tuple(dict.fromkeys((ref, base, _MAIN))),
     )
 

@@ -267,7 +267,7 @@ class _Graph:
     def _secrets(self, environment: str) -> dict[str, str]:
         """Return the secrets of a job. A called workflow reads an environment's secret only if the name is passed."""
         actions = self._runner.actions
-        if self._runner.event.stranger:
+        if self._runner.event.from_fork:
             return {}
         own = actions.environments.get(environment, {})
         if self._passed is None:
@@ -277,7 +277,7 @@ class _Graph:
     def _seat(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> Seat:
         runner, actions = self._runner, self._runner.actions
         secrets = self._secrets(filled_text(job.environment, contexts))
-        permissions = _readable(job.permissions) if runner.event.stranger else dict(job.permissions)
+        permissions = _readable(job.permissions) if runner.event.from_fork else dict(job.permissions)
         token = actions.github.token({**permissions, "metadata": "read"})
         seat = Seat(
             github=actions.github,

@@ -29,8 +29,8 @@ class Event:
     """An event. Its workflow files are those of `commit`. `ref` is the ref of its runs.
 
     `branch` is the branch that filters compare: the base of a pull request, the branch of a push or of a finished run.
-    `scopes` are the refs whose cache entries a run may read, its own first. A `stranger` is the author of a fork's
-    pull request, whose run gets no secret and a read-only token. `head` is the commit, branch and repository that
+    `scopes` are the refs whose cache entries a run may read, its own first. With `from_fork` the event is a fork's pull
+    request, whose run gets no secret and a read-only token. `head` is the commit, branch and repository that
     GitHub reports for the run.
     """
 
@@ -47,7 +47,7 @@ class Event:
     source: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     base_ref: str = ""
-    stranger: bool = False
+    from_fork: bool = False
     scopes: tuple[str, ...] = ("refs/heads/main",)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
-from evaluator.pipeline.publishing.collect import NOTICE, Collected, collect
+from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, Collected, collect
 from evaluator.testing.github import Fault, Run
 from tests.publishing.hosted_checkout import HostedCheckout
 
@@ -39,7 +39,7 @@ def announced(slug: str, content: bytes, suite: str = "tiny") -> tuple[str, str]
 
 def executed(hosted: HostedCheckout, run: Run, slug: str, file: tuple[str, bytes]) -> None:
     """A job that did what it should."""
-    hosted.github.add_job(run, f"execute ({slug})", notices=[announced(slug, file[1])])
+    hosted.github.add_job(run, f"{EXECUTE} ({slug})", notices=[announced(slug, file[1])])
     hosted.github.upload(run, f"evidence-{slug}", packed(file))
 
 
@@ -74,7 +74,7 @@ def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, ru
     hosted.write({"submissions/second/other.jsonl": b"{}\n"})
     other = ("submissions/second/other.jsonl.gz", b"other evidence")
     notices = [announced("second", SECOND[1]), announced("second", other[1], "other")]
-    hosted.github.add_job(run, "execute (second)", notices=notices)
+    hosted.github.add_job(run, f"{EXECUTE} (second)", notices=notices)
     hosted.github.upload(run, "evidence-second", packed(SECOND, other))
     assert collected(hosted, run).taken["second"] == ("other", "tiny")
     assert written(hosted) == dict([FIRST, SECOND, other])
@@ -147,7 +147,7 @@ def happened(hosted: HostedCheckout, run: Run, slug: str, case: Case) -> None:
 
     for conclusion, notices in case.jobs:
         made = [(title, named(message)) for title, message in notices]
-        hosted.github.add_job(run, f"execute ({slug})", conclusion, made)
+        hosted.github.add_job(run, f"{EXECUTE} ({slug})", conclusion, made)
     for files in case.artifacts:
         members = [(named(name), content) for name, content in files]
         archive = bomb(members[0][0]) if members[0][1] == b"bomb" else packed(*members)
@@ -229,7 +229,7 @@ def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Ru
 
 def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, tmp_path: Path) -> None:
     """In a line each and in the summary, where a stranger's words are code; what remains goes on."""
-    hosted.github.add_job(run, "execute (second)", notices=[(NOTICE, "`@all`\n::error::x")])
+    hosted.github.add_job(run, f"{EXECUTE} (second)", notices=[(NOTICE, "`@all`\n::error::x")])
     summary = tmp_path / "summary.md"
     words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--summary"]
     code, said = hosted.command(*words, "--expect", '["first", "second"]', GITHUB_STEP_SUMMARY=str(summary))

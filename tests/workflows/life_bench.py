@@ -1,4 +1,4 @@
-"""A small board with its people: real Git, real containers, the repository's own workflows."""
+"""A small board with its users: real Git, real containers, and the workflows of this repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ open_weights = true
 method = "rules"
 
 [[authors]]
-name = "Whoever made it"
+name = "An author"
 
 [suites]
 core = "{version}"
@@ -41,9 +41,9 @@ votes = 1
 
 
 def small_board(folder: Path, panel: str) -> None:
-    """A copy of this repository that asks a few tasks, and has two submissions of the project's; its panel's address.
+    """Copy this repository with a few tasks and two submissions of the project. `panel` is the address of its panel.
 
-    `second-reference` gives what references are, so that nothing of its own is to be executed.
+    The commands of `second-reference` are references, so no command of its own has to be executed.
     """
     copy_checkout(ROOT, folder, ("files",))
     for file in (folder / "fixtures" / "core" / "tasks" / "files.jsonl", *folder.glob("submissions/*/core.jsonl")):
@@ -59,23 +59,23 @@ def small_board(folder: Path, panel: str) -> None:
 
 
 def _task(line: str) -> str:
-    about: dict[str, str] = json.loads(line)
-    return about.get("task") or about["id"]
+    record: dict[str, str] = json.loads(line)
+    return record.get("task") or record["id"]
 
 
 def git(folder: Path, *words: str) -> str:
-    """Run git as somebody in a folder; what it says."""
+    """Run git in a folder as a user, and return the output."""
     person = {"NAME": "A person", "EMAIL": "person@example.org"}
-    around = {f"GIT_{who}_{what}": each for who in ("AUTHOR", "COMMITTER") for what, each in person.items()}
-    around |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
+    variables = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in person.items()}
+    variables |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
     return subprocess.run(
-        ["git", "-C", str(folder), *words], env=around, check=True, capture_output=True, text=True
+        ["git", "-C", str(folder), *words], env=variables, check=True, capture_output=True, text=True
     ).stdout
 
 
 @dataclass
 class Life:
-    """A board, its maintainer, and what its workflows did."""
+    """A board, its maintainer, and the runner of its workflows."""
 
     github: GitHubServer
     board: Hosted
@@ -83,7 +83,7 @@ class Life:
 
     @classmethod
     def begin(cls, github: GitHubServer, folder: Path, panel: str, engine: str = "") -> Life:
-        """A repository with the small board as its first commit on main; its panel's and its engine's addresses."""
+        """Make a repository with the small board as the first commit. `panel` and `engine` are addresses."""
         runtime = {name: os.environ[name] for name in ("BASHBOARD_RUNTIME",) if name in os.environ}
         variables = {**runtime, **({"DOCKER_HOST": engine} if engine else {})}
         small_board(folder / "board", panel)
@@ -96,62 +96,62 @@ class Life:
 
     @property
     def maintainer(self) -> User:
-        """Whose repository it is."""
+        """The owner of the repository."""
         return self.board.owner
 
     @property
     def main(self) -> str:
-        """Where main is."""
+        """The commit of main."""
         return self.board.git.resolve("refs/heads/main")
 
     def read(self, path: str, branch: str = "main") -> bytes:
-        """A file of a branch."""
+        """Return a file of a branch."""
         return self.board.git.run("cat-file", "blob", f"refs/heads/{branch}:{path}")
 
     def paths(self, branch: str = "main") -> list[str]:
-        """All files of a branch."""
-        return [each.path for each in self.board.git.tree(branch, recursive=True) if each.kind == "blob"]
+        """Return the paths of a branch."""
+        return [entry.path for entry in self.board.git.tree(branch, recursive=True) if entry.kind == "blob"]
 
     def since(self, before: str | None, *only: str) -> dict[str, RunResult]:
-        """Run what the commits since one start on main."""
+        """Run the workflows that a push to main starts. `before` is the earlier commit of main."""
         return self.actions.trigger(pushed(self.board, before, self.maintainer), only=only)
 
     def merge(self, pull: Pull, *only: str) -> dict[str, RunResult]:
-        """The maintainer merges; what runs because of it."""
+        """Merge a pull request as the maintainer, and run the workflows that it starts."""
         before = self.main
         self.github.merge(self.board, pull)
         return self.since(before, *only)
 
-    def submitted(self, pull: Pull, action: str = "synchronize") -> RunResult:
-        """The pull request's own run."""
+    def run_submission(self, pull: Pull, action: str = "synchronize") -> RunResult:
+        """Run the workflow `submission` for a pull request."""
         event = pull_changed(self.github, self.board, pull, action)
         assert event is not None
         return self.actions.trigger(event, only=["submission"])["submission"]
 
-    def reported(self, run: RunResult) -> RunResult:
-        """What main says when a run is over."""
+    def run_report(self, run: RunResult) -> RunResult:
+        """Run the workflow `report` after a run."""
         event = completed(self.github, self.board, run.run, run.workflow)
         return self.actions.trigger(event, only=["report"])["report"]
 
     def site(self, path: str) -> str:
-        """A page of the site as it is deployed."""
+        """Return a page of the deployed site."""
         return (self.actions.site / path).read_text()
 
 
 def submission(
     answers: Mapping[str, Sequence[str]], system: str = "A system", version: str = "2.1.0"
 ) -> dict[str, Any]:
-    """The two files of a submission."""
+    """Return the two files of a submission."""
     lines = (
-        json.dumps({"task": task, "candidates": [{"command": each} for each in given]})
-        for task, given in answers.items()
+        json.dumps({"task": task, "candidates": [{"command": command} for command in commands]})
+        for task, commands in answers.items()
     )
     manifest = _MANIFEST.format(system=system, version=version)
     return {"submission.toml": manifest.encode(), "core.jsonl": "".join(f"{line}\n" for line in lines).encode()}
 
 
 def below(slug: str, files: Mapping[str, Any]) -> dict[str, Any]:
-    """Files of a submission by their paths in the repository."""
+    """Return the files of a submission by their paths in the repository."""
     return {f"submissions/{slug}/{name}": content for name, content in files.items()}
 
 
@@ -162,4 +162,4 @@ ANSWERS: Final[Mapping[str, Sequence[str]]] = {
     "files-003": ["for m in 0{1..9} 1{0..2}; do mkdir -p reports/2025/$m; done"],
     "files-010": ["find jobs -type f -name '*.nc' -exec perl -e 'utime 1735689600, 1735689600, @ARGV' {} +"],
 }
-"""The first is wrong, the second right, and the third sets a time that was not asked for."""
+"""The first is wrong, the second is right, and the third sets another time than the task asks for."""

@@ -1,4 +1,4 @@
-"""The forms by which issues are opened, and what leads to them."""
+"""The forms for new issues, and the links to them."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ APPEAL = read(FOLDER / "ISSUE_TEMPLATE" / APPEAL_FORM)
 
 
 def fields(form: Any) -> dict[str, Any]:
-    """A form's questions by their names."""
-    return {each["id"]: each for each in form["body"] if "id" in each}
+    """Return the questions of a form by their ids."""
+    return {question["id"]: question for question in form["body"] if "id" in question}
 
 
-def test_a_link_to_the_appeal_form_fills_in_fields_that_it_has() -> None:
+def test_a_link_to_the_appeal_form_fills_in_existing_fields() -> None:
     named = set(inspect.signature(appeal_address).parameters) - {"server", "repository"}
     assert named <= set(fields(APPEAL))
 
 
-def test_an_appeal_asks_for_a_ruling_that_there_is() -> None:
-    assert fields(APPEAL)["ruling"]["attributes"]["options"] == [each.value for each in Ruling]
+def test_an_appeal_offers_every_ruling() -> None:
+    assert fields(APPEAL)["ruling"]["attributes"]["options"] == [ruling.value for ruling in Ruling]
 
 
 def test_the_labels_that_rule_are_read_as_the_rulings() -> None:
-    """The workflow runs for these labels and no others, and says which it was."""
+    """The workflow runs for these labels and no others, and passes the ruling to the command."""
     job = read(FOLDER / "workflows" / "appeal.yml")["jobs"]["appeal"]
-    assert job["if"] == " || ".join(f"github.event.label.name == 'ruling: {each.value}'" for each in Ruling)
-    handed = job["steps"][-1]["env"]["RULING"]
-    assert handed == "${{ github.event.label.name == 'ruling: pass' && 'pass' || 'fail' }}"
+    assert job["if"] == " || ".join(f"github.event.label.name == 'ruling: {ruling.value}'" for ruling in Ruling)
+    passed = job["steps"][-1]["env"]["RULING"]
+    assert passed == "${{ github.event.label.name == 'ruling: pass' && 'pass' || 'fail' }}"
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_a_form_labels_its_issues_and_asks_nothing_twice(path: Any) -> None:
-    """Answers are told apart by the questions' words in the issue's text."""
+    """In the text of the issue an answer is found by the words of its question."""
     form = read(path)
-    asked = [each["attributes"]["label"] for each in form["body"] if "id" in each]
-    assert len(asked) == len(set(asked)) == len(fields(form))
+    labels = [question["attributes"]["label"] for question in form["body"] if "id" in question]
+    assert len(labels) == len(set(labels)) == len(fields(form))
     assert form["labels"]

@@ -1,7 +1,7 @@
-"""A whole life: a board is published, strangers submit, maintainers merge, rescore and rule.
+"""The whole life of a board: it is published, contributors submit, maintainers merge, rescore and rule.
 
-Each act is done by the repository's own workflow files: real Git, real containers, a GitHub on loopback. What the acts
-leave is made once, in their order; the tests say what the people see.
+The workflow files of this repository run each act with real Git, real containers and a GitHub on loopback. Fixtures run
+the acts once, in their order. The tests check what the users see.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.engine
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A pull request after its run and the report on it, as people see it then."""
+class Review:
+    """A pull request after its run and the report, as users see it."""
 
     run: RunResult
     report: RunResult
@@ -40,11 +40,11 @@ class Looked:
     comments: tuple[str, ...]
 
 
-def look(life: Life, pull: Pull, action: str = "synchronize") -> Looked:
-    run = life.submitted(pull, action)
-    report = life.reported(run)
+def check_and_report(life: Life, pull: Pull, action: str = "synchronize") -> Review:
+    run = life.run_submission(pull, action)
+    report = life.run_report(run)
     assert report.conclusion == "success", report.log
-    return Looked(run, report, frozenset(pull.labels), tuple(each.body for each in pull.comments))
+    return Review(run, report, frozenset(pull.labels), tuple(comment.body for comment in pull.comments))
 
 
 @pytest.fixture(scope="module")
@@ -77,16 +77,23 @@ def first(life: Life) -> RunResult:
     return result
 
 
-def test_a_push_to_main_starts_what_it_should(life: Life, first: RunResult) -> None:
-    """Of the workflows, a first push starts publish, rescore and the checks; none of them by another's leave."""
+def test_a_push_to_main_starts_three_workflows(life: Life, first: RunResult) -> None:
+    """A first push starts publish, rescore and the checks."""
     del first
     waiting = life.actions.waiting(pushed(life.board, None, life.maintainer))
-    assert {each.name for each in waiting} == {"ci", "publish", "rescore"}
+    assert {workflow.name for workflow in waiting} == {"ci", "publish", "rescore"}
 
 
 def test_baselines_are_published(life: Life, first: RunResult) -> None:
-    """What has commands of its own is executed in its own job; each has a verdict file and kept evidence then."""
-    assert list(first.jobs) == ["prepare", "execute (rules)", "judge", "commit", "build", "deploy"]
+    """A submission with new commands has a job of its own. Each has a verdict file and published evidence."""
+    assert list(first.jobs) == [
+        "derive / prepare",
+        "derive / execute (rules)",
+        "derive / judge",
+        "commit",
+        "build",
+        "deploy",
+    ]
     for slug in BASELINES:
         lines = life.read(f"submissions/{slug}/core.verdicts.jsonl").decode().splitlines()
         assert json.loads(lines[0])["suite"] == "core"
@@ -96,23 +103,23 @@ def test_baselines_are_published(life: Life, first: RunResult) -> None:
     assert json.loads(life.read("submissions/owners.json"))["owners"] == dict.fromkeys(BASELINES)
 
 
-def test_jobs_hold_little(first: RunResult) -> None:
-    """No job that executes commands holds more than a token that reads; the only one that writes executes nothing."""
-    held = {name.partition(" ")[0]: each.permissions for name, each in first.jobs.items()}
-    assert held == {
-        "prepare": {"contents": "read"},
-        "execute": {"contents": "read"},
-        "judge": {"contents": "read", "actions": "read", "checks": "read"},
+def test_jobs_have_few_permissions(first: RunResult) -> None:
+    """A job that executes commands has a read-only token. The only job that writes to main executes nothing."""
+    permissions = {name.partition(" (")[0]: job.permissions for name, job in first.jobs.items()}
+    assert permissions == {
+        "derive / prepare": {"contents": "read"},
+        "derive / execute": {"contents": "read"},
+        "derive / judge": {"contents": "read", "actions": "read", "checks": "read"},
         "commit": {"contents": "write", "pull_requests": "read"},
         "build": {"contents": "read", "pages": "read"},
         "deploy": {"pages": "write", "id_token": "write"},
     }
-    assert not any(each.secrets for each in first.jobs.values())
+    assert not any(job.secrets for job in first.jobs.values())
 
 
 def test_without_a_key_the_panel_is_not_asked(first: RunResult, panel: JudgeServer) -> None:
-    """Where nobody set the judge's key everything works, and it is said that the panel was not asked."""
-    assert "execution only: the panel was not asked" in first.jobs["judge"].log
+    """Without the key of the model server everything works, and the log says that the panel was not asked."""
+    assert "execution only: the panel was not asked" in first.jobs["derive / judge"].log
     assert panel.asked == []
 
 
@@ -123,119 +130,119 @@ def test_the_site_is_deployed(life: Life, first: RunResult) -> None:
     assert all(slug in page for slug in BASELINES)
 
 
-# -- a stranger submits
+# -- a contributor submits
 
 
 @dataclass(frozen=True)
-class Stranger:
+class Submitted:
     fork: Hosted
     pull: Pull
-    looked: Looked
+    review: Review
 
 
 @pytest.fixture(scope="module")
-def broken(life: Life, first: RunResult) -> Stranger:
+def broken(life: Life, first: RunResult) -> Submitted:
     del first
-    fork = life.github.fork(life.board, life.github.user("stranger"))
+    fork = life.github.fork(life.board, life.github.user("contributor"))
     files = submission(ANSWERS)
     files["core.jsonl"] += b'{"task": "files-999", "candidates": [{"command": "ls"}]}\n'
     fork.git.commit("mine", below("fresh", files))
     pull = life.github.open_pull(life.board, fork, "mine")
-    return Stranger(fork, pull, look(life, pull, "opened"))
+    return Submitted(fork, pull, check_and_report(life, pull, "opened"))
 
 
-def test_a_broken_submission_is_told_where(broken: Stranger) -> None:
-    """The run is red, the diff is marked at file and line, and the comment says what to mend."""
-    assert broken.looked.run.conclusion == "failure"
-    (annotation,) = broken.looked.run.jobs["preview"].annotations
+def test_a_broken_submission_gets_the_place_of_its_error(broken: Submitted) -> None:
+    """The run fails, an annotation marks file and line, and the comment says what to fix."""
+    assert broken.review.run.conclusion == "failure"
+    (annotation,) = broken.review.run.jobs["preview"].annotations
     assert (annotation.level, annotation.path, annotation.line) == ("failure", "submissions/fresh/core.jsonl", 4)
-    assert broken.looked.labels == {"needs changes"}
-    (comment,) = broken.looked.comments
+    assert broken.review.labels == {"needs changes"}
+    (comment,) = broken.review.comments
     assert "submissions/fresh/core.jsonl:4: unknown task 'files-999'" in comment
 
 
-def test_a_strangers_run_holds_nothing(broken: Stranger) -> None:
-    """A fork's run has a token that reads and no secret, and the job that writes runs no code of the fork's."""
-    assert broken.looked.run.jobs["preview"].permissions == {"contents": "read"}
-    assert not broken.looked.run.jobs["preview"].secrets
-    report = broken.looked.report.jobs["report"]
+def test_a_run_of_a_fork_has_no_secret(broken: Submitted) -> None:
+    """It has a read-only token, and the job that writes the comment runs no code of the fork."""
+    assert broken.review.run.jobs["preview"].permissions == {"contents": "read"}
+    assert not broken.review.run.jobs["preview"].secrets
+    report = broken.review.report.jobs["report"]
     assert report.permissions == {"contents": "read", "actions": "read", "pull_requests": "write"}
     assert "bashboard report" in report.log
 
 
 @pytest.fixture(scope="module")
-def mended(life: Life, broken: Stranger) -> Stranger:
+def fixed(life: Life, broken: Submitted) -> Submitted:
     life.github.push(life.board, broken.pull, below("fresh", submission(ANSWERS)))
-    return Stranger(broken.fork, broken.pull, look(life, broken.pull))
+    return Submitted(broken.fork, broken.pull, check_and_report(life, broken.pull))
 
 
-def test_a_mended_submission_gets_its_preview(mended: Stranger) -> None:
-    """The run is green and leaves a preview; the one comment now has the numbers, and the labels say what is next."""
-    assert mended.looked.run.conclusion == "success", mended.looked.run.log
-    assert [each.name for each in mended.looked.run.run.artifacts] == ["preview"]
-    assert mended.looked.labels == {"valid", "ready to merge"}
-    (comment,) = mended.looked.comments
+def test_a_fixed_submission_gets_its_preview(fixed: Submitted) -> None:
+    """The run succeeds and uploads a preview. The one comment has the metrics, and the labels say what is next."""
+    assert fixed.review.run.conclusion == "success", fixed.review.run.log
+    assert [artifact.name for artifact in fixed.review.run.run.artifacts] == ["preview"]
+    assert fixed.review.labels == {"valid", "ready to merge"}
+    (comment,) = fixed.review.comments
     assert "1 of 3 tasks" in comment
     assert "These numbers are a preview" in comment
 
 
-def test_a_preview_executes_no_reference_anew(mended: Stranger) -> None:
-    """What was published is fetched, so only the submission's own commands are executed."""
-    assert "executing: 9 " in mended.looked.run.log, mended.looked.run.log
+def test_a_preview_executes_no_published_reference_again(fixed: Submitted) -> None:
+    """Published evidence is fetched, so the run executes only the commands of the submission."""
+    assert "executing: 9 " in fixed.review.run.log, fixed.review.run.log
 
 
 # -- the maintainer merges
 
 
 @pytest.fixture(scope="module")
-def merged(life: Life, mended: Stranger) -> RunResult:
-    result = life.merge(mended.pull, "publish")["publish"]
+def merged(life: Life, fixed: Submitted) -> RunResult:
+    result = life.merge(fixed.pull, "publish")["publish"]
     assert result.conclusion == "success", result.log
     return result
 
 
-def test_a_merge_publishes_what_is_new(life: Life, merged: RunResult, mended: Stranger) -> None:
-    """Only the new submission is executed; its verdicts are committed and its name is its author's."""
-    assert [name for name in merged.jobs if name.startswith("execute")] == ["execute (fresh)"]
+def test_a_merge_publishes_the_new_submission(life: Life, merged: RunResult, fixed: Submitted) -> None:
+    """Only the new submission is executed. Its verdicts are committed, and its author owns its name."""
+    assert [name for name in merged.jobs if name.startswith("derive / execute")] == ["derive / execute (fresh)"]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
-    outcomes = {(each := json.loads(line))["task"]: each["finding"]["outcome"] for line in lines}
+    outcomes = {(verdict := json.loads(line))["task"]: verdict["finding"]["outcome"] for line in lines}
     assert outcomes == {"files-002": "fail", "files-003": "pass", "files-010": "fail"}
     owners = json.loads(life.read("submissions/owners.json"))["owners"]
-    assert owners == {**dict.fromkeys(BASELINES), "fresh": mended.fork.owner.id}
+    assert owners == {**dict.fromkeys(BASELINES), "fresh": fixed.fork.owner.id}
 
 
 def test_the_site_shows_the_row(life: Life, merged: RunResult) -> None:
-    """When the run is over the deployed board has the new row, with a page of its own."""
+    """After the run the deployed board has the new row, and a page for it."""
     del merged
     assert "fresh" in life.site("index.html")
     assert "A system" in life.site("board/core/submissions/fresh/index.html")
 
 
-# -- who pushes between, and who edits what is not theirs
+# -- pushes during a run, and changes of files that a contributor does not own
 
 
-def test_a_run_that_was_overtaken_says_nothing(life: Life, first: RunResult) -> None:
-    """After a push by force the report on the earlier push's run writes nothing: another run is under way."""
+def test_a_report_on_an_outdated_run_writes_nothing(life: Life, first: RunResult) -> None:
+    """After a forced push another run has started, and the report on the earlier run writes nothing."""
     del first
     fork = life.github.fork(life.board, life.github.user("hasty"))
     fork.git.commit("mine", below("hasty", {"core.jsonl": b"{}\n"}))
     pull = life.github.open_pull(life.board, fork, "mine")
-    run = life.submitted(pull, "opened")
+    run = life.run_submission(pull, "opened")
     life.github.push(life.board, pull, below("hasty", submission(ANSWERS)), force=True)
-    report = life.reported(run)
+    report = life.run_report(run)
     assert report.conclusion == "success", report.log
     assert "a newer push has a run of its own" in report.log
     assert (pull.comments, pull.labels) == ([], [])
 
 
 @pytest.mark.soak
-def test_a_push_takes_back_what_was_said(life: Life, first: RunResult) -> None:
-    """Who is ready to merge and then pushes is ready no more, even where the push takes all workflows away."""
+def test_a_push_removes_labels(life: Life, first: RunResult) -> None:
+    """A pull request with a new push is not ready to merge any more, even if the push deletes all workflows."""
     del first
     fork = life.github.fork(life.board, life.github.user("switcher"))
     fork.git.commit("mine", below("switched", submission(ANSWERS)))
     pull = life.github.open_pull(life.board, fork, "mine")
-    life.reported(RunResult("submission", life.github.run(life.board, pull), "", {}))
+    life.run_report(RunResult("submission", life.github.run(life.board, pull), "", {}))
     assert "ready to merge" in pull.labels
     gone = dict.fromkeys(path for path in life.paths() if path.startswith(".github/workflows/"))
     life.github.push(life.board, pull, {**gone, "submissions/switched/core.jsonl": b""})
@@ -248,7 +255,7 @@ def test_a_push_takes_back_what_was_said(life: Life, first: RunResult) -> None:
 
 
 HELD = {
-    "another's": below("fresh", submission({**ANSWERS, "files-002": ["true"]})),
+    "of another author": below("fresh", submission({**ANSWERS, "files-002": ["true"]})),
     "derived": {"submissions/rules/core.verdicts.jsonl": b'{"format": 1}\n'},
     "outside": {**below("extra", submission(ANSWERS)), "README.md": b"Mine.\n"},
 }
@@ -256,15 +263,15 @@ HELD = {
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", HELD)
-def test_what_is_not_theirs_is_held(life: Life, merged: RunResult, name: str) -> None:
-    """A pull request that touches more than its author's submission waits for a maintainer, and is told why."""
+def test_a_change_of_files_of_others_is_held(life: Life, merged: RunResult, name: str) -> None:
+    """A pull request that changes more than its author's submission waits for a maintainer, and a comment says why."""
     del merged
     fork = life.github.fork(life.board, life.github.user(f"rival-{list(HELD).index(name)}"))
     fork.git.commit("mine", HELD[name])
     pull = life.github.open_pull(life.board, fork, "mine")
     life.github.follow()
     finished = life.github.run(life.board, pull)
-    report = life.reported(RunResult("submission", finished, "", {}))
+    report = life.run_report(RunResult("submission", finished, "", {}))
     assert report.conclusion == "success", report.log
     assert "held" in pull.labels
     assert "ready to merge" not in pull.labels
@@ -272,20 +279,20 @@ def test_what_is_not_theirs_is_held(life: Life, merged: RunResult, name: str) ->
 
 
 @pytest.mark.soak
-def test_a_changed_evaluator_speaks_for_nobody(life: Life, first: RunResult) -> None:
-    """A fork's run executes the fork's own evaluator; what is said of it is main's, which holds it."""
+def test_a_changed_evaluator_does_not_reach_the_report(life: Life, first: RunResult) -> None:
+    """The run of a fork executes the fork's evaluator. The report runs the code of main, and holds the pull request."""
     del first
     fork = life.github.fork(life.board, life.github.user("changer"))
     changed = b'raise SystemExit("of the fork")\n'
     fork.git.commit("mine", {**below("mine", submission(ANSWERS)), "evaluator/submissions/validate.py": changed})
-    looked = look(life, life.github.open_pull(life.board, fork, "mine"), "opened")
-    assert "of the fork" in looked.run.log
-    assert "of the fork" not in looked.report.log
-    assert "held" in looked.labels
-    assert "evaluator/submissions/validate.py" in looked.comments[0]
+    review = check_and_report(life, life.github.open_pull(life.board, fork, "mine"), "opened")
+    assert "of the fork" in review.run.log
+    assert "of the fork" not in review.report.log
+    assert "held" in review.labels
+    assert "evaluator/submissions/validate.py" in review.comments[0]
 
 
-# -- who forges
+# -- forgery
 
 
 FORGED = f"""
@@ -307,7 +314,7 @@ jobs:
 
 
 def _poisoned(seat: Seat) -> None:
-    """Replace the artifact by an archive whose paths lead out of where it is unpacked."""
+    """Replace the artifact by an archive with paths outside of the folder that it is unpacked in."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for path in ("../../evil", "/etc/evil", "preview.json"):
@@ -318,8 +325,8 @@ def _poisoned(seat: Seat) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("poison", [False, True])
-def test_a_forged_preview_shows_no_number(life: Life, first: RunResult, poison: bool) -> None:
-    """A fork that changes its own workflow gets no secret, no token that writes, and no number into the comment."""
+def test_a_forged_preview_shows_no_metric(life: Life, first: RunResult, poison: bool) -> None:
+    """A fork that changes its workflow gets no secret, no writing token, and no metric into the comment."""
     del first
     life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}}
     fork = life.github.fork(life.board, life.github.user(f"forger-{poison:d}"))
@@ -328,19 +335,19 @@ def test_a_forged_preview_shows_no_number(life: Life, first: RunResult, poison: 
     if poison:
         life.actions.escapes["preview"] = _poisoned
     try:
-        looked = look(life, pull, "opened")
+        review = check_and_report(life, pull, "opened")
     finally:
         life.actions.escapes.clear()
         life.actions.environments = {}
-    assert looked.run.conclusion == "success", looked.run.log
-    assert looked.run.jobs["preview"].permissions == {"contents": "read"}
-    assert "held" in looked.labels
-    assert "accuracy" not in looked.comments[0].lower()
+    assert review.run.conclusion == "success", review.run.log
+    assert review.run.jobs["preview"].permissions == {"contents": "read"}
+    assert "held" in review.labels
+    assert "accuracy" not in review.comments[0].lower()
 
 
 @pytest.fixture(scope="module")
 def robbed(life: Life, merged: RunResult) -> RunResult:
-    """Two submissions are merged; who breaks out of the second one's job replaces what the first one's left."""
+    """Merge two submissions. Code that escapes from the second one's job replaces the artifact of the first one."""
     del merged
     before = life.main
     for slug in ("honest", "robber"):
@@ -350,14 +357,14 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
         life.github.merge(life.board, life.github.open_pull(life.board, fork, "mine"))
 
     def rob(seat: Seat) -> None:
-        taken = seat.shelf.find("evidence-robber")
-        assert taken is not None
+        artifact = seat.shelf.find("evidence-robber")
+        assert artifact is not None
         seat.shelf.remove("evidence-honest")
         path = "submissions/honest/core.jsonl.gz"
-        with zipfile.ZipFile(io.BytesIO(taken.content)) as archive:
+        with zipfile.ZipFile(io.BytesIO(artifact.content)) as archive:
             seat.shelf.put("evidence-honest", {path: archive.read(archive.namelist()[0])})
 
-    life.actions.escapes["execute (robber)"] = rob
+    life.actions.escapes["derive / execute (robber)"] = rob
     try:
         return life.since(before, "publish")["publish"]
     finally:
@@ -365,26 +372,26 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
 
 
 @pytest.mark.soak
-def test_an_escape_forges_its_own_row_alone(life: Life, robbed: RunResult) -> None:
-    """What is not what its own job announced is left out and said; the other is published."""
-    assert "left out: honest: submissions/honest/core.jsonl.gz has the SHA-256" in robbed.jobs["judge"].log
-    assert "treat it as a vulnerability" in robbed.jobs["judge"].summary
+def test_an_escape_cannot_forge_another_row(life: Life, robbed: RunResult) -> None:
+    """Evidence without the announced digest is left out, and the log says so. The other submission is published."""
+    assert "left out: honest: submissions/honest/core.jsonl.gz has the SHA-256" in robbed.jobs["derive / judge"].log
+    assert "treat it as a vulnerability" in robbed.jobs["derive / judge"].summary
     paths = life.paths()
     assert "submissions/robber/core.verdicts.jsonl" in paths
     assert "submissions/honest/core.verdicts.jsonl" not in paths
 
 
 @pytest.mark.soak
-def test_what_was_left_out_is_tried_again(life: Life, robbed: RunResult) -> None:
-    """The next run executes what the last one could not believe, and nothing else."""
+def test_the_next_run_retries_what_was_left_out(life: Life, robbed: RunResult) -> None:
+    """The next run executes the submission that the last run left out, and no other."""
     del robbed
     again = life.actions.trigger(dispatched(life.board, "publish.yml", life.maintainer))["publish"]
     assert again.conclusion == "success", again.log
-    assert [name for name in again.jobs if name.startswith("execute")] == ["execute (honest)"]
+    assert [name for name in again.jobs if name.startswith("derive / execute")] == ["derive / execute (honest)"]
     assert "submissions/honest/core.verdicts.jsonl" in life.paths()
 
 
-# -- a judge is asked
+# -- the panel judges
 
 
 DOUBTFUL = {
@@ -394,30 +401,30 @@ DOUBTFUL = {
         '[ ! -L "$f" ] && touch --reference=jobs/log.txt "$f"; done'
     ],
 }
-"""One answer reads like a reference with a slip in it, so that equal evidence does not decide."""
+"""One command is a mutant of a reference, so that equal evidence does not decide."""
 
 
 @pytest.mark.soak
-def test_only_the_judge_holds_its_key(life: Life, merged: RunResult, panel: JudgeServer) -> None:
-    """Where the key is set the panel decides what is open, and no job has the key but the one that executes nothing."""
+def test_only_the_job_judge_reads_the_key(life: Life, merged: RunResult, panel: JudgeServer) -> None:
+    """With the key the panel decides open verdicts. The only job that reads the key executes nothing."""
     del merged
     fork = life.github.fork(life.board, life.github.user("doubtful"))
     fork.git.commit("mine", below("doubtful", submission(DOUBTFUL, system="Doubtful")))
     pull = life.github.open_pull(life.board, fork, "mine")
-    assert look(life, pull, "opened").labels == {"valid", "ready to merge", "contested"}
+    assert check_and_report(life, pull, "opened").labels == {"valid", "ready to merge", "contested"}
     life.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "the-key"}}
     try:
         result = life.merge(pull, "publish")["publish"]
     finally:
         life.actions.environments = {}
     assert result.conclusion == "success", result.log
-    assert {name for name, each in result.jobs.items() if each.secrets} == {"judge"}
+    assert {name for name, job in result.jobs.items() if job.secrets} == {"derive / judge"}
     assert panel.asked
-    assert all(each.headers["authorization"] == "Bearer the-key" for each in panel.asked)
+    assert all(request.headers["authorization"] == "Bearer the-key" for request in panel.asked)
     assert "the-key" not in result.log
     lines = life.read("submissions/doubtful/core.verdicts.jsonl").decode().splitlines()[1:]
-    found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-010")
-    assert (found["outcome"], found["step"]) == ("pass", "panel")
+    verdict = next(line["finding"] for line in map(json.loads, lines) if line["task"] == "files-010")
+    assert (verdict["outcome"], verdict["step"]) == ("pass", "panel")
 
 
 # -- the benchmark changes
@@ -430,7 +437,7 @@ class Rescored:
     pull: Pull
     verdicts: bytes
     page: str
-    landed: RunResult
+    merged: RunResult
 
 
 NEW_YEAR = (
@@ -448,7 +455,7 @@ def _corrected(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def rescored(life: Life, merged: RunResult) -> Rescored:
-    """A maintainer corrects what a task asks for; what the workflows propose because of it is merged."""
+    """Correct a task as the maintainer, and merge the proposal of the workflows."""
     del merged
     before = life.main
     tasks = "fixtures/core/tasks/files.jsonl"
@@ -468,17 +475,19 @@ def rescored(life: Life, merged: RunResult) -> Rescored:
 
 
 @pytest.mark.soak
-def test_no_number_moves_before_a_merge(rescored: Rescored) -> None:
-    """After a change of the suite publish leaves the verdicts as they are, and the board says what they are of."""
-    assert not [name for name in rescored.publish.jobs if name in ("execute (fresh)", "execute (rules)")]
+def test_no_number_changes_before_a_merge(rescored: Rescored) -> None:
+    """After a change of the suite publish keeps the verdicts, and the board names their version of the suite."""
+    assert not [
+        name for name in rescored.publish.jobs if name in ("derive / execute (fresh)", "derive / execute (rules)")
+    ]
     assert json.loads(rescored.verdicts.splitlines()[0])["suite_version"] == "2.1.0"
     assert "2.1.0" in rescored.page
 
 
 @pytest.mark.soak
 def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
-    """What a rescore would change is a pull request of the workflow's own, which tells who moves and what flips."""
-    plan = rescored.rescore.jobs["prepare"].summary
+    """The workflow proposes new verdicts in a pull request, which lists changed ranks and verdicts."""
+    plan = rescored.rescore.jobs["derive / prepare"].summary
     assert "`fresh` on `core`" in plan
     assert "2.1.0" in plan
     assert rescored.pull.head_ref == "rescore/verdicts"
@@ -489,16 +498,16 @@ def test_a_rescore_is_proposed_with_its_table(rescored: Rescored) -> None:
 
 @pytest.mark.soak
 def test_a_merged_rescore_is_published(life: Life, rescored: Rescored) -> None:
-    """When the proposal is merged nothing is left to execute, and the verdicts are the new ones."""
-    assert rescored.landed.conclusion == "success", rescored.landed.log
-    assert not [each for each in rescored.landed.jobs.values() if each.name.startswith("execute (") and each.log]
+    """After the merge of the proposal nothing is left to execute, and the verdicts are the new ones."""
+    assert rescored.merged.conclusion == "success", rescored.merged.log
+    assert not [job for job in rescored.merged.jobs.values() if job.name.startswith("derive / execute (") and job.log]
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()
     assert json.loads(lines[0])["suite_version"] == "2.1.1"
-    outcomes = {(each := json.loads(line))["task"]: each["finding"]["outcome"] for line in lines[1:]}
+    outcomes = {(verdict := json.loads(line))["task"]: verdict["finding"]["outcome"] for line in lines[1:]}
     assert outcomes == {"files-002": "fail", "files-003": "pass", "files-010": "pass"}
 
 
-# -- somebody appeals
+# -- a reader appeals
 
 
 APPEAL = """### Submission
@@ -537,9 +546,9 @@ class Ruled:
 
 @pytest.fixture(scope="module")
 def ruled(life: Life, merged: RunResult) -> Ruled:
-    """Somebody appeals by the form, a maintainer sets the label and merges what is proposed."""
+    """Appeal by the form. As the maintainer, set the label and merge the proposal."""
     del merged
-    issue = life.github.issue(life.board, life.github.user("stranger"), "Appeal: files-002", APPEAL)
+    issue = life.github.issue(life.board, life.github.user("contributor"), "Appeal: files-002", APPEAL)
     event = labeled(life.github, life.board, issue, "ruling: pass", life.maintainer)
     appeal = life.actions.trigger(event)["appeal"]
     assert appeal.conclusion == "success", appeal.log
@@ -549,7 +558,7 @@ def ruled(life: Life, merged: RunResult) -> Ruled:
 
 @pytest.mark.soak
 def test_a_ruling_is_proposed(ruled: Ruled) -> None:
-    """The label turns the appeal into a pull request, and the issue says so."""
+    """The label turns the appeal into a pull request, and a comment on the issue says so."""
     assert ruled.pull.number != ruled.issue.number
     assert ruled.pull.user is not None
     assert ruled.pull.user.kind == "Bot"
@@ -558,20 +567,20 @@ def test_a_ruling_is_proposed(ruled: Ruled) -> None:
 
 @pytest.mark.soak
 def test_a_ruling_is_published(life: Life, ruled: Ruled) -> None:
-    """When it is merged the verdict is the ruling's, without anything executed, and the page shows that it is one."""
+    """After the merge the verdict is that of the ruling. Nothing is executed for it."""
     assert ruled.publish.conclusion == "success", ruled.publish.log
     lines = life.read("submissions/fresh/core.verdicts.jsonl").decode().splitlines()[1:]
-    found = next(each["finding"] for each in map(json.loads, lines) if each["task"] == "files-002")
-    assert (found["outcome"], found["step"]) == ("pass", "adjudication")
-    assert not [name for name in ruled.publish.jobs if name == "execute (fresh)"]
+    verdict = next(line["finding"] for line in map(json.loads, lines) if line["task"] == "files-002")
+    assert (verdict["outcome"], verdict["step"]) == ("pass", "adjudication")
+    assert not [name for name in ruled.publish.jobs if name == "derive / execute (fresh)"]
 
 
-# -- with the engine itself
+# -- with real images
 
 
 @pytest.mark.soak
 def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_path: Path) -> None:
-    """With images of their true weight a first publish builds and saves one, and what it said of it is kept."""
+    """Without the relay a first publish builds and saves an image, and the branch `evidence` records its digest."""
     del image
     with GitHubServer(tmp_path / "github") as github:
         life = Life.begin(github, tmp_path, panel.url)
@@ -580,10 +589,10 @@ def test_images_are_saved_and_loaded(image: SuiteImage, panel: JudgeServer, tmp_
         (entry,) = life.actions.caches.entries
         with tarfile.open(entry.file) as archive:
             (member,) = archive.getmembers()
-            held = archive.extractfile(member)
-            assert isinstance(held, io.BufferedReader)
+            image_file = archive.extractfile(member)
+            assert isinstance(image_file, io.BufferedReader)
             assert member.size > 1_000_000
-            digest = hashlib.file_digest(held, "sha256").hexdigest()
+            digest = hashlib.file_digest(image_file, "sha256").hexdigest()
         assert entry.key.endswith(digest)
         (known,) = json.loads(life.read("images.json", "evidence"))["images"].values()
         assert known["sha256"] == digest

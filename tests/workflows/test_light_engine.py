@@ -1,4 +1,4 @@
-"""The relay in front of the engine: images without weight, and everything else as it is."""
+"""The relay in front of the engine: it replaces image files by names, and passes on everything else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def light(engine: Engine) -> Iterator[LightEngine]:
 
 
 def test_images_come_and_go_as_names(light: LightEngine, image: SuiteImage, plan: WorkerPlan, tmp_path: Path) -> None:
-    """A saved file is small and is loaded by its digest; the engine's other answers are the real one's."""
+    """A saved file is small and is loaded by its digest. The engine gives every other answer."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     assert find_image(relayed, plan.manifest) == image
     file = tmp_path / "image.tar.gz"
@@ -38,7 +38,7 @@ def test_images_come_and_go_as_names(light: LightEngine, image: SuiteImage, plan
 
 
 def test_an_image_that_is_not_there_is_not_loaded(light: LightEngine, tmp_path: Path) -> None:
-    """A file cannot bring an image that the real engine lacks."""
+    """A file cannot add an image that the real engine lacks."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     file = tmp_path / "image.tar.gz"
     sha256 = save_images(relayed, ["bashboard-suite:absent"], file)

@@ -1,4 +1,4 @@
-"""What npm brings is what was chosen, or nothing is kept of it."""
+"""Packages of npm have the pinned integrity, or the download is discarded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluator.testing import workflow_parser
 
 
-def bring(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
-    """Ask for GitHub's parser in a folder, where only these programs are on the path."""
+def fetch(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
+    """Fetch GitHub's parser in a folder, with only these programs on the path."""
     return subprocess.run(
         [sys.executable, "-m", "evaluator.testing.workflow_parser"],
         cwd=folder,
@@ -22,26 +22,26 @@ def bring(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
 
 
 def npm(programs: Path, script: str) -> Path:
-    """A folder with an npm that does this."""
+    """Make a folder with an npm that runs this script."""
     programs.mkdir()
     (programs / "npm").write_text(f"#!/bin/sh\n{script}\n")
     (programs / "npm").chmod(0o755)
     return programs
 
 
-def test_a_machine_without_npm_is_told_what_to_type(tmp_path: Path) -> None:
-    asked = bring(tmp_path, tmp_path / "nothing")
-    assert (asked.returncode, asked.stderr) == (1, "this machine lacks npm; type: sudo apt-get install -y npm\n")
+def test_the_error_without_npm_names_the_command_to_run(tmp_path: Path) -> None:
+    result = fetch(tmp_path, tmp_path / "nothing")
+    assert (result.returncode, result.stderr) == (1, "this machine lacks npm; type: sudo apt-get install -y npm\n")
 
 
 def test_an_archive_of_another_integrity_is_refused(tmp_path: Path) -> None:
-    asked = bring(tmp_path, npm(tmp_path / "bin", "echo forged > package.tgz"))
-    assert asked.returncode == 1
-    assert "is not of the integrity that was chosen" in asked.stderr
+    result = fetch(tmp_path, npm(tmp_path / "bin", "echo forged > package.tgz"))
+    assert result.returncode == 1
+    assert "is not of the integrity that was chosen" in result.stderr
     assert not (tmp_path / workflow_parser.KEPT).exists()
 
 
-def test_what_npm_says_of_its_failure_is_shown(tmp_path: Path) -> None:
-    asked = bring(tmp_path, npm(tmp_path / "bin", "echo 'no such host' >&2; exit 1"))
-    assert "npm did not bring @actions/languageservice@" in asked.stderr
-    assert "no such host" in asked.stderr
+def test_an_error_of_npm_is_shown(tmp_path: Path) -> None:
+    result = fetch(tmp_path, npm(tmp_path / "bin", "echo 'no such host' >&2; exit 1"))
+    assert "npm did not bring @actions/languageservice@" in result.stderr
+    assert "no such host" in result.stderr

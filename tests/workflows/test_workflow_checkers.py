@@ -1,4 +1,4 @@
-"""What checks workflow files finds nothing in ours, and finds what was planted."""
+"""The checkers of workflow files accept the files of this repository, and report planted mistakes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.workflows.workflow_yaml import ACTIONS, FOLDER, ROOT, WORKFLOWS
 
 PROGRAMS = Path(sys.executable).parent
 IGNORED = {("dangerous-triggers", "recall.yml"), ("dangerous-triggers", "report.yml")}
-"""What zizmor finds and a comment in the file answers: these run for strangers, and touch nothing of theirs."""
+"""Findings that a comment in the file answers: these workflows run for contributors, and execute none of their code."""
 
 
 def zizmor(folder: Path, *options: str) -> set[tuple[str, str]]:
-    """What zizmor finds without the network: the audit's name and the file's."""
+    """Return the findings of zizmor without the network, each an audit and a file name."""
     ran = subprocess.run(
         [PROGRAMS / "zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=json", *options, folder],
         capture_output=True,
@@ -33,25 +33,25 @@ def zizmor(folder: Path, *options: str) -> set[tuple[str, str]]:
 
 
 def test_zizmor_finds_nothing() -> None:
-    """In the persona that reports most."""
+    """The persona `auditor` reports most."""
     assert zizmor(FOLDER) == set()
 
 
-def test_what_zizmor_is_told_to_overlook_is_one_thing() -> None:
+def test_zizmor_ignores_one_audit() -> None:
     assert zizmor(FOLDER, "--no-ignores") == IGNORED
 
 
 @pytest.fixture(scope="module")
-def kept() -> Path:
+def parser() -> Path:
     folder = ROOT / workflow_parser.KEPT
     if not folder.is_dir() or shutil.which("node") is None:
-        pytest.skip("GitHub's parser is not here; make description fetches it")
+        pytest.skip("GitHub's parser is missing; `make description` fetches it")
     return folder
 
 
-def test_githubs_own_parser_finds_nothing(kept: Path) -> None:
+def test_githubs_own_parser_finds_nothing(parser: Path) -> None:
     names = [str(path.relative_to(ROOT)) for path in (*WORKFLOWS, *ACTIONS)]
-    assert workflow_parser.findings(kept, ROOT, names) == []
+    assert workflow_parser.findings(parser, ROOT, names) == []
 
 
 SCHEMAS = {
@@ -64,7 +64,7 @@ SCHEMAS = {
 
 
 def against_schema(name: str, paths: list[Path]) -> str:
-    """What the schema of that name refuses in files; nothing where it takes them."""
+    """Return the errors of a schema in files, or an empty text."""
     ran = subprocess.run(
         [PROGRAMS / "check-jsonschema", "--builtin-schema", f"vendor.{name}", *paths],
         capture_output=True,
@@ -75,55 +75,97 @@ def against_schema(name: str, paths: list[Path]) -> str:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_files_have_the_shape_that_github_takes(name: str) -> None:
+def test_files_match_the_schemas_of_github(name: str) -> None:
     assert against_schema(name, SCHEMAS[name]) == ""
 
 
 SHA = "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
 AUDITED = {
-    "a pull request's title in a script": (
+    "the title of a pull request in a script": (
+        "ci.yml",
         "run: make test",
         "run: echo ${{ github.event.pull_request.title }}",
         "template-injection",
     ),
-    "an action by its tag": (f"checkout{SHA}", "checkout@v7", "unpinned-uses"),
-    "main's token for a fork": ("  pull_request:\n", "  pull_request_target:\n", "dangerous-triggers"),
-    "credentials left in the checkout": ("persist-credentials: false", "persist-credentials: true", "artipacked"),
-    "a token that may do anything": ("permissions: {}", "permissions: write-all", "excessive-permissions"),
+    "an action by its tag": ("ci.yml", f"checkout{SHA}", "checkout@v7", "unpinned-uses"),
+    "the token of main for a fork": ("ci.yml", "  pull_request:\n", "  pull_request_target:\n", "dangerous-triggers"),
+    "credentials in the checkout": (
+        "ci.yml",
+        "persist-credentials: false",
+        "persist-credentials: true",
+        "artipacked",
+    ),
+    "a token with every permission": ("ci.yml", "permissions: {}", "permissions: write-all", "excessive-permissions"),
+    "a call with every secret": (
+        "publish.yml",
+        "secrets:\n      BASHBOARD_PANEL_KEY: ${{ secrets.BASHBOARD_PANEL_KEY }}",
+        "secrets: inherit",
+        "secrets-inherit",
+    ),
+    "a called workflow of another repository": (
+        "rescore.yml",
+        "uses: $/.github/workflows/derive.yml",
+        "uses: else/where/.github/workflows/derive.yml@main",
+        "unpinned-uses",
+    ),
 }
 REFUSED = {
-    "a key that nobody knows": ("runs-on:", "run-on:", "Unexpected value 'run-on'"),
-    "a context that nobody knows": ("matrix.submission }}", "matix.submission }}", "Unrecognized named-value: 'matix'"),
-    "a job that is not there": ("needs: build", "needs: bild", "Job 'deploy' depends on unknown job 'bild'."),
-    "a permission that is none": ("pages: write", "page: write", "Unexpected value 'page'"),
+    "an unknown key": ("publish.yml", "runs-on:", "run-on:", "Unexpected value 'run-on'"),
+    "an unknown context": (
+        "derive.yml",
+        "matrix.submission }}",
+        "matix.submission }}",
+        "Unrecognized named-value: 'matix'",
+    ),
+    "an unknown job": ("publish.yml", "needs: build", "needs: bild", "Job 'deploy' depends on unknown job 'bild'."),
+    "an unknown permission": ("publish.yml", "pages: write", "page: write", "Unexpected value 'page'"),
+    "an input of no type": ("derive.yml", "type: boolean", "type: bool", "Unexpected value 'bool'"),
+    "an unknown input of a call": (
+        "publish.yml",
+        "stale: false",
+        "stael: false",
+        "Invalid input, stael is not defined in the referenced workflow.",
+    ),
+    "a missing input of a call": (
+        "rescore.yml",
+        "stale: true\n      ",
+        "",
+        "Input stale is required, but not provided while calling.",
+    ),
+    "an unknown secret of a call": (
+        "publish.yml",
+        "      BASHBOARD_PANEL_KEY:",
+        "      PANEL_KEY:",
+        "Invalid secret, PANEL_KEY is not defined in the referenced workflow.",
+    ),
 }
 
 
-def planted(folder: Path, name: str, ours: str, theirs: str) -> str:
-    """A copy of our files in which one is changed; that one's path."""
+def plant(folder: Path, name: str, before: str, after: str) -> str:
+    """Copy the files with a change in one of them, and return its path."""
     shutil.copytree(FOLDER, folder / ".github")
     path = Path(".github", "workflows", name)
     text = (ROOT / path).read_text()
-    assert ours in text
-    (folder / path).write_text(text.replace(ours, theirs))
+    assert before in text
+    (folder / path).write_text(text.replace(before, after))
     return str(path)
 
 
 @pytest.mark.parametrize("case", AUDITED)
-def test_zizmor_finds_what_is_planted(case: str, tmp_path: Path) -> None:
-    ours, theirs, audit = AUDITED[case]
-    planted(tmp_path, "ci.yml", ours, theirs)
-    assert (audit, "ci.yml") in zizmor(tmp_path)
+def test_zizmor_reports_a_planted_mistake(case: str, tmp_path: Path) -> None:
+    name, before, after, audit = AUDITED[case]
+    plant(tmp_path, name, before, after)
+    assert (audit, name) in zizmor(tmp_path)
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_githubs_parser_finds_what_is_planted(case: str, kept: Path, tmp_path: Path) -> None:
-    ours, theirs, refusal = REFUSED[case]
-    path = planted(tmp_path, "publish.yml", ours, theirs)
-    found = workflow_parser.findings(kept, tmp_path, [path])
-    assert refusal in {line.split(": ", 1)[1] for line in found}
+def test_githubs_parser_reports_a_planted_mistake(case: str, parser: Path, tmp_path: Path) -> None:
+    name, before, after, message = REFUSED[case]
+    path = plant(tmp_path, name, before, after)
+    findings = workflow_parser.findings(parser, tmp_path, [path])
+    assert message in {line.split(": ", 1)[1] for line in findings}
 
 
-def test_a_schema_refuses_what_is_planted(tmp_path: Path) -> None:
-    path = planted(tmp_path, "ci.yml", "timeout-minutes: 60", "timeout-minutes: [60]")
+def test_a_schema_reports_a_planted_mistake(tmp_path: Path) -> None:
+    path = plant(tmp_path, "ci.yml", "timeout-minutes: 60", "timeout-minutes: [60]")
     assert "timeout-minutes" in against_schema("github-workflows", [tmp_path / path])

@@ -1,15 +1,15 @@
-"""Who may do and see what in the workflows, as tables beside the files."""
+"""The permissions, secrets and commands of every job, as tables that the workflow files must match."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from evaluator.pipeline.publishing.collect import EXECUTE
 from evaluator.pipeline.publishing.propose import BRANCH
-from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, JOBS, WORKFLOWS, Job, read, texts
+from tests.workflows.workflow_yaml import ACTIONS, BY_PLACE, CALLS, FOLDER, JOBS, WORKFLOWS, Job, read, texts
 
 PINNED = {
     "actions/checkout": ("3d3c42e5aac5ba805825da76410c181273ba90b1", "v7.0.1"),
@@ -22,34 +22,30 @@ PINNED = {
     "actions/upload-pages-artifact": ("fc324d3547104276b827a68afc52ff2a11cc49c9", "v5.0.0"),
     "actions/deploy-pages": ("cd2ce8fcbc39b97be8ca5fce6e763baed58fa128", "v5.0.0"),
 }
-"""Actions, by the commit of the release that somebody looked at. A newer one is entered here by hand."""
+"""Actions, by the commit of the release that a maintainer has reviewed. A maintainer enters a newer one here."""
 
 MAY = {
     "appeal.appeal": {"contents": "write", "pull-requests": "write", "issues": "write"},
     "ci.test": {"contents": "read"},
-    "publish.prepare": {"contents": "read"},
-    "publish.execute": {"contents": "read"},
-    "publish.judge": {"contents": "read", "actions": "read", "checks": "read"},
+    "derive.prepare": {"contents": "read"},
+    "derive.execute": {"contents": "read"},
+    "derive.judge": {"contents": "read", "actions": "read", "checks": "read"},
     "publish.commit": {"contents": "write", "pull-requests": "read"},
     "publish.build": {"contents": "read", "pages": "read"},
     "publish.deploy": {"pages": "write", "id-token": "write"},
     "recall.recall": {"contents": "read", "pull-requests": "write"},
     "report.report": {"contents": "read", "actions": "read", "pull-requests": "write"},
-    "rescore.prepare": {"contents": "read"},
-    "rescore.execute": {"contents": "read"},
-    "rescore.judge": {"contents": "read", "actions": "read", "checks": "read"},
     "rescore.propose": {"contents": "write", "pull-requests": "write"},
     "submission.preview": {"contents": "read"},
 }
-"""What each job's token may."""
+"""The permissions of each job's token."""
 
 SEES = {
-    "publish.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
+    "derive.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
     "publish.commit": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
-    "rescore.judge": ("judge", {"BASHBOARD_PANEL_KEY"}),
     "rescore.propose": ("publish", {"BASHBOARD_PUBLISH_TOKEN"}),
 }
-"""The jobs that see a secret: in which environment, and which."""
+"""The jobs that read a secret: the environment, and the names of the secrets."""
 
 EXECUTES_NOTHING = (
     "bashboard appeal",
@@ -61,7 +57,7 @@ EXECUTES_NOTHING = (
     "bashboard publish propose",
     "bashboard report",
 )
-"""The commands that may run where there is a secret, or a token that writes."""
+"""The commands that a job with a secret or a writing token may run."""
 
 TOGETHER = {
     "appeal": "appeal-${{ github.event.issue.number }}-${{ github.event.label.name }}",
@@ -72,60 +68,60 @@ TOGETHER = {
     "rescore": "rescore",
     "submission": "submission-${{ github.ref }}",
 }
-"""Which runs of a workflow wait for each other: never two of different pull requests or issues."""
+"""The concurrency groups. Runs of different pull requests or issues never share a group."""
 
 STOPPED = {"ci", "recall", "submission"}
-"""The workflows whose runs a newer one stops: it leaves all that they would."""
+"""The workflows whose runs a newer run stops, because its result replaces theirs."""
 
 each_job = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.place)
 each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: path.parent.name + "/" + path.name)
 
 
 @each_file
-def test_actions_are_pinned_by_commits_that_were_looked_at(path: Path) -> None:
-    """The comment behind a commit is its release, as Dependabot reads it."""
+def test_actions_are_pinned_by_reviewed_commits(path: Path) -> None:
+    """The comment after a commit is its release, in the form that Dependabot reads."""
     lines = re.findall(r"uses: (.+)", path.read_text())
-    ours = {"$/.github/actions/set-up"}
-    assert [line for line in lines if line not in ours] == [
+    own = {"$/.github/actions/set-up", "$/.github/workflows/derive.yml"}
+    assert [line for line in lines if line not in own] == [
         f"{name}@{PINNED[name][0]} # {PINNED[name][1]}"
-        for name in (re.split("@| ", line)[0] for line in lines if line not in ours)
+        for name in (re.split("@| ", line)[0] for line in lines if line not in own)
     ]
 
 
 @each_file
 def test_no_expression_stands_in_a_script(path: Path) -> None:
-    """What GitHub puts into a script becomes a part of it."""
+    """The value of an expression in a script becomes a part of the script."""
     steps = [step for job in JOBS for step in job.steps] + [
-        step for each in ACTIONS for step in read(each)["runs"]["steps"]
+        step for action in ACTIONS for step in read(action)["runs"]["steps"]
     ]
     assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
 
 
 @each_job
-def test_a_token_may_what_the_table_says(job: Job) -> None:
+def test_a_token_has_the_permissions_of_the_table(job: Job) -> None:
     assert job.held["permissions"] == MAY[job.place]
 
 
-def test_the_tables_name_jobs_that_there_are() -> None:
+def test_the_tables_name_existing_jobs() -> None:
     assert set(MAY) == set(BY_PLACE)
     assert set(SEES) <= set(BY_PLACE)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_grants_nothing_to_all_its_jobs(path: Path) -> None:
+def test_a_workflow_grants_nothing_to_all_jobs(path: Path) -> None:
     held = read(path)
     assert held["permissions"] == {}
     assert "env" not in held
     assert held["name"] == path.stem
 
 
-def secrets(held: object) -> set[str]:
-    """Secrets that a piece of YAML names."""
-    return {name for text in texts(held) for name in re.findall(r"secrets\.(\w+)|secrets\b", text)}
+def secrets(part: object) -> set[str]:
+    """Return the names of the secrets in a piece of YAML."""
+    return {name for text in texts(part) for name in re.findall(r"secrets\.(\w+)|secrets\b", text)}
 
 
 @each_job
-def test_a_secret_is_seen_by_the_jobs_of_the_table_alone(job: Job) -> None:
+def test_only_the_jobs_of_the_table_read_a_secret(job: Job) -> None:
     environment, names = SEES.get(job.place, ("", set()))
     assert secrets(job.held) == names
     assert job.held.get("environment", "") in (
@@ -139,25 +135,26 @@ def test_a_secret_is_seen_by_the_jobs_of_the_table_alone(job: Job) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_what_a_stranger_starts_sees_no_secret(path: Path) -> None:
-    """Theirs are `pull_request`, whose run is of their own files, and what follows from it, and issues."""
+def test_a_workflow_that_a_contributor_starts_reads_no_secret(path: Path) -> None:
+    """Contributors start `pull_request`, whose run is of their own files, the events that follow it, and issues."""
     held = read(path)
     if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(held["on"]):
         assert secrets(held) == set()
+        assert [call for call in CALLS if call.workflow == path.stem] == []
     assert "pull_request_target" not in held["on"] or path.stem == "recall"
 
 
 @each_job
-def test_where_there_is_a_secret_or_a_writing_token_nothing_is_executed(job: Job) -> None:
+def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission(job: Job) -> None:
     if job.place in SEES or "write" in job.held["permissions"].values():
         assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == []
 
 
 @each_job
-def test_a_token_is_handed_to_the_commands_that_speak_to_github_alone(job: Job) -> None:
-    """It is in no job's environment, so a command that executes others does not hand it on."""
+def test_only_commands_that_call_github_get_a_token(job: Job) -> None:
+    """It is in no environment of a job, so a command that executes other commands does not pass it on."""
     assert "env" not in job.held
-    speaking = (
+    calling = (
         "bashboard fetch",
         "bashboard report",
         "bashboard appeal",
@@ -165,23 +162,23 @@ def test_a_token_is_handed_to_the_commands_that_speak_to_github_alone(job: Job) 
         "bashboard publish propose",
     )
     holders = [step["run"] for step in job.steps if any("github.token" in text for text in texts(step.get("env", {})))]
-    assert [run for run in holders if not run.startswith(speaking)] == []
+    assert [run for run in holders if not run.startswith(calling)] == []
 
 
 @each_job
-def test_a_job_ends_and_runs_on_a_named_machine(job: Job) -> None:
+def test_a_job_has_a_timeout_and_a_fixed_runner(job: Job) -> None:
     assert job.held["runs-on"] == "ubuntu-24.04"
     assert 0 < int(job.held["timeout-minutes"]) < 360
 
 
 @each_job
-def test_a_checkout_leaves_no_credentials(job: Job) -> None:
+def test_a_checkout_keeps_no_credentials(job: Job) -> None:
     assert all(step["with"]["persist-credentials"] == "false" for step in job.using("checkout"))
 
 
 @each_job
-def test_what_is_uploaded_is_there_and_goes_soon(job: Job) -> None:
-    """It takes the place of what an attempt before left, or somebody who escaped put there under its name."""
+def test_an_artifact_exists_replaces_an_older_one_and_expires(job: Job) -> None:
+    """It replaces the artifact of an earlier attempt, or of code that escaped from a job."""
     for step in job.using("upload-artifact"):
         assert step["with"]["overwrite"] == "true"
         assert step["with"]["if-no-files-found"] == ("ignore" if job.name == "preview" else "error")
@@ -189,8 +186,8 @@ def test_what_is_uploaded_is_there_and_goes_soon(job: Job) -> None:
 
 
 @each_job
-def test_a_cached_image_is_believed_by_its_digest_and_saved_by_no_job_with_strangers(job: Job) -> None:
-    """A cache entry may be anyone's; the next step says whether it is the published image."""
+def test_a_cached_image_is_checked_by_its_digest_and_saved_by_a_job_without_submissions(job: Job) -> None:
+    """Any run could have written a cache entry. The next step checks whether it is the published image."""
     for step in job.using("cache/restore"):
         after = job.steps[job.steps.index(step) + 1]
         assert after["run"].startswith(f"bashboard image load {step['with']['path']} --known ")
@@ -198,42 +195,61 @@ def test_a_cached_image_is_believed_by_its_digest_and_saved_by_no_job_with_stran
         assert job.name == "prepare"
 
 
-@pytest.mark.parametrize("workflow", ["publish", "rescore"])
-def test_what_a_job_takes_from_another_is_checked_by_its_digest(workflow: str) -> None:
-    """The job that took a stranger's commands in could have replaced it."""
-    for name in ("execute", "judge", "commit", "propose"):
-        job = BY_PLACE.get(f"{workflow}.{name}")
-        if job is None or not job.using("download-artifact"):
-            continue
-        taken = [run for run in job.commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)]
-        assert taken
-        assert [run for run in taken if "--sha256 " not in run] == []
+@pytest.mark.parametrize("place", ["derive.execute", "derive.judge", "publish.commit", "rescore.propose"])
+def test_data_of_another_job_is_checked_by_its_digest(place: str) -> None:
+    """A job that executes a contributor's commands could have replaced the artifact."""
+    taken = [
+        run for run in BY_PLACE[place].commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)
+    ]
+    assert taken
+    assert [run for run in taken if "--sha256 " not in run] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_runs_that_wait_for_each_other_lose_nothing(path: Path) -> None:
-    """Of runs that wait in a group GitHub keeps the newest alone."""
-    held = read(path)["concurrency"]
-    assert held["group"] == TOGETHER[path.stem]
-    assert held["cancel-in-progress"] == str(path.stem in STOPPED).lower()
+def test_a_waiting_run_loses_nothing(path: Path) -> None:
+    """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group."""
+    held = read(path)
+    if "workflow_call" in held["on"]:
+        assert "concurrency" not in held
+        return
+    assert held["concurrency"]["group"] == TOGETHER[path.stem]
+    assert held["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower()
 
 
-def without_what_rescoring_adds(job: Job) -> dict[str, Any]:
-    """A job as publishing has it."""
-    steps = [{**step, "run": step.get("run", "").replace(" --stale", "")} for step in job.steps]
-    condition = job.held.get("if", "").replace(" && !inputs.plan_only", "")
-    return {**job.held, "steps": steps, "if": condition}
+def test_publish_and_rescore_call_the_same_workflow() -> None:
+    """They differ in the verdicts that they derive. Both pass the one secret by its name."""
+    calls = {call.place: call.held for call in CALLS}
+    assert {place: call["with"] for place, call in calls.items()} == {
+        "publish.derive": {"stale": "false"},
+        "rescore.derive": {"stale": "true", "plan_only": "${{ inputs.plan_only || false }}"},
+    }
+    for call in calls.values():
+        assert call["uses"] == "$/.github/workflows/derive.yml"
+        assert call["secrets"] == {"BASHBOARD_PANEL_KEY": "${{ secrets.BASHBOARD_PANEL_KEY }}"}
 
 
-@pytest.mark.parametrize("name", ["prepare", "execute", "judge"])
-def test_rescoring_goes_the_way_of_publishing(name: str) -> None:
-    """One of them is not mended without the other."""
-    publish, rescore = (without_what_rescoring_adds(BY_PLACE[f"{each}.{name}"]) for each in ("publish", "rescore"))
-    assert publish == rescore
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.place)
+def test_a_call_grants_what_a_called_job_needs_and_no_more(call: Job) -> None:
+    needed = [job.held["permissions"] for job in JOBS if job.workflow == Path(call.held["uses"]).stem]
+    assert call.held["permissions"] == {name: level for permissions in needed for name, level in permissions.items()}
+    assert "write" not in call.held["permissions"].values()
 
 
-def test_what_rescoring_proposes_is_not_reported_as_a_submission() -> None:
-    """Were it offered by a token of somebody's, the workflows for pull requests would run."""
+def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:
+    """GitHub checks required secrets before a called job enters its environment, so the run would not start."""
+    declared = read(FOLDER / "workflows" / "derive.yml")["on"]["workflow_call"]["secrets"]
+    assert {name: secret["required"] for name, secret in declared.items()} == {"BASHBOARD_PANEL_KEY": "false"}
+
+
+def test_the_jobs_that_execute_submissions_have_the_name_that_their_evidence_is_collected_by() -> None:
+    """GitHub names a called job by the calling job and itself."""
+    assert {f"{call.held['name']} / {BY_PLACE['derive.execute'].held['name']}" for call in CALLS} == {
+        f"{EXECUTE} (${{{{ matrix.submission }}}})"
+    }
+
+
+def test_a_proposal_of_rescore_is_not_reported_as_a_submission() -> None:
+    """The workflows for pull requests run if the token of an account opened the proposal."""
     assert BY_PLACE["submission.preview"].held["if"] == f"github.head_ref != '{BRANCH}'"
     ours = f"head_branch != '{BRANCH}' || github.event.workflow_run.head_repository.full_name != github.repository)"
     assert BY_PLACE["report.report"].held["if"].endswith(ours)

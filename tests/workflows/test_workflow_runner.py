@@ -1,4 +1,4 @@
-"""The runner of workflow files does as GitHub does, and refuses what it does not know."""
+"""The local runner of workflow files behaves as GitHub, and refuses everything that it does not know."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SAY = 'run: echo "$GITHUB_JOB ran"'
 
 
 def conclusions(bench: Bench, jobs: str) -> dict[str, str]:
-    return {name: each.conclusion for name, each in bench.run(jobs).jobs.items()}
+    return {name: result.conclusion for name, result in bench.run(jobs).jobs.items()}
 
 
 def test_order_and_outputs(bench: Bench) -> None:
-    """A job runs after those it needs, and is told their outputs."""
+    """A job runs after the jobs that it needs, and reads their outputs."""
     first = job(
         "first",
         "{id: a, run: 'echo word=said >> \"$GITHUB_OUTPUT\"'}",
@@ -38,20 +38,28 @@ def test_order_and_outputs(bench: Bench) -> None:
     result = bench.run(second + first)
     assert list(result.jobs) == ["first", "second"]
     assert "said\n" in result.jobs["second"].log
-    assert [each.name for each in result.run.jobs] == ["first", "second"]
+    assert [job.name for job in result.run.jobs] == ["first", "second"]
 
 
 @pytest.mark.parametrize(
     ("second", "third", "expected"),
     [
         ("", "", ("skipped", "skipped")),
-        ("if: always()\n", "", ("success", "skipped")),
-        ("if: always()\n", "if: ${{ !cancelled() && needs.second.result == 'success' }}\n", ("success", "success")),
-        ("if: ${{ !cancelled() && needs.first.result == 'success' }}\n", "if: always()\n", ("skipped", "success")),
+        ("if: ${{ !cancelled() }}\n", "", ("success", "skipped")),
+        (
+            "if: ${{ !cancelled() }}\n",
+            "if: ${{ !cancelled() && needs.second.result == 'success' }}\n",
+            ("success", "success"),
+        ),
+        (
+            "if: ${{ !cancelled() && needs.first.result == 'success' }}\n",
+            "if: ${{ !cancelled() }}\n",
+            ("skipped", "success"),
+        ),
     ],
 )
 def test_skipped_before(bench: Bench, second: str, third: str, expected: tuple[str, str]) -> None:
-    """A job that was skipped skips all that come after it, even behind one that ran, unless they say otherwise."""
+    """A skipped job skips all later jobs, even after a job that ran, unless their conditions say otherwise."""
     jobs = (
         job("first", SAY, more="if: github.event_name == 'issues'\n")
         + job("second", SAY, more=f"needs: first\n{second}")
@@ -61,33 +69,32 @@ def test_skipped_before(bench: Bench, second: str, third: str, expected: tuple[s
 
 
 def test_failed_before(bench: Bench) -> None:
-    """A job behind a failed one is skipped, one that asks for failure runs, and the run has failed."""
+    """A job after a failed job is skipped, a job that asks for the failure runs, and the run fails."""
     jobs = (
         job("first", "run: exit 3")
         + job("second", SAY, more="needs: first\n")
-        + job("third", SAY, more="needs: first\nif: failure()\n")
+        + job("third", SAY, more="needs: first\nif: ${{ !cancelled() && needs.first.result == 'failure' }}\n")
     )
     result = bench.run(jobs)
-    assert [each.conclusion for each in result.jobs.values()] == ["failure", "skipped", "success"]
+    assert [job.conclusion for job in result.jobs.values()] == ["failure", "skipped", "success"]
     assert (result.conclusion, result.run.conclusion) == ("failure", "failure")
 
 
 def test_steps_after_a_failure(bench: Bench) -> None:
-    """After a failed step only what says `always` or `failure` runs; a tolerated failure is none, and can be asked."""
+    """After a failed step only a step with `!cancelled()` runs. A tolerated failure has an outcome, and no effect."""
     result = bench.step(
         "{id: soft, run: 'exit 1', continue-on-error: true}",
         "{run: echo soft, if: steps.soft.outcome == 'failure' && steps.soft.conclusion == 'success'}",
         "run: false | true",
         "run: echo never",
-        "{run: echo always, if: always()}",
-        "{run: echo sorry, if: failure()}",
+        "{run: echo still, if: '!cancelled()'}",
     )
-    outcomes = [each.outcome for each in result.jobs["only"].steps]
-    assert outcomes == ["failure", "success", "failure", "skipped", "success", "success"]
+    outcomes = [step.outcome for step in result.jobs["only"].steps]
+    assert outcomes == ["failure", "success", "failure", "skipped", "success"]
 
 
 def test_matrix(bench: Bench) -> None:
-    """A matrix makes a job of each value, known by it; one that fails leaves the others alone."""
+    """A matrix makes a job for each value, and names it by the value. One failed job does not stop the others."""
     first = job(
         "first",
         '{id: a, run: \'echo slugs=[\\"a\\",\\"b\\"] >> "$GITHUB_OUTPUT"\'}',
@@ -98,7 +105,7 @@ def test_matrix(bench: Bench) -> None:
     )
     step = "{run: 'test \"$SLUG\" = b', env: {SLUG: '${{ matrix.slug }}'}}"
     result = bench.run(first + job("second", step, more=matrix))
-    assert {name: each.conclusion for name, each in result.jobs.items()} == {
+    assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "first": "success",
         "second (a)": "failure",
         "second (b)": "success",
@@ -106,7 +113,7 @@ def test_matrix(bench: Bench) -> None:
 
 
 def test_files_of_the_runner(bench: Bench) -> None:
-    """A step hands on outputs, variables, programs and a summary by files; blocks keep their lines."""
+    """A step passes on outputs, variables, programs and a summary by files. Blocks keep their lines."""
     write = """\
         id: a
         run: |
@@ -133,18 +140,18 @@ def test_files_of_the_runner(bench: Bench) -> None:
         ('echo "name<<END" >> "$GITHUB_OUTPUT"', "ends the block"),
         ('echo GITHUB_TOKEN=x >> "$GITHUB_ENV"', "cannot be set"),
         ('head -c 1100000 /dev/zero >> "$GITHUB_STEP_SUMMARY"', "keeps none"),
-        ('echo "::set-output name=x::y"', "may not say that"),
+        ('echo "::set-output name=x::y"', "may not contain this command"),
         ('echo "text ##[add-mask]x"', "still obeys"),
     ],
 )
 def test_refused_by_the_runner(bench: Bench, script: str, says: str) -> None:
-    """What GitHub would drop, or would obey though it should not be said, fails the test."""
+    """Data that GitHub would drop, and commands that GitHub should not obey, fail the test."""
     with pytest.raises(WorkflowError, match=says):
         bench.step("run: |\n  " + script)
 
 
 def test_annotations(bench: Bench) -> None:
-    """Commands in the log become annotations of the job's check run, ten of a kind a step; stopped ones do not."""
+    """Commands in the log become annotations of the check run, at most ten of a level for each step."""
     result = bench.step(
         """\
         run: |
@@ -159,11 +166,11 @@ def test_annotations(bench: Bench) -> None:
     first = annotations[0]
     assert (first.level, first.path, first.line, first.title) == ("failure", "a,b.jsonl", 7, "Wrong")
     assert first.message == "first\nsecond 100%"
-    assert [each.message for each in annotations[1:]] == [str(each) for each in range(1, 11)]
+    assert [annotation.message for annotation in annotations[1:]] == [str(number) for number in range(1, 11)]
 
 
 def test_masks(bench: Bench) -> None:
-    """A secret, a token and what a step masks never show in the log, and outputs that hold them are left empty."""
+    """Secrets, tokens and masked texts never appear in the log, and outputs that hold them are empty."""
     bench.actions.secrets = {"KEY": "hush"}
     steps = (
         "{run: 'echo \"is $KEY $TOKEN\"', env: {KEY: '${{ secrets.KEY }}', TOKEN: '${{ github.token }}'}}",
@@ -176,16 +183,16 @@ def test_masks(bench: Bench) -> None:
 
 
 def test_environment(bench: Bench) -> None:
-    """A step sees what GitHub gives and nothing of who runs the test."""
+    """A step has the variables of GitHub, and none of the test."""
     result = bench.step("{run: env, env: {MINE: x}}")
     names = {line.partition("=")[0] for line in result.log.splitlines() if "=" in line}
-    ours = {"PATH", "HOME", "LANG", "CI", "MINE", "PWD", "SHLVL", "_"}
-    assert {each for each in names if not each.startswith(("GITHUB_", "RUNNER_"))} == ours
+    expected = {"PATH", "HOME", "LANG", "CI", "MINE", "PWD", "SHLVL", "_"}
+    assert {name for name in names if not name.startswith(("GITHUB_", "RUNNER_"))} == expected
     assert {"GITHUB_REPOSITORY", "GITHUB_API_URL", "GITHUB_SHA", "GITHUB_RUN_ID"} <= names
 
 
 def test_unset_secrets_are_empty(bench: Bench) -> None:
-    """A secret that nobody set is the empty text; an environment's is for the jobs that name it alone."""
+    """An unset secret is the empty text. Only a job that names an environment reads its secrets."""
     bench.actions.environments = {"judge": {"KEY": "hush"}}
     step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
     result = bench.run(job("with", step, more="environment: judge\n") + job("without", step))
@@ -194,7 +201,7 @@ def test_unset_secrets_are_empty(bench: Bench) -> None:
 
 
 def test_permissions(bench: Bench) -> None:
-    """A token may what its job says and no more, and is nothing any longer when the job is over."""
+    """A token has the permissions of its job, and ends with the job."""
     step = """\
         run: |
           curl -s -o /dev/null -w '%{http_code}\\n' -H "Authorization: bearer $T" "$GITHUB_API_URL/repos/$WHERE/pulls"
@@ -202,19 +209,19 @@ def test_permissions(bench: Bench) -> None:
         """
     before = dict(bench.github.tokens)
     result = bench.run(job("may", step, more="permissions: {pull-requests: read}\n") + job("may-not", step))
-    codes = [each.log.splitlines()[-2] for each in result.jobs.values()]
+    codes = [job.log.splitlines()[-2] for job in result.jobs.values()]
     assert codes == ["200", "403"]
     assert bench.github.tokens == before
 
 
-def test_permissions_unsaid(bench: Bench) -> None:
-    """A job whose permissions nobody says is refused: what it may would be the repository's setting."""
-    with pytest.raises(WorkflowError, match="nothing says its permissions"):
+def test_missing_permissions(bench: Bench) -> None:
+    """A job without permissions in the file is refused, because a setting of the repository would decide them."""
+    with pytest.raises(WorkflowError, match="permissions are missing"):
         bench.push({}, tried="on: push\njobs:\n" + "  only: {runs-on: x, steps: [{run: 'true'}]}\n")
 
 
 def test_checkout_of_a_pull_request(bench: Bench) -> None:
-    """A pull request's run has the merge of base and head, as deep as it asks, and a token that reads; no secret."""
+    """The run of a pull request has the merge of base and head, a read-only token and no secret."""
     bench.actions.secrets = {"KEY": "hush"}
     show = """\
         run: git log --format=%p -1; cat mine.txt; echo "[$KEY]"; git rev-list --count HEAD
@@ -230,7 +237,7 @@ def test_checkout_of_a_pull_request(bench: Bench) -> None:
         on="pull_request",
     )
     bench.push({"README.md": b"x"}, tried=text)
-    fork = bench.github.fork(bench.board, bench.github.user("stranger"))
+    fork = bench.github.fork(bench.board, bench.github.user("contributor"))
     bench.board.git.commit("main", {"later.txt": b"x"})
     fork.git.commit("mine", {"mine.txt": b"of the fork\n"})
     pull = bench.github.open_pull(bench.board, fork, "mine")
@@ -248,7 +255,7 @@ def test_checkout_of_a_pull_request(bench: Bench) -> None:
 def test_conflict(bench: Bench) -> None:
     """A pull request that conflicts with its base runs nothing."""
     bench.push({"a": b"x"})
-    fork = bench.github.fork(bench.board, bench.github.user("stranger"))
+    fork = bench.github.fork(bench.board, bench.github.user("contributor"))
     fork.git.commit("mine", {"a": b"y"})
     bench.board.git.commit("main", {"a": b"z"})
     pull = bench.github.open_pull(bench.board, fork, "mine")
@@ -278,14 +285,14 @@ def _open(bench: Bench, name: str, files: dict[str, Any]) -> Any:
     ],
 )
 def test_triggers_of_a_pull_request(bench: Bench, on: str, runs: bool) -> None:
-    """Paths, branches and types say which pull requests a workflow is for."""
+    """Paths, branches and types decide which pull requests start a workflow."""
     bench.board.git.commit("main", {".github/workflows/tried.yml": workflow(job("only", SAY), on=on).encode()})
-    event = _open(bench, "stranger", {"submissions/mine/core.jsonl": b"{}"})
+    event = _open(bench, "contributor", {"submissions/mine/core.jsonl": b"{}"})
     assert bool(bench.actions.waiting(event)) is runs
 
 
 def test_other_triggers(bench: Bench) -> None:
-    """A workflow waits for another's end, a run by hand with inputs, a label, or a push to some paths."""
+    """The end of another workflow, a run by hand with inputs, a label, or a push to some paths starts a workflow."""
     text = {
         "push": workflow(job("only", SAY), on="{push: {branches: [main], paths: ['a/**']}}"),
         "run": workflow(job("only", SAY), on="{workflow_run: {workflows: [tried], types: [completed]}}"),
@@ -312,12 +319,12 @@ def test_other_triggers(bench: Bench) -> None:
     for name, conclusion in (("good", "success"), ("other", "skipped")):
         labelled = bench.actions.trigger(labeled(bench.github, board, issue, name, owner))
         assert labelled["label"].jobs["only"].conclusion == conclusion
-    with pytest.raises(WorkflowError, match="takes no input x"):
+    with pytest.raises(WorkflowError, match="there is no input x"):
         bench.actions.trigger(dispatched(board, "hand.yml", owner, {"x": ""}))
 
 
 def test_artifacts(bench: Bench) -> None:
-    """What a job uploads another of the run unpacks; hidden files stay behind, and a link is what it points at."""
+    """A job unpacks the artifact of another job, without hidden files. A link becomes the file that it points to."""
     up = job(
         "up",
         f"uses: {CHECKOUT}",
@@ -345,7 +352,7 @@ def test_artifacts(bench: Bench) -> None:
     ],
 )
 def test_failing_artifacts(bench: Bench, step: str, says: str) -> None:
-    """A name that is taken or not allowed, and a file or artifact that is not there, fail the step."""
+    """A name that exists or is not allowed fails the step, and so does a missing file or artifact."""
     steps = (f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: taken, path: README.md}}}}", step)
     result = bench.run(job("only", *steps), {"README.md": b"x"})
     assert result.conclusion == "failure"
@@ -353,11 +360,12 @@ def test_failing_artifacts(bench: Bench, step: str, says: str) -> None:
 
 
 def test_cache_scopes(bench: Bench) -> None:
-    """A pull request's run reads main's entries and writes its own, which neither main nor another one reads."""
+    """The run of a pull request reads the entries of main. Neither main nor another pull request reads its entries."""
     kept = "{run: 'mkdir -p kept; cat kept/* || true; echo \"$GITHUB_REF\" > kept/$RANDOM'}"
-    use = f"{{id: c, uses: {CACHE}, with: {{path: kept, key: '${{{{ hashFiles(''key'') }}}}'}}}}"
+    key = '{id: k, run: \'echo "key=$(cat key)" >> "$GITHUB_OUTPUT"\'}'
+    use = f"{{id: c, uses: {CACHE}, with: {{path: kept, key: '${{{{ steps.k.outputs.key }}}}'}}}}"
     said = "{run: 'echo \"hit [$HIT]\"', env: {HIT: '${{ steps.c.outputs.cache-hit }}'}}"
-    text = workflow(job("only", f"uses: {CHECKOUT}", use, said, kept), on="[push, pull_request]")
+    text = workflow(job("only", f"uses: {CHECKOUT}", key, use, said, kept), on="[push, pull_request]")
     first = bench.push({"key": b"1"}, tried=text)["tried"]
     pulls = [_open(bench, name, {"other": name.encode()}) for name in ("one", "two")]
     logs = [bench.actions.trigger(each)["tried"].log for each in pulls]
@@ -371,7 +379,7 @@ def test_cache_scopes(bench: Bench) -> None:
 
 
 def test_cache_is_never_changed(bench: Bench) -> None:
-    """A key that was saved stays what it was."""
+    """A saved entry never changes."""
     text = job(
         "only",
         f"{{uses: {CACHE}, with: {{path: kept, key: k}}}}",
@@ -386,25 +394,29 @@ def test_cache_is_never_changed(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ("uses: actions/checkout@v7", "no action that was looked at"),
-        ("uses: somebody/else@3d3c42e5aac5ba805825da76410c181273ba90b1", "no action that was looked at"),
+        ("uses: actions/checkout@v7", "is not an action that a maintainer has reviewed"),
+        (
+            "uses: somebody/else@3d3c42e5aac5ba805825da76410c181273ba90b1",
+            "is not an action that a maintainer has reviewed",
+        ),
         ("run: echo ${{ github.ref }}", "an expression in `run`"),
         ("{run: 'true', shell: pwsh}", "does not know the shell"),
         ("{run: 'true', uses: x}", "one of `run` and `uses`"),
         ("{run: 'true', retries: '3'}", "does not know retries"),
         ("{run: 'true', if: secrets.KEY != ''}", "there is no 'secrets' here"),
+        ("{run: 'true', if: failure()}", "does not know the function 'failure'"),
         ("{run: 'true', if: steps.absent.outputs.x}", "steps has no 'absent'"),
         ("{run: 'true', env: {X: '${{ needs.other.result }}'}}", "needs has no 'other'"),
     ],
 )
 def test_unknown_things(bench: Bench, step: str, says: str) -> None:
-    """An action that nobody looked at, an expression in a script, a name or key that is not known: each raises."""
+    """An action without review, an expression in a script, an unknown name or key: each raises."""
     with pytest.raises(WorkflowError, match=says):
         bench.step(step)
 
 
 def test_composite_actions(bench: Bench) -> None:
-    """A repository's action is the running commit's with `$/`, and whatever lies in the workspace with `./`."""
+    """An action is that of the running commit with `$/`, and that of the workspace with `./`."""
     action = """\
 name: n
 inputs: {word: {default: d}}
@@ -432,7 +444,7 @@ runs:
 
 
 def test_python_of_the_checkout(bench: Bench) -> None:
-    """What a job installs is its own checkout: another's code is never imported in its place."""
+    """A job installs its own checkout, and never imports the code of another checkout."""
     files = {
         "pyproject.toml": b'[project]\nname = "x"\n[project.scripts]\nbashboard = "evaluator.cli:main"\n',
         "requirements.txt": b"",
@@ -449,13 +461,13 @@ def test_python_of_the_checkout(bench: Bench) -> None:
         "{run: bashboard, working-directory: ..}",
     )
     result = bench.run(job("only", *steps), files)
-    outcomes = [each.outcome for each in result.jobs["only"].steps]
+    outcomes = [step.outcome for step in result.jobs["only"].steps]
     assert outcomes == ["success", "success", "failure", "success", "failure", "success", "success"], result.log
     assert "of the checkout pydantic\n" in result.log
 
 
 def test_other_pins_are_refused(bench: Bench) -> None:
-    """A checkout that pins what is not installed here fails, rather than run with something else."""
+    """A checkout fails if its pins differ from the installed packages."""
     files = {"requirements.txt": b"pydantic==0.1 \\\n    --hash=sha256:00\n"}
     steps = (f"uses: {CHECKOUT}", f"uses: {PYTHON}", "run: python -m pip install --require-hashes -r requirements.txt")
     result = bench.run(job("only", *steps), files)
@@ -463,7 +475,7 @@ def test_other_pins_are_refused(bench: Bench) -> None:
 
 
 def test_escapes(bench: Bench) -> None:
-    """Who breaks out of a job holds its run's artifacts and its own annotations, and no other job's."""
+    """An escape from a job reaches the artifacts of the run, and no annotation of another job."""
 
     def escape(seat: Seat) -> None:
         seat.shelf.remove("things")
@@ -479,18 +491,18 @@ def test_escapes(bench: Bench) -> None:
     assert [len(each.annotations) for each in result.run.jobs] == [1, 0, 0]
 
 
-def test_concurrency_is_noted(bench: Bench) -> None:
-    """A run tells its concurrency group."""
+def test_concurrency_is_reported(bench: Bench) -> None:
+    """The result of a run has its concurrency group."""
     text = workflow(job("only", SAY), more="concurrency: {group: 'g-${{ github.ref }}', cancel-in-progress: true}\n")
     assert bench.push({}, tried=text)["tried"].concurrency == "g-refs/heads/main"
 
 
 def test_files_that_are_refused(bench: Bench) -> None:
-    """Keys twice, jobs that need what is not there, and triggers that are not known are refused by file."""
+    """Repeated keys, needs of unknown jobs, and unknown triggers are refused, and the error names the file."""
     head = "on: push\npermissions: {}\njobs:\n"
     for text, says in (
         (head + "  a: {}\n  a: {}\n", "a twice"),
-        (head + "  a: {runs-on: x, needs: b, steps: []}\n", "jobs a need what is not there"),
+        (head + "  a: {runs-on: x, needs: b, steps: []}\n", "jobs a need jobs that do not exist"),
         (head.replace("push", "release") + "  a: {runs-on: x, steps: [{run: x}]}\n", "does not know release"),
         (head + "  a: {runs-on: x, container: y, steps: []}\n", "does not know container"),
     ):

@@ -1,4 +1,4 @@
-"""A board on the double of GitHub, with workflows that a test writes, and words to write them in."""
+"""A board on the double of GitHub for workflows of a test, and functions that write such workflows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97"
 
 @dataclass(frozen=True)
 class Bench:
-    """A board with its owner, and the runner of its workflows."""
+    """A board, its owner, and the runner of its workflows."""
 
     github: GitHubServer
     board: Hosted
     actions: Actions
 
     def push(self, files: Mapping[str, Any], **workflows: str) -> dict[str, RunResult]:
-        """Push files and workflow files by name to main; what ran."""
+        """Push files and workflow files by name to main, and return the results of the runs."""
         before = self.board.git.find("refs/heads/main")
-        written = {f".github/workflows/{name}.yml": text.encode() for name, text in workflows.items()}
-        self.board.git.commit("main", {**files, **written})
+        paths = {f".github/workflows/{name}.yml": text.encode() for name, text in workflows.items()}
+        self.board.git.commit("main", {**files, **paths})
         return self.actions.trigger(pushed(self.board, before, self.board.owner))
 
     def run(self, jobs: str, files: Mapping[str, Any] | None = None) -> RunResult:
-        """Run jobs at a push to main."""
+        """Run jobs for a push to main."""
         return self.push(files or {}, tried=workflow(jobs))["tried"]
 
     def step(self, *steps: str) -> RunResult:
@@ -42,15 +42,15 @@ class Bench:
 
 
 def workflow(jobs: str, on: str = "push", more: str = "") -> str:
-    """A workflow file of the name `tried`."""
+    """Return a workflow file of the name `tried`."""
     head = f"name: tried\non: {on}\npermissions: {{contents: read}}\ndefaults: {{run: {{shell: bash}}}}\n{more}"
     return head + "jobs:\n" + textwrap.indent(textwrap.dedent(jobs), "  ")
 
 
 def job(name: str, *steps: str, more: str = "") -> str:
-    """A job of steps, each what stands behind its dash."""
+    """Return a job with steps, each as the text after its dash."""
     listed = "".join(
-        f"    - {textwrap.indent(textwrap.dedent(each).strip(), '      ').strip()}\n"
-        for each in steps or ("run: 'true'",)
+        f"    - {textwrap.indent(textwrap.dedent(step).strip(), '      ').strip()}\n"
+        for step in steps or ("run: 'true'",)
     )
     return f"{name}:\n  runs-on: ubuntu-24.04\n{textwrap.indent(textwrap.dedent(more), '  ')}  steps:\n{listed}"

@@ -1,4 +1,4 @@
-"""The repository's workflow files as plain data: every scalar a text, as YAML has it before GitHub reads it."""
+"""The workflow files of the repository as plain data: every scalar is a text, as in YAML before GitHub reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(path: Path) -> Any:
 
 
 class Job(NamedTuple):
-    """A job, and where it stands."""
+    """A job and its workflow. `held` is the job's mapping in the file."""
 
     workflow: str
     name: str
@@ -35,26 +35,30 @@ class Job(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """What its `run:` steps are, in order."""
+        """The scripts of its steps, in order."""
         return [step["run"] for step in self.steps if "run" in step]
 
     def using(self, action: str) -> list[dict[str, Any]]:
-        """Its steps that are an action of GitHub's."""
+        """Return the steps that use an action of GitHub."""
         return [step for step in self.steps if step.get("uses", "").startswith(f"actions/{action}@")]
 
 
-JOBS = [Job(path.stem, name, held) for path in WORKFLOWS for name, held in read(path)["jobs"].items()]
+_ALL = [Job(path.stem, name, held) for path in WORKFLOWS for name, held in read(path)["jobs"].items()]
+JOBS = [job for job in _ALL if "uses" not in job.held]
+CALLS = [job for job in _ALL if "uses" in job.held]
+"""The jobs that call a reusable workflow, and have no steps."""
+
 BY_PLACE = {job.place: job for job in JOBS}
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a piece of YAML, names as well."""
+    """Yield every text in a piece of YAML, names included."""
     if isinstance(value, dict):
-        for name, each in value.items():
+        for name, part in value.items():
             yield name
-            yield from texts(each)
+            yield from texts(part)
     elif isinstance(value, list):
-        for each in value:
-            yield from texts(each)
+        for part in value:
+            yield from texts(part)
     else:
         yield value

@@ -2,7 +2,7 @@
 
 A job that executes a submission is one escape away from its attacker, and its runner may replace any artifact of the
 run. What it cannot do is speak in another job's name: only a job's own runner writes to its own check run. So GitHub
-is asked for the run's jobs, the one named `execute (<slug>)` for its notices, and an artifact's files are taken if
+is asked for the run's jobs, the one named `EXECUTE (<slug>)` for its notices, and an artifact's files are taken if
 their digests are those that were said there. Nothing of a file is read before that, so an escape forges its own row.
 
 Whatever is not so is left out with its reason. That is a failure of ours, never a verdict: the others are published,
@@ -34,11 +34,14 @@ from evaluator.writing import write_whole
 NOTICE: Final = "evidence"
 """The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""
 
+EXECUTE: Final = "derive / execute"
+"""The name of the jobs that execute submissions: the calling job, and the job of the workflow that it calls."""
+
 LIMITS: Final = ArtifactLimits(archive_bytes=READING.packed_bytes, file_bytes=READING.packed_bytes)
 """Of one submission's artifact; bundles are packed already, so an archive is about as large as its files."""
 
 _SLUG: Final = SLUG_PATTERN.strip("^$")
-_JOB: Final = re.compile(rf"execute \(({_SLUG})\)", re.ASCII)
+_JOB: Final = re.compile(rf"{EXECUTE} \(({_SLUG})\)", re.ASCII)
 _ANNOUNCED: Final = re.compile(rf"({_SLUG}) ({_SLUG}) ([0-9a-f]{{64}})", re.ASCII)
 _SHOWN: Final = 200
 
@@ -143,7 +146,7 @@ def _announced(project: Project, connection: Connection, jobs: Sequence[Job], sl
 def _job(jobs: Sequence[Job], slug: str) -> Job:
     if not is_slug(slug):
         raise _Refused("is no submission's name")
-    named = [each for each in jobs if each.name == f"execute ({slug})"]
+    named = [each for each in jobs if each.name == f"{EXECUTE} ({slug})"]
     if len(named) != 1:
         raise _Refused(f"{len(named)} jobs of the run are its own: expected one")
     if named[0].conclusion != "success":

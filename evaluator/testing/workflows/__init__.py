@@ -1,4 +1,4 @@
-"""Runs a repository's workflow files over the double of GitHub, each `run:` step for real.
+"""A local runner of a repository's workflow files. It runs on the double of GitHub, and each `run:` step for real.
 
     with GitHubServer(folder / "github") as github:
         board = github.repository("board", github.user("maintainer"))
@@ -6,8 +6,7 @@
         runs = actions.trigger(pushed(board, None, board.owner), only=["publish"])
         assert runs["publish"].conclusion == "success", runs["publish"].log
 
-It is strict where GitHub is lenient: a key, an action, an expression, a name that it does not know raises
-WorkflowError.
+It is stricter than GitHub: an unknown key, action, expression or name raises WorkflowError.
 """
 
 from evaluator.testing.workflows.expressions import WorkflowError

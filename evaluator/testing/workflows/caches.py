@@ -1,4 +1,4 @@
-"""The cache of a repository's runs, scoped as on GitHub: who may read whose entries, and that none is ever changed."""
+"""The cache of a repository's runs. As on GitHub, an entry belongs to a ref and never changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A saved entry: of a repository and a ref, under a key, for the paths that `version` is the digest of."""
+    """A saved entry of a repository and a ref, under a key. `version` is the digest of its paths."""
 
     repository: int
     scope: str
@@ -21,31 +21,38 @@ class Entry:
 
 
 def version_of(paths: Sequence[str]) -> str:
-    """What makes two caches of a key different: the paths as they are written in the step."""
+    """Return the digest that distinguishes caches of one key: that of the paths as the step writes them."""
     return hashlib.sha256("\0".join(paths).encode()).hexdigest()
 
 
 class CacheStore:
-    """Entries of all repositories, each a tar in a folder."""
+    """The entries of all repositories, each a tar in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.entries: list[Entry] = []
 
     def find(self, repository: int, scopes: Sequence[str], keys: Sequence[str], version: str) -> Entry | None:
-        """The entry of the first key, else the latest that begins as a further one says; scopes in their order."""
-        readable = [each for each in self.entries if each.repository == repository and each.version == version]
-        for at, key in enumerate(keys):
+        """Return the entry of the first key, or else the latest entry that begins with a further key.
+
+        Scopes are searched in their order.
+        """
+        readable = [entry for entry in self.entries if entry.repository == repository and entry.version == version]
+        for number, key in enumerate(keys):
             for scope in scopes:
-                fitting = [each for each in readable if each.scope == scope and _fits(each.key, key, exact=at == 0)]
-                if fitting:
-                    return fitting[-1]
+                matching = [
+                    entry
+                    for entry in readable
+                    if entry.scope == scope and (entry.key.startswith(key) if number else entry.key == key)
+                ]
+                if matching:
+                    return matching[-1]
         return None
 
     def save(self, repository: int, scope: str, key: str, version: str, root: Path, paths: Sequence[str]) -> bool:
-        """Keep files below `root`; whether it was done, since an entry of that scope and key stays as it is."""
+        """Save files below `root`. Return False if the scope has an entry of that key, which stays as it is."""
         same = (repository, scope, key, version)
-        if any((each.repository, each.scope, each.key, each.version) == same for each in self.entries):
+        if any((entry.repository, entry.scope, entry.key, entry.version) == same for entry in self.entries):
             return False
         file = self._folder / f"{len(self.entries)}.tar"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -56,10 +63,6 @@ class CacheStore:
         return True
 
     def restore(self, entry: Entry, root: Path) -> None:
-        """Put an entry's files where they were."""
+        """Restore the files of an entry below `root`."""
         with tarfile.open(entry.file) as archive:
             archive.extractall(root, filter="data")
-
-
-def _fits(found: str, wanted: str, *, exact: bool) -> bool:
-    return found == wanted if exact else found.startswith(wanted)

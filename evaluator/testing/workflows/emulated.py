@@ -1,6 +1,6 @@
-"""The actions that our workflows use, each of the one commit that was looked at, and no other.
+"""The actions that the workflows use, each at the one commit that a maintainer has reviewed.
 
-Each takes a job's seat and the step's `with`, and gives its outputs. A `with` that is not known here raises.
+Each takes the job and the `with` of the step, and returns the outputs. An unknown input raises WorkflowError.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from evaluator.testing.workflows.machine import PATH
 from evaluator.testing.workflows.seat import Seat
 from evaluator.testing.workflows.shelf import chosen_files
 
-Given = Mapping[str, str]
-Emulated = Callable[[Seat, Given], dict[str, str]]
+Inputs = Mapping[str, str]
+Emulated = Callable[[Seat, Inputs], dict[str, str]]
 
 
-def _only(given: Given, *names: str) -> None:
-    unknown = sorted(set(given) - set(names))
+def _only(inputs: Inputs, *names: str) -> None:
+    unknown = sorted(set(inputs) - set(names))
     if unknown:
         raise WorkflowError(f"with: this runner does not know {', '.join(unknown)}")
 
 
 def _lines(text: str) -> list[str]:
-    return [each.strip() for each in text.splitlines() if each.strip()]
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def checkout(seat: Seat, given: Given) -> dict[str, str]:
-    """Clone the event's commit, or a branch as it is now, as shallow as asked."""
-    _only(given, "ref", "path", "fetch-depth", "persist-credentials", "repository")
+def checkout(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Clone the commit of the event, or a branch at its present commit, with the requested depth."""
+    _only(inputs, "ref", "path", "fetch-depth", "persist-credentials", "repository")
     hosted, event = seat.event.hosted, seat.event
-    if given.get("repository", hosted.full_name) != hosted.full_name:
-        raise WorkflowError(f"checkout: this runner knows no repository but {hosted.full_name}")
+    if inputs.get("repository", hosted.full_name) != hosted.full_name:
+        raise WorkflowError(f"checkout: this runner knows only the repository {hosted.full_name}")
     ref, commit = event.ref, event.commit
-    asked = given.get("ref", "")
-    if re.fullmatch("[0-9a-f]{40}", asked):
-        commit = asked
-    elif asked:
-        ref = f"refs/heads/{asked}"
+    requested = inputs.get("ref", "")
+    if re.fullmatch("[0-9a-f]{40}", requested):
+        commit = requested
+    elif requested:
+        ref = f"refs/heads/{requested}"
         commit = hosted.git.resolve(ref)
-    folder = seat.machine.workspace / given.get("path", "")
+    folder = seat.machine.workspace / inputs.get("path", "")
     _empty(folder)
-    _clone(seat, folder, ref, commit, int(given.get("fetch-depth", "1")))
-    if given.get("persist-credentials", "true") != "false":
+    _clone(seat, folder, ref, commit, int(inputs.get("fetch-depth", "1")))
+    if inputs.get("persist-credentials", "true") != "false":
         _git(seat, folder, "config", "http.extraheader", f"AUTHORIZATION: bearer {seat.token}")
     return {"ref": ref, "commit": commit}
 
@@ -76,116 +76,116 @@ def _clone(seat: Seat, folder: Path, ref: str, commit: str, depth: int) -> None:
 
 
 def _git(seat: Seat, folder: Path, *words: str) -> None:
-    around = {**seat.machine.environment(), "PATH": PATH, "GIT_CONFIG_NOSYSTEM": "1"}
-    asked = ["git", "-c", "advice.detachedHead=false", "-C", str(folder), *words]
-    run = subprocess.run(asked, env=around, capture_output=True, check=False)
+    variables = {**seat.machine.environment(), "PATH": PATH, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", "-c", "advice.detachedHead=false", "-C", str(folder), *words]
+    run = subprocess.run(command, env=variables, capture_output=True, check=False)
     if run.returncode:
         raise WorkflowError(f"git {' '.join(words)}: {run.stderr.decode(errors='replace').strip()}")
 
 
-def setup_python(seat: Seat, given: Given) -> dict[str, str]:
-    """Put the present interpreter before all others; the version that is asked for is not looked at."""
-    _only(given, "python-version")
+def setup_python(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Put the present interpreter first on the path. The requested version is ignored."""
+    _only(inputs, "python-version")
     programs = seat.machine.install_python()
     seat.paths.insert(0, str(programs))
     version = ".".join(map(str, sys.version_info[:3]))
     return {"python-version": version, "python-path": str(programs / "python"), "cache-hit": "false"}
 
 
-def restore_cache(seat: Seat, given: Given) -> dict[str, str]:
-    """Put back what an entry that the run may read holds."""
-    _only(given, "path", "key", "restore-keys")
-    paths, keys = _lines(given["path"]), [given["key"], *_lines(given.get("restore-keys", ""))]
-    found = seat.caches.find(seat.event.hosted.id, seat.event.scopes, keys, version_of(paths))
-    if found:
-        seat.caches.restore(found, seat.machine.workspace)
-    hit = "" if found is None else "true" if found.key == given["key"] else "false"
-    return {"cache-hit": hit, "cache-primary-key": given["key"], "cache-matched-key": found.key if found else ""}
+def restore_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Restore the files of the matching cache entry."""
+    _only(inputs, "path", "key", "restore-keys")
+    paths, keys = _lines(inputs["path"]), [inputs["key"], *_lines(inputs.get("restore-keys", ""))]
+    entry = seat.caches.find(seat.event.hosted.id, seat.event.scopes, keys, version_of(paths))
+    if entry:
+        seat.caches.restore(entry, seat.machine.workspace)
+    hit = "" if entry is None else "true" if entry.key == inputs["key"] else "false"
+    return {"cache-hit": hit, "cache-primary-key": inputs["key"], "cache-matched-key": entry.key if entry else ""}
 
 
-def save_cache(seat: Seat, given: Given) -> dict[str, str]:
-    """Keep files under a key of the run's own scope; one that is there already stays, which is only said."""
-    _only(given, "path", "key")
-    paths, root = _lines(given["path"]), seat.machine.workspace
-    missing = [each for each in paths if not (root / each).exists()]
-    whose = (seat.event.hosted.id, seat.event.scopes[0])
+def save_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Save files under a key in the scope of the run. An existing entry stays, and the log says so."""
+    _only(inputs, "path", "key")
+    paths, root = _lines(inputs["path"]), seat.machine.workspace
+    missing = [path for path in paths if not (root / path).exists()]
+    owner = (seat.event.hosted.id, seat.event.scopes[0])
     if missing:
         seat.log.say(f"cache: there is no {', '.join(missing)}; nothing is saved")
-    elif not seat.caches.save(*whose, given["key"], version_of(paths), root, paths):
-        seat.log.say(f"cache: {given['key']} is there already; nothing is saved")
+    elif not seat.caches.save(*owner, inputs["key"], version_of(paths), root, paths):
+        seat.log.say(f"cache: {inputs['key']} is there already; nothing is saved")
     return {}
 
 
-def cache(seat: Seat, given: Given) -> dict[str, str]:
-    """Restore now, and save at the end of a job that failed nowhere, unless the key was found."""
-    outputs = restore_cache(seat, given)
-    kept = {name: value for name, value in given.items() if name != "restore-keys"}
+def cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Restore now. Save at the end of a successful job unless the key has an entry."""
+    outputs = restore_cache(seat, inputs)
+    to_save = {name: value for name, value in inputs.items() if name != "restore-keys"}
 
     def save() -> None:
         if outputs["cache-hit"] != "true" and not seat.failed:
-            save_cache(seat, kept)
+            save_cache(seat, to_save)
 
     seat.after.append(save)
     return outputs
 
 
-def upload_artifact(seat: Seat, given: Given) -> dict[str, str]:
-    """Upload files and folders under a name that the run must not have yet."""
+def upload_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Upload files and folders under a name that the run does not have yet."""
     known = ("name", "path", "if-no-files-found", "retention-days", "compression-level", "overwrite")
-    _only(given, *known, "include-hidden-files")
-    hidden = given.get("include-hidden-files", "false") == "true"
-    files = chosen_files(seat.machine.workspace, _lines(given["path"]), hidden=hidden)
-    name = given.get("name", "artifact")
+    _only(inputs, *known, "include-hidden-files")
+    hidden = inputs.get("include-hidden-files", "false") == "true"
+    files = chosen_files(seat.machine.workspace, _lines(inputs["path"]), hidden=hidden)
+    name = inputs.get("name", "artifact")
     if not files:
-        said = f"artifact {name!r}: no file is at {given['path']!r}"
-        if given.get("if-no-files-found", "warn") == "error":
-            raise WorkflowError(said)
-        seat.log.say(said)
+        message = f"artifact {name!r}: no file is at {inputs['path']!r}"
+        if inputs.get("if-no-files-found", "warn") == "error":
+            raise WorkflowError(message)
+        seat.log.say(message)
         return {"artifact-id": "", "artifact-digest": "", "artifact-url": ""}
-    if given.get("overwrite") == "true":
+    if inputs.get("overwrite") == "true":
         seat.shelf.remove(name)
-    made = seat.shelf.put(name, files)
-    return {"artifact-id": str(made.id), "artifact-digest": "", "artifact-url": ""}
+    artifact = seat.shelf.put(name, files)
+    return {"artifact-id": str(artifact.id), "artifact-digest": "", "artifact-url": ""}
 
 
-def download_artifact(seat: Seat, given: Given) -> dict[str, str]:
+def download_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
     """Unpack one artifact of the run, by its name."""
-    _only(given, "name", "path")
-    folder = seat.machine.workspace / given.get("path", "")
-    seat.shelf.take(given["name"], folder)
+    _only(inputs, "name", "path")
+    folder = seat.machine.workspace / inputs.get("path", "")
+    seat.shelf.take(inputs["name"], folder)
     return {"download-path": str(folder)}
 
 
-def configure_pages(seat: Seat, given: Given) -> dict[str, str]:
-    """Say where the site will be."""
-    _only(given)
+def configure_pages(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Return the address of the site."""
+    _only(inputs)
     seat.may("pages", "read")
     origin = f"https://{seat.event.hosted.owner.login}.github.io"
     path = f"/{seat.event.hosted.name}"
     return {"base_url": origin + path, "origin": origin, "host": origin.removeprefix("https://"), "base_path": path}
 
 
-def upload_pages_artifact(seat: Seat, given: Given) -> dict[str, str]:
-    """Upload a folder as the tar that Pages takes."""
-    _only(given, "path", "retention-days")
+def upload_pages_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Upload a folder as a tar, the format of Pages."""
+    _only(inputs, "path", "retention-days")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", dereference=True) as archive:
-        archive.add(seat.machine.workspace / given.get("path", "_site/"), ".")
-    made = seat.shelf.put("github-pages", {"artifact.tar": packed.getvalue()})
-    return {"artifact_id": str(made.id)}
+        archive.add(seat.machine.workspace / inputs.get("path", "_site/"), ".")
+    artifact = seat.shelf.put("github-pages", {"artifact.tar": packed.getvalue()})
+    return {"artifact_id": str(artifact.id)}
 
 
-def deploy_pages(seat: Seat, given: Given) -> dict[str, str]:
-    """Put the uploaded site in the place of the one before."""
-    _only(given)
+def deploy_pages(seat: Seat, inputs: Inputs) -> dict[str, str]:
+    """Replace the deployed site by the uploaded one."""
+    _only(inputs)
     seat.may("pages", "write")
     seat.may("id_token", "write")
     if not seat.job.environment:
         raise WorkflowError("deploy-pages: the job names no environment")
-    taken = seat.machine.temp / "pages"
-    seat.shelf.take("github-pages", taken)
+    folder = seat.machine.temp / "pages"
+    seat.shelf.take("github-pages", folder)
     _empty(seat.site)
-    with tarfile.open(taken / "artifact.tar") as archive:
+    with tarfile.open(folder / "artifact.tar") as archive:
         archive.extractall(seat.site, filter="data")
     return {"page_url": configure_pages(seat, {})["base_url"] + "/"}
 
@@ -202,4 +202,4 @@ ACTIONS: Final[Mapping[str, Emulated]] = {
     "actions/upload-pages-artifact@fc324d3547104276b827a68afc52ff2a11cc49c9": upload_pages_artifact,
     "actions/deploy-pages@cd2ce8fcbc39b97be8ca5fce6e763baed58fa128": deploy_pages,
 }
-"""By what stands behind `uses:`."""
+"""The emulated actions, by the text of `uses:`."""

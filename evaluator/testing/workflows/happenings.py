@@ -1,4 +1,4 @@
-"""What people do in a repository, as the events that its workflows wait for."""
+"""The events that the workflows of a repository wait for, made from actions of its users."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MAIN = "refs/heads/main"
 
 
 def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str = "synchronize") -> Event | None:
-    """A pull request was opened, or its branch pushed to. None where it conflicts with its base: GitHub runs nothing.
+    """Return the event of a new pull request, or of a push to its branch. None if it conflicts with its base.
 
-    What runs is the merge of base and head, which GitHub makes for the purpose: with it come the workflow files.
+    The run is of the merge of base and head, which GitHub makes for it. The workflow files are those of the merge.
     """
     github.follow()
-    merged = _merged(hosted, pull)
-    if merged is None or pull.head_repository is None or pull.user is None:
+    merge = _merge(hosted, pull)
+    if merge is None or pull.head_repository is None or pull.user is None:
         return None
     ref, base = f"refs/pull/{pull.number}/merge", f"refs/heads/{pull.base_ref}"
     changes = hosted.git.changes(hosted.git.resolve(base), pull.head)
@@ -28,21 +28,21 @@ def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str =
         name="pull_request",
         hosted=hosted,
         actor=pull.user,
-        commit=merged,
+        commit=merge,
         ref=ref,
         branch=pull.base_ref,
         head=(pull.head, pull.head_ref, pull.head_repository),
         payload={"action": action, "number": pull.number, "pull_request": document},
         action=action,
-        changed=tuple(path for each in changes for path in (each.path, each.earlier) if path),
+        changed=tuple(path for change in changes for path in (change.path, change.earlier) if path),
         base_ref=pull.base_ref,
-        stranger=pull.head_repository is not hosted,
+        from_fork=pull.head_repository is not hosted,
         scopes=tuple(dict.fromkeys((ref, base, _MAIN))),
     )
 
 
 def pull_targeted(github: GitHubServer, hosted: Hosted, pull: Pull, action: str = "synchronize") -> Event:
-    """The same, told to workflows of the base: main's, with its token, whatever the branch holds."""
+    """Return the same event for workflows of the base branch, which run its version with its token."""
     github.follow()
     base = f"refs/heads/{pull.base_ref}"
     commit = hosted.git.resolve(base)
@@ -65,35 +65,35 @@ def pull_targeted(github: GitHubServer, hosted: Hosted, pull: Pull, action: str 
     )
 
 
-def _merged(hosted: Hosted, pull: Pull) -> str | None:
-    """The merge commit of a pull request, kept under its ref; None at a conflict."""
+def _merge(hosted: Hosted, pull: Pull) -> str | None:
+    """Make the merge commit of a pull request under its ref, and return it. None for a conflict."""
     git, base = hosted.git, hosted.git.resolve(f"refs/heads/{pull.base_ref}")
     try:
         tree = git.run("merge-tree", "--write-tree", base, pull.head).decode().split()[0]
     except subprocess.CalledProcessError:
         return None
-    said = f"Merge {pull.head} into {base}"
-    made = git.run("commit-tree", tree, "-p", base, "-p", pull.head, "-m", said).decode().strip()
-    git.run("update-ref", f"refs/pull/{pull.number}/merge", made)
-    return made
+    message = f"Merge {pull.head} into {base}"
+    commit = git.run("commit-tree", tree, "-p", base, "-p", pull.head, "-m", message).decode().strip()
+    git.run("update-ref", f"refs/pull/{pull.number}/merge", commit)
+    return commit
 
 
 def pushed(hosted: Hosted, before: str | None, actor: User, branch: str = "main") -> Event:
-    """Commits came to a branch, by a push or a merge; `before` is where it stood, None where it was not there."""
+    """Return the event of a push or a merge. `before` is the earlier commit of the branch, or None if it is new."""
     ref = f"refs/heads/{branch}"
     after = hosted.git.resolve(ref)
     changes = hosted.git.changes(before, after) if before else []
-    every = [each.path for each in hosted.git.tree(after, recursive=True) if each.kind == "blob"] if not before else []
+    every = [] if before else [entry.path for entry in hosted.git.tree(after, recursive=True) if entry.kind == "blob"]
     payload = {"ref": ref, "before": before or "0" * 40, "after": after}
-    changed = (*every, *(path for each in changes for path in (each.path, each.earlier) if path))
+    changed = (*every, *(path for change in changes for path in (change.path, change.earlier) if path))
     head = (after, branch, hosted)
     return Event("push", hosted, actor, after, ref, branch, head, payload, changed=changed, scopes=_scopes(ref))
 
 
 def dispatched(hosted: Hosted, workflow: str, actor: User, inputs: Mapping[str, str] | None = None) -> Event:
-    """Somebody ran a workflow of main by hand; `workflow` is its file's name."""
+    """Return the event of a run by hand, of main. `workflow` is the name of the file."""
     commit = hosted.git.resolve(_MAIN)
-    given = dict(inputs or {})
+    values = dict(inputs or {})
     return Event(
         name="workflow_dispatch",
         hosted=hosted,
@@ -102,21 +102,21 @@ def dispatched(hosted: Hosted, workflow: str, actor: User, inputs: Mapping[str, 
         ref=_MAIN,
         branch="main",
         head=(commit, "main", hosted),
-        payload={"inputs": given, "ref": _MAIN, "workflow": f".github/workflows/{workflow}"},
+        payload={"inputs": values, "ref": _MAIN, "workflow": f".github/workflows/{workflow}"},
         source=f".github/workflows/{workflow}",
-        inputs=given,
+        inputs=values,
     )
 
 
 def labeled(github: GitHubServer, hosted: Hosted, issue: Pull, label: str, actor: User) -> Event:
-    """Somebody set a label on an issue, which has it then."""
-    made = github.label(hosted, label, "ededed")
-    if made.name not in issue.labels:
-        issue.labels.append(made.name)
+    """Set a label on an issue, and return the event."""
+    known = github.label(hosted, label, "ededed")
+    if known.name not in issue.labels:
+        issue.labels.append(known.name)
     payload: Document = {
         "action": "labeled",
         "issue": issue_document(github.url, hosted, issue),
-        "label": label_document(github.url, hosted, made),
+        "label": label_document(github.url, hosted, known),
     }
     commit = hosted.git.resolve(_MAIN)
     head = (commit, "main", hosted)
@@ -124,7 +124,7 @@ def labeled(github: GitHubServer, hosted: Hosted, issue: Pull, label: str, actor
 
 
 def completed(github: GitHubServer, hosted: Hosted, run: Run, workflow: str) -> Event:
-    """A run came to its end; what waits for that is of main, whatever the run was of."""
+    """Return the event of a finished run. It starts workflows of main, whatever the commit of the run."""
     commit = hosted.git.resolve(_MAIN)
     document = {**run_document(github.url, hosted, run), "name": workflow}
     return Event(

@@ -1,7 +1,8 @@
-"""The machine a job runs on: a folder to work in, Python, and an environment in which nothing of the test's is left.
+"""The machine of a job: a working folder, Python, and an environment without any variable of the test.
 
-It stands in for a hosted one: `bash`, `git` and the container engine are this machine's. Nothing is downloaded: Python
-is the present interpreter, and its `pip` a double that takes what is installed here already, if it is as pinned.
+It replaces a hosted machine. `bash`, `git` and the container engine are those of the present machine. Nothing is
+downloaded: Python is the present interpreter, and its `pip` is a double that takes the packages of the test's
+environment if their versions are the pinned ones.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SHELLS: Final = {
     "": ("bash", "-e"),
     "bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail"),
 }
-"""How GitHub starts a step's shell: `pipefail` is only for who names it."""
+"""The commands by which GitHub starts the shell of a step. Only a step that names `bash` gets `pipefail`."""
 
 STEP_S: Final = 600.0
 
@@ -31,14 +32,14 @@ _FOLDERS: Final = ("work", "temp", "tools", "home")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One job's machine in a folder, which is emptied for it; `extra` is what its environment has besides."""
+    """The machine of one job, in a folder of its own. `extra` has further variables of its environment."""
 
     folder: Path
     extra: Mapping[str, str]
 
     @classmethod
     def fresh(cls, folder: Path, extra: Mapping[str, str]) -> Machine:
-        """A machine that no job used before."""
+        """Return a machine that no job has used, and empty its folder first."""
         shutil.rmtree(folder, ignore_errors=True)
         for name in _FOLDERS:
             (folder / name).mkdir(parents=True)
@@ -46,16 +47,16 @@ class Machine:
 
     @property
     def workspace(self) -> Path:
-        """Where a job's steps begin."""
+        """The folder in which the steps of a job start."""
         return self.folder / "work"
 
     @property
     def temp(self) -> Path:
-        """Where the runner keeps files of its own."""
+        """The folder of the runner's own files."""
         return self.folder / "temp"
 
     def environment(self) -> dict[str, str]:
-        """What every step finds, whatever its workflow says."""
+        """Return the variables that every step has, whatever its workflow."""
         return {
             "PATH": PATH,
             "HOME": str(self.folder / "home"),
@@ -73,7 +74,7 @@ class Machine:
         }
 
     def install_python(self) -> Path:
-        """An environment of the present interpreter, of which the double of pip is all that is in it; its programs."""
+        """Make an environment with the present interpreter and the double of pip, and return the folder of programs."""
         home = self.folder / "tools" / "python"
         packages = home / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
         (packages / "pip").mkdir(parents=True)
@@ -89,7 +90,7 @@ class Machine:
         return programs
 
     def execute(self, script: str, shell: str, folder: str, environment: Mapping[str, str]) -> tuple[int, str]:
-        """Run a step's script; its exit code, and what it printed to either stream. A step that hangs is killed."""
+        """Run the script of a step, and return its exit code and the output of both streams. Kill a step that hangs."""
         file = self.temp / "script.sh"
         file.write_text(script)
         process = subprocess.Popen(

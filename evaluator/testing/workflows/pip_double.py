@@ -1,7 +1,7 @@
-"""A `pip install` that downloads nothing: it takes what the test's own interpreter has, if it is what was asked for.
+"""A `pip install` that downloads nothing. It takes packages of the test's interpreter if the versions are as requested.
 
-The machine of a job puts it in pip's place. What it installs it makes importable by a path file, so that a job whose
-checkout was not installed cannot import it, and one whose checkout was changed imports the changed one.
+The machine of a job has it in the place of pip. It installs a package by a path file. So a job cannot import a checkout
+that it has not installed, and a job with a changed checkout imports the changed code.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _PIN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;\\]+)(?:\s*;\s*([^\\]
 
 
 def main(words: list[str]) -> str | None:
-    """Obey one call; what is wrong with it."""
-    given = [each for each in words if each not in _QUIET]
-    if given[:3] == ["install", "--require-hashes", "-r"] and len(given) == 4:
-        return take_pinned(Path(given[3]))
-    if given == ["install", "--no-deps", "--no-build-isolation", "--editable", "."]:
+    """Run one call, and return the error message, or None."""
+    arguments = [word for word in words if word not in _QUIET]
+    if arguments[:3] == ["install", "--require-hashes", "-r"] and len(arguments) == 4:
+        return install_pinned(Path(arguments[3]))
+    if arguments == ["install", "--no-deps", "--no-build-isolation", "--editable", "."]:
         return install_here(Path.cwd())
     return f"this double of pip does not know {' '.join(words)}"
 
 
-def take_pinned(file: Path) -> str | None:
-    """Make the test's packages importable, if they are those that a file pins."""
+def install_pinned(file: Path) -> str | None:
+    """Make the packages of the test importable if their versions are those that a file pins."""
     installed = (SITE / "pip" / "installed").read_text()
-    found = {_name(each.metadata["Name"]): each.version for each in distributions(path=[installed])}
+    versions = {_name(package.metadata["Name"]): package.version for package in distributions(path=[installed])}
     wrong = [
-        f"{name}=={version} (found {found.get(_name(name))})"
+        f"{name}=={version} (found {versions.get(_name(name))})"
         for name, version in _pins(file.read_text())
-        if found.get(_name(name)) != version
+        if versions.get(_name(name)) != version
     ]
     if wrong:
         return f"{file}: not installed here: {', '.join(wrong)}"
@@ -44,7 +44,7 @@ def take_pinned(file: Path) -> str | None:
 
 
 def _pins(text: str) -> Iterator[tuple[str, str]]:
-    """Names and versions; one with a marker is left out, since it may not be for this machine."""
+    """Yield names and versions. A pin with a marker is left out, because it may be for another machine."""
     for line in text.splitlines():
         match = _PIN.fullmatch(line.strip())
         if match and not match[3]:
@@ -56,11 +56,11 @@ def _name(text: str) -> str:
 
 
 def install_here(folder: Path) -> str | None:
-    """Make a checkout's packages importable before all others, and its commands callable."""
-    about = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    """Make the packages of a checkout importable before all others, and install its commands."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     (SITE / "editable.pth").write_text(f"{folder}\n")
-    for name, place in about["scripts"].items():
-        module, _, function = place.partition(":")
+    for name, target in project["scripts"].items():
+        module, _, function = target.partition(":")
         program = Path(sys.prefix) / "bin" / name
         program.write_text(f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n")
         program.chmod(0o755)

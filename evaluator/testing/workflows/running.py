@@ -1,8 +1,8 @@
-"""Runs the workflows of a repository's own files over the double of GitHub, each `run:` for real.
+"""Runs the workflow files of a repository on the double of GitHub, and each `run:` step for real.
 
-Jobs run one after the other, in the order that their `needs` allow. What GitHub does to keep strangers from secrets is
-done too: a fork's pull request gets no secret and a token that reads; an environment's secrets are for the jobs that
-name it; a token has what its job was given and nothing else, and ends with it.
+Jobs run one after the other, in an order that their `needs` allow. The runner also does what GitHub does to keep
+secrets from untrusted code. A fork's pull request gets no secret and a read-only token. Only a job that names an
+environment gets the secrets of the environment. A token has the permissions of its job, and ends with the job.
 """
 
 from __future__ import annotations
@@ -15,21 +15,34 @@ from typing import Final
 
 from evaluator.testing.github import Annotation, GitHubServer, Hosted, Run
 from evaluator.testing.workflows.caches import CacheStore
-from evaluator.testing.workflows.expressions import Known, Scope, Value, WorkflowError, condition, filled, filled_text
+from evaluator.testing.workflows.calls import check_calls, interface, outputs_of, passed_inputs, passed_secrets
+from evaluator.testing.workflows.expressions import (
+    Contexts,
+    Known,
+    Value,
+    WorkflowError,
+    condition,
+    filled,
+    filled_text,
+)
 from evaluator.testing.workflows.machine import Machine
-from evaluator.testing.workflows.reading import Job, Workflow, read_workflow
-from evaluator.testing.workflows.seat import Seat, about_run, job_scope
+from evaluator.testing.workflows.reading import Call, Job, Workflow, read_workflow
+from evaluator.testing.workflows.seat import Seat, about_run
 from evaluator.testing.workflows.steps import StandIn, StepResult, Steps
-from evaluator.testing.workflows.triggers import Event, given_inputs, triggered
+from evaluator.testing.workflows.triggers import Event, dispatch_inputs, triggered
 
 _FOLDER: Final = ".github/workflows"
-_MOST: Final = 256
-"""Jobs that GitHub makes of a matrix at most."""
+_MATRIX_JOBS: Final = 256
+"""The most jobs that GitHub makes of a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """How a job went: `success`, `failure` or `skipped`. `permissions` and `secrets` (their names) are what it had."""
+    """The result of a job. `conclusion` is `success`, `failure` or `skipped`.
+
+    A job of a called workflow is named `<calling job> / <job>`. `permissions` are those of its token, and `secrets`
+    the names of the secrets that it could read.
+    """
 
     name: str
     conclusion: str
@@ -44,7 +57,7 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run of a workflow went; `run` is what the double says of it, with its artifacts."""
+    """The result of a run. `run` is the run as the double of GitHub describes it, with its artifacts."""
 
     workflow: str
     run: Run
@@ -53,22 +66,22 @@ class RunResult:
 
     @property
     def conclusion(self) -> str:
-        """`success`, or `failure` where a job failed."""
+        """`success`, or `failure` if a job failed."""
         return str(self.run.conclusion)
 
     @property
     def log(self) -> str:
-        """All jobs' logs."""
-        return "".join(f"--- {each.name}: {each.conclusion}\n{each.log}" for each in self.jobs.values())
+        """The logs of all jobs."""
+        return "".join(f"--- {job.name}: {job.conclusion}\n{job.log}" for job in self.jobs.values())
 
 
 @dataclass(slots=True)
 class Actions:
-    """A repository's workflows. `secrets` are the repository's, `environments` by name those of environments.
+    """The workflows of a repository. `secrets` are the repository's, and `environments` has those of environments.
 
-    `variables` is what every step's environment has besides GitHub's. `stand_ins` take the place of scripts, by how
-    these begin; `escapes` are what somebody does who breaks out of the job of that name, when its steps are done.
-    `site` is where a deployed site lies.
+    `variables` are added to the environment of every step. `stand_ins` replace scripts, by the beginning of the
+    script. `escapes` are attacks after the steps of the job of that name, by code that left its sandbox. `site` is
+    the folder of the deployed site.
     """
 
     github: GitHubServer
@@ -87,105 +100,160 @@ class Actions:
         self.site = self.folder / "site"
 
     def waiting(self, event: Event) -> list[Workflow]:
-        """The workflows that an event starts, by their files' names."""
+        """Return the workflows that an event starts, in the order of their files' names."""
+        return [workflow for workflow in self._files(event).values() if triggered(workflow, event)]
+
+    def _files(self, event: Event) -> dict[str, Workflow]:
+        """Read the workflow files of an event's commit, by path. Raises WorkflowError if GitHub would refuse a file."""
         git = event.hosted.git
-        found = (
-            each for each in git.tree(event.commit, recursive=True) if each.path.startswith(f"{_FOLDER}/") and each.size
+        blobs = (
+            entry
+            for entry in git.tree(event.commit, recursive=True)
+            if entry.path.startswith(f"{_FOLDER}/") and entry.size
         )
-        read = (read_workflow(each.path, git.blob(each.sha).decode()) for each in found)
-        return [each for each in read if triggered(each, event)]
+        files = {blob.path: read_workflow(blob.path, git.blob(blob.sha).decode()) for blob in blobs}
+        for workflow in files.values():
+            check_calls(workflow, files)
+        return files
 
     def trigger(self, event: Event, *, only: Sequence[str] = ()) -> dict[str, RunResult]:
-        """Run what an event starts, or those of a name among them; the results by the workflow's name.
+        """Run the workflows that an event starts, or only those named, and return the results by name.
 
-        Raises WorkflowError for a name in `only` that the event does not start, and what a workflow may not hold.
+        Raises WorkflowError if the event does not start a workflow of `only`, or if a workflow file is refused.
         """
-        waiting = {each.name: each for each in self.waiting(event)}
+        waiting = {workflow.name: workflow for workflow in self.waiting(event)}
         missing = sorted(set(only) - set(waiting))
         if missing:
             raise WorkflowError(f"{event.name} starts {', '.join(waiting) or 'nothing'}, and not {', '.join(missing)}")
-        return {name: self.run(each, event) for name, each in waiting.items() if name in only or not only}
+        return {name: self.run(workflow, event) for name, workflow in waiting.items() if name in only or not only}
 
     def run(self, workflow: Workflow, event: Event) -> RunResult:
         """Run one workflow."""
-        name = Path(workflow.path).stem
-        run = self.github.start(self.hosted, name, event.name, *event.head)
-        return _Runner(self, workflow, event, run).all()
+        run = self.github.start(self.hosted, Path(workflow.path).stem, event.name, *event.head)
+        return _Runner(self, workflow, event, run, self._files(event)).run()
 
 
 class _Runner:
-    """One run of one workflow."""
+    """Runs one workflow for one event."""
 
-    def __init__(self, actions: Actions, workflow: Workflow, event: Event, run: Run) -> None:
-        self._actions, self._workflow, self._event, self._run = actions, workflow, event, run
-        self._inputs = given_inputs(workflow, event)
-        self._results: dict[str, JobResult] = {}
-        self._needed: dict[str, Known] = {}
-        self._before: dict[str, set[str]] = {}
+    def __init__(
+        self, actions: Actions, workflow: Workflow, event: Event, run: Run, files: Mapping[str, Workflow]
+    ) -> None:
+        self.actions, self.workflow, self.event, self.github_run, self.files = actions, workflow, event, run, files
+        self.results: dict[str, JobResult] = {}
 
-    def all(self) -> RunResult:
-        """Run every job when its turn comes."""
-        about = {"github": self._github(), "inputs": Known(self._inputs)}
-        group = filled_text(self._workflow.concurrency, job_scope(about))
-        left = dict(self._workflow.jobs)
-        while left:
-            name = next(name for name, job in left.items() if set(job.needs) <= set(self._needed))
-            job = left.pop(name)
-            self._before[name] = set(job.needs).union(*(self._before[each] for each in job.needs))
-            self._needed[name] = self._job(job)
-        failed = any(each["result"] == "failure" for each in self._needed.values())
-        self._run.conclusion = "failure" if failed else "success"
-        return RunResult(self._workflow.name, self._run, group, self._results)
+    def run(self) -> RunResult:
+        graph = _Graph(self, self.workflow, Known(dispatch_inputs(self.workflow, self.event)))
+        group = filled_text(self.workflow.concurrency, {"github": self.github_context(), "inputs": graph.inputs})
+        graph.run()
+        self.github_run.conclusion = "failure" if "failure" in graph.conclusions() else "success"
+        return RunResult(self.workflow.name, self.github_run, group, self.results)
 
-    def _github(self) -> Known:
-        told = about_run(self._actions.github, self._event, self._workflow, self._run)
-        return Known({**told, "event": self._event.payload})
+    def github_context(self) -> Known:
+        """Return the context `github` as the expressions of jobs know it."""
+        about = about_run(self.actions.github, self.event, self.workflow, self.github_run)
+        return Known({**about, "event": self.event.payload})
 
-    def _contexts(self, job: Job) -> dict[str, Value]:
-        """What a job's own expressions may name, before it is one of its matrix."""
-        needs = Known({name: self._needed[name] for name in job.needs})
-        return {"github": self._github(), "needs": needs, "inputs": Known(self._inputs)}
+    def skip(self, name: str) -> None:
+        self.actions.github.add_job(self.github_run, name, "skipped")
+        self.results[name] = JobResult(name, "skipped", {})
 
-    def _job(self, job: Job) -> Known:
-        """Run a job, once for each of its matrix; what those that need it are told."""
-        # a job that was skipped anywhere before it skips a job that does not say otherwise
-        before = [self._needed[name]["result"] for name in self._before[job.id]]
-        contexts = self._contexts(job)
-        scope = job_scope(contexts, before)
-        empty = dict.fromkeys(job.outputs, "")
-        if not condition(job.condition or "success()", scope):
-            self._keep(JobResult(job.name or job.id, "skipped", {}))
-            return Known(result="skipped", outputs=Known(empty))
-        each = [self._one(job, contexts, values) for values in _combined(job, scope)]
-        for result in each:
-            empty |= {name: value for name, value in result.outputs.items() if value}
-        failed = any(result.conclusion == "failure" for result in each)
-        return Known(result="failure" if failed else "success", outputs=Known(empty))
 
-    def _keep(self, result: JobResult) -> None:
-        if result.conclusion == "skipped":
-            self._actions.github.add_job(self._run, result.name, "skipped")
-        self._results[result.name] = result
+class _Graph:
+    """The jobs of one workflow file in a run. A called workflow has a graph of its own.
 
-    def _one(self, job: Job, contexts: Mapping[str, Value], matrix: Mapping[str, Value]) -> JobResult:
-        scope = job_scope({**contexts, "matrix": Known(matrix)})
-        name = filled_text(job.name or job.id, scope)
+    `passed` are the secrets that a caller passes. It is None for the workflow that the event started, which has all.
+    `before` are the conclusions of all jobs before a call: GitHub judges `success()` by every job upstream, across the
+    border of a called workflow.
+    """
+
+    def __init__(
+        self,
+        runner: _Runner,
+        workflow: Workflow,
+        inputs: Known,
+        prefix: str = "",
+        passed: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+    ) -> None:
+        self._runner, self._workflow, self.inputs, self._prefix = runner, workflow, inputs, prefix
+        self._passed, self._before = passed, before
+        self.needed: dict[str, Known] = {}
+        self._upstream: dict[str, list[str]] = {}
+
+    def run(self) -> None:
+        """Run every job after the jobs that it needs."""
+        waiting = dict(self._workflow.jobs)
+        while waiting:
+            name = next(name for name, job in waiting.items() if set(job.needs) <= set(self.needed))
+            job = waiting.pop(name)
+            # a job is skipped if any job before it was skipped, unless its condition says otherwise
+            before = [*self._before, *(conclusion for need in job.needs for conclusion in self._upstream[need])]
+            self.needed[name], inner = self._job(job, before)
+            self._upstream[name] = [*before, *inner, self.needed[name]["result"]]
+
+    def conclusions(self) -> list[str]:
+        return [needed["result"] for needed in self.needed.values()]
+
+    def _job(self, job: Job, before: Sequence[str]) -> tuple[Known, list[str]]:
+        """Run a job, once for each combination of its matrix.
+
+        Returns its entry in the context `needs`, and the conclusions of the jobs that it called.
+        """
+        needs = Known({name: self.needed[name] for name in job.needs})
+        contexts = {"github": self._runner.github_context(), "needs": needs, "inputs": self.inputs}
+        holds = condition(job.condition, contexts, success=all(conclusion == "success" for conclusion in before))
+        if job.call is not None:
+            return self._call(job, job.call, contexts, before, skipped=not holds)
+        outputs = dict.fromkeys(job.outputs, "")
+        if not holds:
+            self._runner.skip(self._prefix + (job.name or job.id))
+            return Known(result="skipped", outputs=Known(outputs)), []
+        results = [self._one(job, contexts, values) for values in _combinations(job, contexts)]
+        for result in results:
+            outputs |= {name: value for name, value in result.outputs.items() if value}
+        failed = any(result.conclusion == "failure" for result in results)
+        return Known(result="failure" if failed else "success", outputs=Known(outputs)), []
+
+    def _call(
+        self, job: Job, call: Call, contexts: Contexts, before: Sequence[str], *, skipped: bool
+    ) -> tuple[Known, list[str]]:
+        """Run the jobs of a called workflow. One failed job fails the call, which still has its outputs."""
+        name = filled_text(job.name or job.id, contexts)
+        called = self._runner.files[call.path]
+        declared = interface(called)
+        if skipped:
+            self._runner.skip(name)
+            return Known(result="skipped", outputs=Known(dict.fromkeys(declared.outputs, ""))), []
+        inputs = Known(passed_inputs(call, declared, contexts))
+        passed = passed_secrets(call, {**contexts, "secrets": self._secrets("")})
+        graph = _Graph(self._runner, called, inputs, f"{name} / ", passed, before)
+        graph.run()
+        outputs = outputs_of(declared, graph.needed, {"github": contexts["github"], "inputs": inputs})
+        inner = graph.conclusions()
+        result = "failure" if "failure" in inner else "success" if "success" in inner else "skipped"
+        return Known(result=result, outputs=Known(outputs)), inner
+
+    def _one(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> JobResult:
+        actions = self._runner.actions
+        contexts = {**contexts, "matrix": Known(matrix)}
+        name = self._prefix + filled_text(job.name or job.id, contexts)
         if matrix and "${{" not in job.name:
             name += f" ({', '.join(map(str, matrix.values()))})"
-        told = self._actions.github.add_job(self._run, name, None)
-        seat = self._seat(job, scope, matrix, contexts["needs"])
-        seat.env.update({key: filled_text(value, scope) for key, value in job.env.items()})
-        steps = Steps(seat, self._actions.stand_ins)
+        hosted = actions.github.add_job(self._runner.github_run, name, None)
+        seat = self._seat(job, contexts, matrix)
+        seat.env.update({key: filled_text(value, contexts) for key, value in job.env.items()})
+        steps = Steps(seat, actions.stand_ins)
         steps.run(job.steps)
-        if name in self._actions.escapes:
-            self._actions.escapes[name](seat)
+        if name in actions.escapes:
+            actions.escapes[name](seat)
         outputs = steps.outputs()
-        del self._actions.github.tokens[seat.token]
-        told.conclusion = "failure" if seat.failed else "success"
-        told.annotations += seat.log.annotations
-        result = JobResult(
+        del actions.github.tokens[seat.token]
+        hosted.conclusion = "failure" if seat.failed else "success"
+        hosted.annotations += seat.log.annotations
+        result = self._runner.results[name] = JobResult(
             name=name,
-            conclusion=told.conclusion,
+            conclusion=hosted.conclusion,
             outputs=outputs,
             log=seat.log.text,
             steps=tuple(steps.results),
@@ -194,47 +262,55 @@ class _Runner:
             permissions=seat.permissions,
             secrets=frozenset(seat.secrets),
         )
-        self._keep(result)
         return result
 
-    def _seat(self, job: Job, scope: Scope, matrix: Mapping[str, Value], needs: Known) -> Seat:
-        actions, stranger = self._actions, self._event.stranger
-        environment = filled_text(job.environment, scope)
-        secrets = {} if stranger else {**actions.secrets, **actions.environments.get(environment, {})}
-        permissions = _readable(job.permissions) if stranger else dict(job.permissions)
+    def _secrets(self, environment: str) -> dict[str, str]:
+        """Return the secrets of a job. A called workflow reads an environment's secret only if the name is passed."""
+        actions = self._runner.actions
+        if self._runner.event.from_fork:
+            return {}
+        own = actions.environments.get(environment, {})
+        if self._passed is None:
+            return {**actions.secrets, **own}
+        return {name: secret for name, value in self._passed.items() if (secret := own.get(name, value))}
+
+    def _seat(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> Seat:
+        runner, actions = self._runner, self._runner.actions
+        secrets = self._secrets(filled_text(job.environment, contexts))
+        permissions = _readable(job.permissions) if runner.event.from_fork else dict(job.permissions)
         token = actions.github.token({**permissions, "metadata": "read"})
         seat = Seat(
             github=actions.github,
-            event=self._event,
-            workflow=self._workflow,
+            event=runner.event,
+            workflow=runner.workflow,
             job=job,
-            run=self._run,
+            run=runner.github_run,
             machine=Machine.fresh(actions.folder / "machine", actions.variables),
             caches=actions.caches,
             site=actions.site,
             token=token,
             permissions=permissions,
             secrets=secrets,
-            needs=needs,
+            needs=contexts["needs"],
             matrix=matrix,
-            inputs=self._inputs,
+            inputs=self.inputs,
         )
-        for each in (token, *secrets.values()):
-            seat.log.mask(each)
+        for secret in (token, *secrets.values()):
+            seat.log.mask(secret)
         return seat
 
 
 def _readable(permissions: Mapping[str, str]) -> dict[str, str]:
-    """What is left of permissions for a fork's pull request."""
+    """Return the permissions that a fork's pull request keeps of these."""
     return {name: "read" for name in permissions if name != "id_token"}
 
 
-def _combined(job: Job, scope: Scope) -> Iterator[dict[str, Value]]:
-    """A job's matrix, one after the other; nothing at all once where it has none."""
+def _combinations(job: Job, contexts: Contexts) -> Iterator[dict[str, Value]]:
+    """Yield the combinations of a job's matrix, or one empty combination without a matrix."""
     rows: list[Sequence[Value]] = []
     for name, value in job.matrix.items():
-        row = filled(value, scope)
-        if not isinstance(row, list) or not 0 < len(row) <= _MOST:
-            raise WorkflowError(f"job {job.id}: matrix {name}: expected 1 to {_MOST} values, found {row!r}")
+        row = filled(value, contexts)
+        if not isinstance(row, list) or not 0 < len(row) <= _MATRIX_JOBS:
+            raise WorkflowError(f"job {job.id}: matrix {name}: expected 1 to {_MATRIX_JOBS} values, found {row!r}")
         rows.append(row)
     yield from (dict(zip(job.matrix, values, strict=True)) for values in itertools.product(*rows))

@@ -1,28 +1,24 @@
-"""What one job has while it runs: its machine, token and secrets, what its steps said, what waits for its end."""
+"""The context of a running job: its machine, token and secrets, the output of its steps, and its cleanup."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
 
 from evaluator.testing.github import GitHubServer, Run
 from evaluator.testing.workflows.caches import CacheStore
 from evaluator.testing.workflows.commands import Log
-from evaluator.testing.workflows.expressions import Known, Scope, Value, WorkflowError, from_json
+from evaluator.testing.workflows.expressions import Contexts, Known, Value, WorkflowError
 from evaluator.testing.workflows.machine import PATH, Machine
 from evaluator.testing.workflows.reading import Job, Workflow
 from evaluator.testing.workflows.shelf import Shelf
 from evaluator.testing.workflows.triggers import Event
 
-_STEP_CONTEXTS: Final = ("github", "needs", "matrix", "inputs", "job", "runner", "env", "steps")
-
 
 @dataclass(slots=True)
 class Seat:
-    """One job while it runs. `permissions` are its token's; `after` is done when its steps are, last come first."""
+    """A running job. `permissions` are those of its token. `after` runs when the steps have ended, last one first."""
 
     github: GitHubServer
     event: Event
@@ -47,67 +43,47 @@ class Seat:
 
     @property
     def shelf(self) -> Shelf:
-        """The artifacts of its run."""
+        """The artifacts of the job's run."""
         return Shelf(self.github, self.run)
 
     def may(self, permission: str, level: str) -> None:
-        """Raises WorkflowError where the job's token may not."""
+        """Raise WorkflowError if the job's token lacks a permission."""
         if self.permissions.get(permission) not in {level, "write"}:
             raise WorkflowError(f"job {self.job.id} lacks the permission {permission}: {level}")
 
     def variables(self) -> dict[str, str]:
-        """The environment of a step, but for what the step itself names."""
-        told = about_run(self.github, self.event, self.workflow, self.run)
-        told |= {"event_path": str(self.machine.temp / "event.json"), "job": self.job.id}
-        about = {f"GITHUB_{name.upper()}": value for name, value in told.items()}
-        return {**self.machine.environment(), "PATH": ":".join([*self.paths, PATH]), **about, **self.env}
+        """Return the environment of a step, without the variables that the step itself sets."""
+        about = about_run(self.github, self.event, self.workflow, self.run)
+        about |= {"event_path": str(self.machine.temp / "event.json"), "job": self.job.id}
+        variables = {f"GITHUB_{name.upper()}": value for name, value in about.items()}
+        return {**self.machine.environment(), "PATH": ":".join([*self.paths, PATH]), **variables, **self.env}
 
     def github_context(self) -> Known:
-        """The context `github`, most of which a step finds in its environment too."""
-        mine = {"token": self.token, "event": self.event.payload, "job": self.job.id}
-        places = {"workspace": str(self.machine.workspace), "event_path": str(self.machine.temp / "event.json")}
-        return Known({**about_run(self.github, self.event, self.workflow, self.run), **mine, **places})
+        """Return the context `github`, most of which is in a step's environment too."""
+        about = about_run(self.github, self.event, self.workflow, self.run)
+        return Known({**about, "token": self.token, "event": self.event.payload, "job": self.job.id})
 
-    def contexts(self, steps: Mapping[str, Value], inputs: Mapping[str, Value] | None = None) -> dict[str, Any]:
-        """Every context there is in a job."""
-        runner = {"os": "Linux", "arch": "X64", "name": "runner", "temp": str(self.machine.temp)}
-        return {
+    def contexts(
+        self, steps: Mapping[str, Value], inputs: Mapping[str, Value] | None = None, *, secrets: bool = True
+    ) -> Contexts:
+        """Return the contexts of a step. An `if:` and the steps of an action have no `secrets`."""
+        contexts: dict[str, Mapping[str, Value]] = {
             "github": self.github_context(),
             "needs": Known(self.needs),
             "matrix": Known(self.matrix),
             "inputs": Known(self.inputs if inputs is None else inputs),
-            "job": Known(status="failure" if self.failed else "success"),
-            "runner": Known(runner),
+            "runner": Known({"os": "Linux", "arch": "X64", "name": "runner", "temp": str(self.machine.temp)}),
             "env": self.env,
-            "secrets": {**self.secrets, "GITHUB_TOKEN": self.token},
             "steps": Known(steps),
         }
-
-    def scope(self, contexts: Mapping[str, Any], *, secret: bool) -> Scope:
-        """What a step's expressions may name; an `if:` sees no secret."""
-        names = (*_STEP_CONTEXTS, "secrets") if secret else _STEP_CONTEXTS
-        functions: dict[str, Callable[..., Value]] = {
-            "always": lambda: True,
-            "success": lambda: not self.failed,
-            "failure": lambda: self.failed,
-            "cancelled": lambda: False,
-            "fromjson": from_json,
-            "hashfiles": self._hash_files,
-        }
-        return Scope({name: contexts[name] for name in names}, functions)
-
-    def _hash_files(self, *patterns: str) -> str:
-        """`hashFiles`: one digest of the digests of files, empty where no file fits."""
-        root = self.machine.workspace
-        files = sorted({file for each in patterns for file in root.glob(each) if file.is_file()})
-        digest = hashlib.sha256()
-        for file in files:
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-        return digest.hexdigest() if files else ""
+        return {**contexts, "secrets": {**self.secrets, "GITHUB_TOKEN": self.token}} if secrets else contexts
 
 
 def about_run(github: GitHubServer, event: Event, workflow: Workflow, run: Run) -> dict[str, str]:
-    """What the context `github` and the variables `GITHUB_…` both tell, whichever the job."""
+    """Return the facts that the context `github` and the variables `GITHUB_…` share, for every job of a run.
+
+    In a called workflow they are the caller's, on GitHub too.
+    """
     hosted = event.hosted
     return {
         "event_name": event.name,
@@ -133,15 +109,3 @@ def about_run(github: GitHubServer, event: Event, workflow: Workflow, run: Run) 
         "server_url": github.url,
         "api_url": github.url,
     }
-
-
-def job_scope(contexts: Mapping[str, Any], results: Sequence[str] = ()) -> Scope:
-    """What a job's own expressions may name. `results` are of all jobs before it, which the status functions ask."""
-    functions: dict[str, Callable[..., Value]] = {
-        "always": lambda: True,
-        "success": lambda: all(each == "success" for each in results),
-        "failure": lambda: "failure" in results,
-        "cancelled": lambda: False,
-        "fromjson": from_json,
-    }
-    return Scope(contexts, functions)

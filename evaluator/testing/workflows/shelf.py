@@ -1,4 +1,4 @@
-"""A run's artifacts, as a job's own runner can put, read and take them away: all of its run's, whoever made them."""
+"""The artifacts of a run. The runner of any job may add, read and remove every artifact of its run."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
 
 
 class Shelf:
-    """The artifacts of one run. Every job of a run holds a token to it, and so does who breaks out of one."""
+    """The artifacts of one run. Every job of the run has a token for them, and so has code that escapes from a job."""
 
     def __init__(self, github: GitHubServer, run: Run) -> None:
         self._github, self._run = github, run
 
     def find(self, name: str) -> Artifact | None:
-        """The artifact of that name."""
-        return next((each for each in self._run.artifacts if each.name == name), None)
+        """Return the artifact of that name, or None."""
+        return next((artifact for artifact in self._run.artifacts if artifact.name == name), None)
 
     def names(self) -> tuple[str, ...]:
-        """All names, in the order of their uploads."""
-        return tuple(each.name for each in self._run.artifacts)
+        """Return all names, in the order of the uploads."""
+        return tuple(artifact.name for artifact in self._run.artifacts)
 
     def put(self, name: str, files: Mapping[str, bytes]) -> Artifact:
-        """Upload files by their paths. Raises WorkflowError for a name that is taken, or that GitHub refuses."""
+        """Upload files by path. Raises WorkflowError for a name that exists already, or that GitHub refuses."""
         if not name or _FORBIDDEN.search(name):
             raise WorkflowError(f"artifact {name!r}: GitHub refuses the name")
         if self.find(name):
@@ -41,11 +41,11 @@ class Shelf:
         return self._github.upload(self._run, name, packed.getvalue())
 
     def remove(self, name: str) -> None:
-        """Delete an artifact, which a run's own token may."""
-        self._run.artifacts[:] = [each for each in self._run.artifacts if each.name != name]
+        """Delete an artifact. The token of any job of the run may do so."""
+        self._run.artifacts[:] = [artifact for artifact in self._run.artifacts if artifact.name != name]
 
     def take(self, name: str, folder: Path) -> list[str]:
-        """Unpack an artifact below a folder; the paths. Raises WorkflowError where there is none of that name."""
+        """Unpack an artifact below a folder, and return the paths. Raises WorkflowError if it does not exist."""
         artifact = self.find(name)
         if artifact is None:
             raise WorkflowError(f"artifact {name!r} is not found, only {', '.join(self.names()) or 'none'}")
@@ -56,13 +56,13 @@ class Shelf:
 
 
 def chosen_files(root: Path, patterns: Sequence[str], *, hidden: bool) -> dict[str, bytes]:
-    """What an upload holds: files by path below the deepest folder that all patterns share.
+    """Return the files of an upload, by path below the deepest folder that all patterns share.
 
-    A pattern is a file or a folder; hidden ones stay out unless they are asked for. Raises WorkflowError for more.
+    A pattern is a file or a folder. Hidden files are left out unless `hidden` is set. Raises WorkflowError for globs.
     """
-    if any(re.search(r"[*?\[!]", each) for each in patterns):
+    if any(re.search(r"[*?\[!]", pattern) for pattern in patterns):
         raise WorkflowError(f"path {patterns!r}: this runner knows files and folders alone")
-    places = [root / each for each in patterns]
+    places = [root / pattern for pattern in patterns]
     files = {file for place in places for file in _below(place) if hidden or not _is_hidden(file.relative_to(root))}
     if not files:
         return {}
@@ -75,9 +75,9 @@ def _below(place: Path) -> list[Path]:
 
 
 def _is_hidden(path: Path) -> bool:
-    return any(each.startswith(".") for each in path.parts)
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _shared(folders: Sequence[Path]) -> Path:
     first, *others = folders
-    return next(each for each in (first, *first.parents) if all(other.is_relative_to(each) for other in others))
+    return next(parent for parent in (first, *first.parents) if all(other.is_relative_to(parent) for other in others))

@@ -1,4 +1,4 @@
-"""A job's steps, one after the other, and those of the composite actions among them."""
+"""Runs the steps of a job, one after the other, and those of the composite actions among them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from evaluator.testing.workflows.reading import Step, read_composite
 from evaluator.testing.workflows.seat import Seat
 
 StandIn = Callable[[Seat, Mapping[str, str]], dict[str, str]]
-"""Takes the place of a step's script: from the seat and the step's environment to its outputs."""
+"""A replacement of a step's script: takes the job and the environment of the step, and returns the outputs."""
 
 _FILES: Final = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step went: `success`, `failure` or `skipped`, its outputs, and how long it took."""
+    """The result of a step: `success`, `failure` or `skipped`, its outputs and its duration."""
 
     place: str
     outcome: str
@@ -33,7 +33,7 @@ class StepResult:
 
 
 class Steps:
-    """Runs steps in a seat. `stand_ins` are by how a script begins."""
+    """The steps of a job. `stand_ins` replace scripts, by the beginning of the script."""
 
     def __init__(self, seat: Seat, stand_ins: Mapping[str, StandIn]) -> None:
         self._seat, self._stand_ins = seat, stand_ins
@@ -41,25 +41,25 @@ class Steps:
         self.results: list[StepResult] = []
 
     def run(self, steps: Sequence[Step]) -> None:
-        """Run a job's steps and what they left for the end."""
+        """Run the steps of a job, and the cleanup that they registered."""
         (self._seat.machine.temp / "event.json").write_text(json.dumps(self._seat.event.payload))
         self._known = self._all(steps, None, {})
-        for each in reversed(self._seat.after):
-            each()
+        for cleanup in reversed(self._seat.after):
+            cleanup()
 
     def outputs(self) -> dict[str, str]:
-        """The job's outputs; one that holds what is masked is left empty, as GitHub does. Looks at its address too."""
+        """Return the outputs of the job. As on GitHub, an output that holds a masked text is empty."""
         seat = self._seat
-        scope = seat.scope(seat.contexts(self._known), secret=True)
+        contexts = seat.contexts(self._known)
         if not seat.failed:
-            filled_text(seat.job.address, scope)
-        told = {name: filled_text(value, scope) for name, value in seat.job.outputs.items()}
-        return {name: "" if any(each in value for each in seat.log.masks) else value for name, value in told.items()}
+            filled_text(seat.job.address, contexts)
+        outputs = {name: filled_text(value, contexts) for name, value in seat.job.outputs.items()}
+        return {name: "" if any(mask in value for mask in seat.log.masks) else value for name, value in outputs.items()}
 
     def _all(
         self, steps: Sequence[Step], inputs: Mapping[str, Value] | None, env: Mapping[str, str]
     ) -> dict[str, Value]:
-        """Run steps that see each other; the context `steps` as it is then."""
+        """Run steps that share a context `steps`, and return this context."""
         known: dict[str, Value] = {}
         for step in steps:
             result = self._one(step, known, inputs, env)
@@ -68,7 +68,7 @@ class Steps:
                 self._seat.failed = True
             if step.id:
                 conclusion = "success" if step.tolerated and result.outcome == "failure" else result.outcome
-                # a step that was not done has no outputs, and nobody's pen slipped
+                # a step that did not run has no outputs, and a name of one is no mistake
                 outputs = Known(result.outputs) if result.outcome == "success" else dict(result.outputs)
                 known[step.id] = Known(outputs=outputs, outcome=result.outcome, conclusion=conclusion)
         return known
@@ -77,15 +77,14 @@ class Steps:
         self, step: Step, known: Mapping[str, Value], inputs: Mapping[str, Value] | None, env: Mapping[str, str]
     ) -> StepResult:
         seat = self._seat
-        contexts = seat.contexts(known, inputs)
-        if not condition(step.condition or "success()", seat.scope(contexts, secret=False)):
+        if not condition(step.condition, seat.contexts(known, inputs, secrets=False), success=not seat.failed):
             return StepResult(step.place, "skipped", {})
-        scope = seat.scope(contexts, secret=inputs is None)
-        mine = {**env, **{name: filled_text(value, scope) for name, value in step.env.items()}}
-        given = {name: filled_text(value, scope) for name, value in step.given.items()}
+        contexts = seat.contexts(known, inputs, secrets=inputs is None)
+        variables = {**env, **{name: filled_text(value, contexts) for name, value in step.env.items()}}
+        arguments = {name: filled_text(value, contexts) for name, value in step.inputs.items()}
         before, began = seat.failed, time.monotonic()
         try:
-            outputs = self._script(step, mine) if step.run else self._action(step, given, mine)
+            outputs = self._script(step, variables) if step.run else self._action(step, arguments, variables)
             outcome = "failure" if seat.failed and not before else "success"
         except _StepFailedError as error:
             outputs, outcome = error.outputs, "failure"
@@ -94,19 +93,19 @@ class Steps:
         seat.log.say(f"[{outcome}] {step.place}")
         return StepResult(step.place, outcome, outputs, time.monotonic() - began)
 
-    def _action(self, step: Step, given: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
+    def _action(self, step: Step, arguments: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
         if step.uses.startswith(("./", "$/")):
-            return self._composite(step, given, env)
+            return self._composite(step, arguments, env)
         if step.uses not in ACTIONS:
-            raise WorkflowError(f"{step.place}: {step.uses!r} is no action that was looked at")
+            raise WorkflowError(f"{step.place}: {step.uses!r} is not an action that a maintainer has reviewed")
         try:
-            return ACTIONS[step.uses](self._seat, given)
+            return ACTIONS[step.uses](self._seat, arguments)
         except WorkflowError as error:
             self._seat.log.say(f"{step.uses}: {error}")
             raise _StepFailedError({}) from error
 
-    def _composite(self, step: Step, given: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
-        """An action of the repository: of the workspace (`./`), or of the commit whose workflow runs (`$/`)."""
+    def _composite(self, step: Step, arguments: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
+        """Run an action of the repository, from the workspace (`./`) or from the commit of the workflow (`$/`)."""
         seat = self._seat
         path = f"{step.uses[2:]}/action.yml"
         if step.uses.startswith("./"):
@@ -114,13 +113,13 @@ class Steps:
         else:
             text = seat.event.hosted.git.blob(f"{seat.event.commit}:{path}").decode()
         action = read_composite(path, text)
-        unknown, missing = sorted(set(given) - set(action.inputs)), sorted(action.required - set(given))
+        unknown, missing = sorted(set(arguments) - set(action.inputs)), sorted(action.required - set(arguments))
         if unknown or missing:
-            raise WorkflowError(f"{step.place}: {step.uses} has no {unknown} and needs {missing}")
-        inputs = {**action.inputs, **given}
+            raise WorkflowError(f"{step.place}: {step.uses}: unknown inputs {unknown}, missing inputs {missing}")
+        inputs = {**action.inputs, **arguments}
         known = self._all(action.steps, inputs, env)
-        scope = seat.scope(seat.contexts(known, inputs), secret=False)
-        return {name: filled_text(value, scope) for name, value in action.outputs.items()}
+        contexts = seat.contexts(known, inputs, secrets=False)
+        return {name: filled_text(value, contexts) for name, value in action.outputs.items()}
 
     def _script(self, step: Step, env: Mapping[str, str]) -> dict[str, str]:
         seat = self._seat
@@ -129,21 +128,21 @@ class Steps:
         files = {name: seat.machine.temp / name for name in _FILES}
         for file in files.values():
             file.write_bytes(b"")
-        around = {**seat.variables(), **{name: str(file) for name, file in files.items()}, **env}
-        stand_in = next((each for start, each in self._stand_ins.items() if step.run.startswith(start)), None)
+        variables = {**seat.variables(), **{name: str(file) for name, file in files.items()}, **env}
+        stand_in = next((stand_in for start, stand_in in self._stand_ins.items() if step.run.startswith(start)), None)
         seat.log.say(f"$ {step.run.strip()}")
         if stand_in is not None:
-            return stand_in(seat, around)
-        code, printed = seat.machine.execute(step.run, step.shell, step.folder, around)
+            return stand_in(seat, variables)
+        code, printed = seat.machine.execute(step.run, step.shell, step.folder, variables)
         seat.log.read(printed)
-        outputs = self._taken(files)
+        outputs = self._collect(files)
         if code:
             seat.log.say(f"the script ended with exit code {code}")
             raise _StepFailedError(outputs)
         return outputs
 
-    def _taken(self, files: Mapping[str, Path]) -> dict[str, str]:
-        """Take in what a script wrote to the runner's files; its outputs."""
+    def _collect(self, files: Mapping[str, Path]) -> dict[str, str]:
+        """Apply the runner's files that a script has written, and return the outputs among them."""
         seat = self._seat
         env = read_assignments(files["GITHUB_ENV"])
         refuse_reserved(env)
@@ -155,7 +154,7 @@ class Steps:
 
 
 class _StepFailedError(Exception):
-    """A step failed, with what it had written by then."""
+    """A step failed. `outputs` are those that it wrote before."""
 
     def __init__(self, outputs: dict[str, str]) -> None:
         super().__init__()

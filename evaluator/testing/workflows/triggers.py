@@ -1,4 +1,4 @@
-"""What happened in a repository, and which of its workflows run because of it."""
+"""Events of a repository, and the workflows that each event starts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _FILTERS: Final[Mapping[str, frozenset[str]]] = {
     "schedule": frozenset(),
     "push": frozenset({"branches", "paths", "paths-ignore"}),
     "workflow_run": frozenset({"workflows", "types", "branches"}),
+    "workflow_call": frozenset({"inputs", "secrets", "outputs"}),
     "workflow_dispatch": frozenset({"inputs"}),
     "issues": frozenset({"types"}),
 }
@@ -25,11 +26,12 @@ _DEFAULT_TYPES: Final = ("opened", "synchronize", "reopened")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened. Workflow files are those of `commit`; `ref` is what a run calls its own.
+    """An event. Its workflow files are those of `commit`. `ref` is the ref of its runs.
 
-    `branch` is what filters compare: a pull request's base, where was pushed to, a finished run's. `scopes` are the
-    refs whose cache entries a run may read, its own first. A `stranger`'s event gets no secret and a token that reads.
-    `head` is the commit, branch and repository that GitHub tells of its run.
+    `branch` is the branch that filters compare: the base of a pull request, the branch of a push or of a finished run.
+    `scopes` are the refs whose cache entries a run may read, its own first. With `from_fork` the event is a fork's pull
+    request, whose run gets no secret and a read-only token. `head` is the commit, branch and repository that
+    GitHub reports for the run.
     """
 
     name: str
@@ -45,12 +47,12 @@ class Event:
     source: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     base_ref: str = ""
-    stranger: bool = False
+    from_fork: bool = False
     scopes: tuple[str, ...] = ("refs/heads/main",)
 
 
 def triggered(workflow: Workflow, event: Event) -> bool:
-    """Whether a workflow runs because of an event. Raises WorkflowError for a filter that this runner lacks."""
+    """Return whether an event starts a workflow. Raises WorkflowError for a filter that this runner does not know."""
     for name, filters in workflow.triggers.items():
         unknown = sorted(set(filters) - _FILTERS.get(name, frozenset()))
         if name not in _FILTERS or unknown:
@@ -70,26 +72,28 @@ def triggered(workflow: Workflow, event: Event) -> bool:
     )
 
 
-def given_inputs(workflow: Workflow, event: Event) -> dict[str, Any]:
-    """The inputs of a run by hand, defaults filled in; null by name for any other run, and for no inputs none."""
+def dispatch_inputs(workflow: Workflow, event: Event) -> dict[str, Any]:
+    """Return the inputs of a run by hand, with defaults. In any other run all of them are null."""
     declared: Mapping[str, Any] = workflow.triggers.get("workflow_dispatch", {}).get("inputs") or {}
     if event.name != "workflow_dispatch":
         return dict.fromkeys(declared)
     unknown = sorted(set(event.inputs) - set(declared))
     if unknown:
-        raise WorkflowError(f"{workflow.path}: it takes no input {', '.join(unknown)}")
+        raise WorkflowError(f"{workflow.path}: there is no input {', '.join(unknown)}")
     return {name: _input(workflow, name, about, event.inputs.get(name)) for name, about in declared.items()}
 
 
-def _input(workflow: Workflow, name: str, about: Mapping[str, Any], given: str | None) -> Any:
+def _input(workflow: Workflow, name: str, about: Mapping[str, Any], text: str | None) -> Any:
     unknown = sorted(set(about) - {"description", "required", "default", "type", "options"})
     if unknown:
         raise WorkflowError(f"{workflow.path}: input {name}: this runner does not know {', '.join(unknown)}")
-    value = about.get("default", "") if given is None else given
+    value = about.get("default", "") if text is None else text
     if about.get("required") == "true" and value == "":
-        raise WorkflowError(f"{workflow.path}: it needs the input {name}")
+        raise WorkflowError(f"{workflow.path}: the input {name} is required")
     if about.get("type") == "choice" and value not in about["options"]:
-        raise WorkflowError(f"{workflow.path}: input {name}: {value!r} is none of {', '.join(about['options'])}")
+        raise WorkflowError(
+            f"{workflow.path}: input {name}: found {value!r}, expected one of {', '.join(about['options'])}"
+        )
     return value == "true" if about.get("type") == "boolean" else value
 
 
@@ -101,8 +105,8 @@ def _touched(filters: Mapping[str, Any], changed: Collection[str]) -> bool:
 
 
 def matches(patterns: Sequence[str], names: Collection[str]) -> bool:
-    """Whether one of some names fits one of GitHub's patterns. Raises WorkflowError for one beyond `*` and `**`."""
-    return any(_pattern(each).fullmatch(name) for each in patterns for name in names)
+    """Return whether a name matches a pattern of GitHub. Raises WorkflowError for more than `*` and `**` in it."""
+    return any(_pattern(pattern).fullmatch(name) for pattern in patterns for name in names)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -110,4 +114,4 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise WorkflowError(f"pattern {text!r}: this runner knows `*` and `**` alone")
     pieces = re.split(r"(\*\*/?|\*)", text)
     known = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*"}
-    return re.compile("".join(known.get(each) or re.escape(each) for each in pieces))
+    return re.compile("".join(known.get(piece) or re.escape(piece) for piece in pieces))

@@ -1,0 +1,210 @@
+"""Calls of reusable workflows, as strict as GitHub defines them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from workflow_bench import Bench, job, workflow
+
+from evaluator.testing.workflows import RunResult, WorkflowError, dispatched
+
+CALLED = """\
+name: called
+on:
+  workflow_call:
+    inputs:
+      word: {type: string, required: true}
+      loud: {type: boolean, default: false}
+      times: {type: number, default: 1}
+    secrets:
+      KEY: {required: false}
+    outputs:
+      answer: {value: "${{ jobs.say.outputs.answer }}"}
+permissions: {}
+defaults: {run: {shell: bash}}
+jobs:
+  say:
+    runs-on: ubuntu-24.04
+    environment: vault
+    permissions: {contents: read}
+    outputs: {answer: "${{ steps.s.outputs.answer }}"}
+    steps:
+      - id: s
+        run: echo "answer=$WORD-$LOUD-$TIMES-${#KEY}" >> "$GITHUB_OUTPUT"; echo "$GITHUB_WORKFLOW"
+        env:
+          WORD: "${{ inputs.word }}"
+          LOUD: "${{ inputs.loud }}"
+          TIMES: "${{ inputs.times }}"
+          KEY: "${{ secrets.KEY }}"
+"""
+CALL = "uses: $/.github/workflows/called.yml\nwith: {word: hello}\n"
+
+
+def call(more: str = CALL, name: str = "asks") -> str:
+    """Return a job that calls the workflow `called`."""
+    return f"{name}:\n" + textwrap.indent(more, "  ")
+
+
+def tell(more: str = "") -> str:
+    """Return a job that prints the answer of the call."""
+    step = "{run: 'echo \"[$ANSWER]\"', env: {ANSWER: '${{ needs.asks.outputs.answer }}'}}"
+    return job("tells", step, more=f"needs: asks\n{more}")
+
+
+def push(bench: Bench, jobs: str, called: str = CALLED) -> RunResult:
+    return bench.push({}, tried=workflow(jobs), called=called)["tried"]
+
+
+def test_a_called_job_is_named_by_its_caller_and_returns_outputs(bench: Bench) -> None:
+    """Jobs after the call get the outputs. A call alone starts no run of the called workflow."""
+    runs = bench.push({}, tried=workflow(call() + tell()), called=CALLED)
+    assert list(runs) == ["tried"]
+    result = runs["tried"]
+    assert list(result.jobs) == ["asks / say", "tells"]
+    assert [job.name for job in result.run.jobs] == ["asks / say", "tells"]
+    assert "[hello-false-1-0]\n" in result.jobs["tells"].log
+    assert "tried\n" in result.jobs["asks / say"].log
+
+
+def test_inputs_keep_their_types(bench: Bench) -> None:
+    more = CALL.replace("{word: hello}", "{word: '${{ github.ref }}', loud: true, times: 3}")
+    assert push(bench, call(more) + tell()).jobs["asks / say"].outputs == {"answer": "refs/heads/main-true-3-0"}
+
+
+SECRETS = "secrets: {KEY: '${{ secrets.KEY }}'}\n"
+
+
+@pytest.mark.parametrize(("more", "length"), [(CALL + SECRETS, 4), (CALL, 0)])
+def test_a_secret_of_an_environment_is_read_under_a_passed_name(bench: Bench, more: str, length: int) -> None:
+    """The called job names the environment. The caller has no value, and passes the name."""
+    bench.actions.environments = {"vault": {"KEY": "hush"}}
+    result = push(bench, call(more))
+    assert result.jobs["asks / say"].outputs == {"answer": f"hello-false-1-{length}"}
+    assert result.jobs["asks / say"].secrets == ({"KEY"} if length else set())
+
+
+def test_a_secret_of_the_repository_is_read_only_if_it_is_passed(bench: Bench) -> None:
+    bench.actions.secrets = {"KEY": "quiet", "OTHER": "hush"}
+    assert push(bench, call(CALL + SECRETS)).jobs["asks / say"].secrets == {"KEY"}
+    assert push(bench, call()).jobs["asks / say"].secrets == frozenset()
+
+
+FAILING = (
+    CALLED
+    + """\
+  fails:
+    runs-on: ubuntu-24.04
+    permissions: {contents: read}
+    steps: [{run: exit 1}]
+"""
+)
+SKIPPING = FAILING.replace(
+    "permissions: {contents: read}\n    steps: [{run: exit 1}]", "if: inputs.loud\n    steps: []"
+)
+
+
+def test_a_failed_job_fails_the_call_and_leaves_its_outputs(bench: Bench) -> None:
+    """The outputs of the other jobs are passed on to a job that runs after a failure."""
+    result = push(bench, call() + tell("if: ${{ !cancelled() && needs.asks.result == 'failure' }}\n"), FAILING)
+    assert "[hello-false-1-0]\n" in result.jobs["tells"].log
+    assert result.conclusion == "failure"
+    assert push(bench, call() + tell(), FAILING).jobs["tells"].conclusion == "skipped"
+
+
+def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(bench: Bench) -> None:
+    """GitHub looks at every job upstream, across the border of a called workflow."""
+    result = push(bench, call() + tell(), SKIPPING)
+    assert {name: job.conclusion for name, job in result.jobs.items()} == {
+        "asks / say": "success",
+        "asks / fails": "skipped",
+        "tells": "skipped",
+    }
+    again = push(bench, call() + tell("if: ${{ !cancelled() && needs.asks.outputs.answer != '' }}\n"), SKIPPING)
+    assert again.jobs["tells"].conclusion == "success"
+
+
+def test_a_call_that_is_skipped_has_empty_outputs(bench: Bench) -> None:
+    first = job("first", "run: exit 1")
+    result = push(bench, first + call(f"needs: first\n{CALL}") + tell("if: ${{ !cancelled() }}\n"))
+    assert {name: job.conclusion for name, job in result.jobs.items()} == {
+        "first": "failure",
+        "asks": "skipped",
+        "tells": "success",
+    }
+    assert "[]\n" in result.jobs["tells"].log
+
+
+BY_HAND = "{push: {}, workflow_dispatch: {inputs: {loud: {type: boolean, default: 'false'}}}}"
+LOUD = CALL.replace("{word: hello}", "{word: hello, loud: '${{ inputs.loud || false }}'}")
+
+
+def test_a_boolean_is_passed_on(bench: Bench) -> None:
+    """A push has no inputs, so its expression falls back to `false`."""
+    pushed = bench.push({}, tried=workflow(call(LOUD), on=BY_HAND), called=CALLED)
+    by_hand = bench.actions.trigger(dispatched(bench.board, "tried.yml", bench.board.owner, {"loud": "true"}))
+    answers = [runs["tried"].jobs["asks / say"].outputs["answer"] for runs in (pushed, by_hand)]
+    assert answers == ["hello-false-1-0", "hello-true-1-0"]
+
+
+def test_null_is_not_a_boolean(bench: Bench) -> None:
+    """GitHub refuses to start the called workflow of a push without the fallback."""
+    text = workflow(call(LOUD.replace(" || false", "")), on=BY_HAND)
+    with pytest.raises(WorkflowError, match="input loud: expected a boolean, found None"):
+        bench.push({}, tried=text, called=CALLED)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("uses: $/.github/workflows/called.yml\n", "input: .*called.yml requires word"),
+        (CALL.replace("word: hello", "word: hello, wrod: x"), "input: .*called.yml does not declare wrod"),
+        (CALL.replace("word: hello", "word: hello, loud: 'yes'"), "input loud: expected a boolean, found 'yes'"),
+        (CALL.replace("word: hello", "word: hello, times: many"), "input times: expected a number, found 'many'"),
+        (CALL + "secrets: {OTHER: x}\n", "secret: .*called.yml does not declare OTHER"),
+        (CALL + "secrets: inherit\n", "pass each secret by its name"),
+        (CALL + "permissions: {}\n", "job say requests contents: read, and the call grants none"),
+        (CALL + "permissions: {checks: write}\n", "job say requests contents: read, and the call grants none"),
+        (CALL + "runs-on: ubuntu-24.04\n", "does not know runs-on"),
+        (CALL + "environment: vault\n", "does not know environment"),
+        (CALL + "steps: []\n", "does not know steps"),
+        (CALL.replace("called.yml", "absent.yml"), "there is no .github/workflows/absent.yml"),
+        (CALL.replace("called.yml", "tried.yml"), "tried.yml: on: there is no workflow_call"),
+        ("uses: a/b/.github/workflows/called.yml@main\n", "is not a workflow file of this repository"),
+        (CALL.replace("hello", "'${{ secrets.KEY }}'"), "there is no 'secrets' here"),
+    ],
+)
+def test_calls_that_are_refused(bench: Bench, more: str, says: str) -> None:
+    """GitHub refuses all but the last of these before the run starts."""
+    with pytest.raises(WorkflowError, match=says):
+        push(bench, call(more))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("{contents: read}", "{contents: write}", "requests contents: write, and the call grants read"),
+        ("{contents: read}", "{contents: read, id-token: write}", "requests id_token: write, and the call grants none"),
+        ("KEY: {required: false}", "KEY: {required: true}", "secret: .*called.yml requires KEY"),
+        ("      KEY: {required: false}", "      OTHER: {}", "declares no secret KEY"),
+        ("type: string, ", "", "input word: type is ''"),
+        ("type: string", "type: text", "input word: type is 'text'"),
+        ("default: 1", "default: one", "input times: default: expected a number, found 'one'"),
+        ("required: true}", "required: true, options: x}", "does not know options"),
+        ("jobs.say.outputs.answer", "jobs.say.outputs.answre", "has no 'answre'"),
+        ("jobs.say.outputs.answer", "jobs.say.result", "jobs.say has no 'result'"),
+        ("jobs.say.outputs.answer", "needs.say.outputs.answer", "there is no 'needs' here"),
+        ("inputs.word", "inputs.wrod", "inputs has no 'wrod'"),
+        ("defaults:", "concurrency: x\ndefaults:", "concurrency of a called workflow"),
+        ("    runs-on: ubuntu-24.04\n", "    uses: $/.github/workflows/called.yml\n", "does not know"),
+    ],
+)
+def test_called_workflows_that_are_refused(bench: Bench, old: str, new: str, says: str) -> None:
+    assert CALLED.count(old) == 1
+    with pytest.raises(WorkflowError, match=says):
+        push(bench, call(), CALLED.replace(old, new))
+
+
+def test_a_called_job_without_permissions_has_those_of_its_file(bench: Bench) -> None:
+    called = CALLED.replace("    permissions: {contents: read}\n", "")
+    assert push(bench, call(), called).jobs["asks / say"].permissions == {}

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from workflow_yaml import FOLDER, ROOT, WORKFLOWS, read
 
 from evaluator.judges.consensus import Consensus
 from evaluator.pipeline.grading.keys import Keys
 from evaluator.testing.workflows.triggers import matches
+from tests.workflows.workflow_yaml import FOLDER, ROOT, WORKFLOWS, read
 
 TRACKED = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
     "\0"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from workflow_bench import Bench, job, workflow
 
 from evaluator.testing.workflows import RunResult, WorkflowError, dispatched
+from tests.workflows.workflow_bench import Bench, job, workflow
 
 CALLED = """\
 name: called

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from workflow_yaml import ACTIONS, WORKFLOWS, read, texts
 
 from evaluator.testing.workflows.expressions import (
     Known,
@@ -18,6 +17,7 @@ from evaluator.testing.workflows.expressions import (
     filled,
     truth,
 )
+from tests.workflows.workflow_yaml import ACTIONS, WORKFLOWS, read, texts
 
 CONTEXTS: dict[str, Any] = {
     "github": Known(event_name="push", event={"number": 7, "object": {"inner": "x"}}, ref="refs/heads/main"),

@@ -6,6 +6,7 @@ import itertools
 import re
 import shlex
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,25 @@ def text_of(page: str) -> str:
 
 
 def blocks(text: str) -> list[str]:
-    return re.findall(r"^```[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^ *```[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+
+
+def prose(text: str) -> str:
+    """Return a page's text without its code blocks."""
+    return re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def spans(text: str) -> list[str]:
-    """Inline code, outside of blocks, on one line."""
-    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    return [" ".join(span.split()) for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose)]
+    """Return the inline code of a page, each span on one line."""
+    return [" ".join(span.split()) for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose(text))]
+
+
+def anchors(text: str) -> Iterator[str]:
+    """Yield the id of every heading: the explicit one, else the one that GitHub and MkDocs generate from its words."""
+    for heading in re.findall(r"^#{1,6} +(.+)$", prose(text), re.MULTILINE):
+        words, _, attributes = heading.partition("{")
+        explicit = re.search(r"#([\w-]+)", attributes)
+        yield explicit[1] if explicit else re.sub(r"[^\w -]", "", words).strip().lower().replace(" ", "-")
 
 
 def lines_of_blocks(text: str) -> Iterator[str]:
@@ -66,6 +79,30 @@ def test_every_link_leads_somewhere(page: str) -> None:
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page))]
     near = Path(page).parent
     assert [each for each in targets if each and not EXAMPLE.search(each) and not is_there(each, near)] == []
+
+
+def repeated_anchors(text: str) -> list[str]:
+    return [anchor for anchor, count in Counter(anchors(text)).items() if count > 1]
+
+
+@pages
+def test_no_page_repeats_an_anchor(page: str) -> None:
+    """A link to a repeated anchor leads to the first of its headings, and the others cannot be linked to."""
+    assert repeated_anchors(text_of(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## Ties { #ties }\n## Ranks { #ranks }\n", []),
+        ("## Ties { #ties }\n### Ties again { #ties }\n", ["ties"]),
+        ("## Tie groups\n## Rank ranges\n## Tie `groups`\n", ["tie-groups"]),
+        ("## Tie groups\n## Groups { .wide #tie-groups }\n", ["tie-groups"]),
+        ("## Tie groups\n```\n## Tie groups\n```\n1. Step\n\n   ```\n## Tie groups\n   ```\n", []),
+    ],
+)
+def test_a_repeated_anchor_is_noticed(text: str, expected: list[str]) -> None:
+    assert repeated_anchors(text) == expected
 
 
 @pages
@@ -109,7 +146,7 @@ def test_every_command_shown_is_there_with_its_options(page: str) -> None:
 def test_an_answer_that_is_explained_is_there(page: str) -> None:
     project = Project(ROOT)
     for words in named_commands(text_of(page)):
-        if words[0] == "explain" and len(words) > 2 and words[1].islower():
+        if words[0] == "explain" and len(words) > 2 and words[1].islower() and not EXAMPLE.search(words[1]):
             assert project.submission_folder(words[1]).is_dir()
             assert project.suite("core").task(words[2])
 

@@ -1,5 +1,5 @@
-# Two commands set everything up on a fresh Debian or Ubuntu: `make demo` and `make test`. Neither asks anything;
-# what only root may install is installed for root, and is otherwise named in the one line to type.
+# Two commands set everything up on a fresh Debian or Ubuntu: `make demo` and `make test`. Neither asks a question.
+# If a system package is missing, root gets it installed. Other users get the command to run.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -14,13 +14,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet --qui
 BROWSERS := chromium chromium-browser google-chrome
 
 APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120
-# INSTALL,PACKAGE: from the distribution where we may, otherwise the line to type and failure. The first attempt
-# spares the download of package lists where they are there and fresh.
+# INSTALL,PACKAGE: install a package of the distribution if we are root. Otherwise print the command to run, and fail. The
+# first attempt saves the download of the package lists if the present ones are recent.
 INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing $(1) from the distribution"; \
 	    { $(APT) install --no-install-recommends $(1) 2>/dev/null || \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
-	  else printf '%s\n' "this machine lacks $(1); type:" "sudo apt-get install -y $(1)" >&2; false; fi
+	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
 .PHONY: help demo test soak lock reference picture clean engine browser description shellcheck
 
@@ -40,25 +40,25 @@ test: $(VENV)/.test engine browser description shellcheck ## Run every check and
 	@$(BIN)/pytest -m 'not soak'
 
 soak: $(VENV)/.test engine browser ## Run the long tests
-	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: there are none
+	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark
 
-lock: $(VENV)/.test ## Resolve the dependencies anew and pin them with hashes
+lock: $(VENV)/.test ## Resolve the dependencies again and pin them with hashes
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
 	@$(BIN)/uv lock --quiet --upgrade
 	@$(call EXPORT,--no-dev) >requirements.txt
 	@$(call EXPORT,--dev) >requirements-dev.txt
 
-reference: $(VENV)/.run ## Write the command line's reference
+reference: $(VENV)/.run ## Write the reference of the command line
 	@$(BIN)/python -m evaluator.cli.reference >site/cli.md
 
-picture: $(VENV)/.test browser ## Take README's picture of the board that was last built
+picture: $(VENV)/.test browser ## Take the README's picture of the board from the last build
 	@$(BIN)/python -m tests.picture
 
-clean: ## Remove the virtual environment, what was built and caches; the evidence store stays
+clean: ## Remove the virtual environment, the builds and the caches, but not the evidence store
 	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# the lock itself names registry hosts and stays out of the repository
+# the lock itself contains the hosts of registries and stays out of the repository
 EXPORT = { echo "\# Pinned by 'make lock' from pyproject.toml, for CPython 3.11 and later."; \
 	$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate --group build $(1); }
 
@@ -69,15 +69,15 @@ browser:
 	@for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
 	{ $(call INSTALL,chromium); } || echo "no Chromium: the tests that need one are skipped"
 
-# GitHub's description of its interface and its parser of workflows, of the versions and integrity that the modules name
+# GitHub's API description and its workflow parser, in the versions and with the integrity hashes that the modules name
 description: $(VENV)/.test
 	@command -v npm >/dev/null || { $(call INSTALL,npm); } || true
 	@$(BIN)/python -m evaluator.testing.github.description || \
-	  echo "no description of GitHub's interface: the double is not held against it"
+	  echo "no API description of GitHub: the double is not checked against it"
 	@$(BIN)/python -m evaluator.testing.workflow_parser || \
-	  echo "no parser of GitHub's: the workflows are not held against it"
+	  echo "no workflow parser of GitHub: the workflows are not checked with it"
 
-# a wheel brings it where there is one for the machine
+# installed from a wheel if there is one for this machine
 shellcheck: $(VENV)/.test
 	@PATH="$(BIN):$$PATH"; command -v shellcheck >/dev/null || { $(call INSTALL,shellcheck); }
 
@@ -95,6 +95,6 @@ $(VENV)/.test: requirements-dev.txt | $(VENV)/.run
 $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call INSTALL,python3-venv); }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  printf '%s\n' "$(PYTHON) is older than 3.11; type:" "make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 3; }
+	  printf '%s\n' "$(PYTHON) is older than 3.11; run:" "make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 3; }
 	@echo "making the virtual environment"
 	@$(PYTHON) -m venv $(VENV)

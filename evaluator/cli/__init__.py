@@ -1,7 +1,7 @@
 """The `bashboard` command: thin commands over the pipeline, each with an example in its help.
 
-Every command's work is imported inside it, so that help is there at once. What goes wrong is one line on
-standard error and an exit code: 0 fine, 1 found wanting, 2 wrong use, 3 something missing.
+A command imports its implementation when it runs, so that help appears at once. An error is one line on standard error
+and an exit code: 0 success, 1 check failed, 2 usage error, 3 missing prerequisite.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`bashboard adjudicate`: a maintainer's ruling on one answer, which holds for everyone who gave that command."""
+"""`bashboard adjudicate`: a maintainer's ruling on one answer, for every submission with that command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ruling_named(word: str) -> Ruling:
-    """The ruling of that name. Raises UsageError where there is none."""
+    """Return the ruling with this name. Raises UsageError if there is none."""
     from evaluator.errors import UsageError
     from evaluator.records import Ruling
 
@@ -31,12 +31,15 @@ def adjudicate(
     submission: Annotated[str, typer.Argument(help="The submission's slug.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],
     ruling: Annotated[str, typer.Argument(help="pass or fail.")],
-    because: Annotated[str, typer.Option("--because", help="Why, for everyone to read.")],
+    because: Annotated[str, typer.Option("--because", help="The reason, which is published.")],
     suite: SuiteName = "core",
-    rank: Annotated[int, typer.Option("--rank", min=1, help="Which candidate.")] = 1,
+    rank: Annotated[int, typer.Option("--rank", min=1, help="The number of the candidate.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Rule one answer, above every judge. It holds for everyone who gave that command, until the task is reworded."""
+    """Rule on one answer. The ruling overrides every judge.
+
+    It applies to every submission with that command, until the task is reworded.
+    """
     from evaluator.pipeline.grading.adjudications import adjudicate as rule
 
     made = rule(

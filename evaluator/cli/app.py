@@ -1,4 +1,4 @@
-"""The application all commands hang on: errors become one line and an exit code, output can be piped."""
+"""The application that contains all commands. An error is one line and an exit code. Output can be piped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class Group(TyperGroup):
-    """Turns our errors into one line on standard error and their exit code."""
+    """The base of all command groups. It prints a BashboardError as one line and exits with the error's code."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -40,7 +40,7 @@ class Group(TyperGroup):
             typer.echo("bashboard: interrupted; what was executed and judged is kept", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # whoever read our output has seen enough; Python would complain once more at exit
+            # the reader of our output has closed the pipe; without this, Python prints another error at exit
             sys.stderr.close()
             raise typer.Exit(0) from None
 
@@ -67,21 +67,23 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What holds for every command; the application's own help says the rest."""
+    """Read the options that come before any command."""
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Judge = Annotated[str | None, typer.Option("--judge", help="Grade by this judge instead of the project's.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Containers to use; one a CPU by default.")]
-SuiteName = Annotated[str, typer.Option("--suite", help="Which suite.")]
-Slugs = Annotated[list[str] | None, typer.Argument(help="Submissions, by slug; all where none is named.")]
+Judge = Annotated[str | None, typer.Option("--judge", help="Use this judge instead of the project's.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Number of containers. The default is one per CPU.")
+]
+SuiteName = Annotated[str, typer.Option("--suite", help="The suite.")]
+Slugs = Annotated[list[str] | None, typer.Argument(help="Slugs of submissions. The default is all.")]
 
 
 def example(*lines: str) -> Callable[[Function], Function]:
-    """Attach examples to a command; they close its help and stand in the reference."""
+    """Attach examples to a command, for the end of its help and for the reference."""
 
     def attach(function: Function) -> Function:
         function.__dict__["epilog"] = "Examples:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
@@ -91,29 +93,29 @@ def example(*lines: str) -> Callable[[Function], Function]:
 
 
 def here() -> Project:
-    """The checkout that the command is run in."""
+    """Return the project of the current checkout."""
     from evaluator.pipeline.project import Project
 
     return Project.find(Path.cwd())
 
 
 def shown(path: Path) -> Path:
-    """A path as one would type it here."""
+    """Return the path relative to the current folder if it is below it, else unchanged."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def console(*, error: bool = False) -> Console:
-    """Where text goes: as wide as the terminal, and wide enough for any table where output is piped."""
+    """Return a console as wide as the terminal, or wide enough for any table if output is piped."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def print_json(value: object) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_records(records: Iterable[Record]) -> None:
-    """Records as one JSON list with every field."""
+    """Print records as one JSON list with every field."""
     print_json([record.model_dump(mode="json") for record in records])

@@ -1,4 +1,4 @@
-"""`bashboard appeal`: an issue that appeals against a verdict becomes a pull request with a maintainer's ruling."""
+"""`bashboard appeal`: turn an issue with an appeal into a pull request with a maintainer's ruling."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from evaluator.cli.app import FOUND_WANTING, example, here
 def appeal(
     issue: Annotated[int, typer.Option("--issue", min=1, help="The number of the issue.")],
     ruling: Annotated[str, typer.Option("--ruling", help="pass or fail.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be proposed, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the proposal and write nothing.")] = False,
 ) -> None:
-    """Propose a ruling on the command that an issue names, and answer the issue.
+    """Answer an appeal: open a pull request with a maintainer's ruling.
 
-    The issue is one that the appeal form wrote. Its words become the reason of one line in adjudications.jsonl, which a
-    pull request adds; merging that puts it in force for everyone who gave the command. What is missing in the issue is
-    said in a comment there. GITHUB_REPOSITORY and GITHUB_TOKEN say which repository, and by whose leave.
+    The ruling is on the command that the issue names. The issue must come from the appeal form. Its text becomes the
+    reason of one line in adjudications.jsonl, which the pull request adds. When the pull request is merged, the ruling
+    applies to every submission with that command. If the issue is incomplete, a comment there says what is missing. The
+    repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
     """
     from evaluator.pipeline.pulls.appeals import answer_appeal
     from evaluator.pipeline.repository import repository_of

@@ -1,4 +1,4 @@
-"""`bashboard bench`: the measurements behind the speeds this project claims."""
+"""`bashboard bench`: measurements for the speeds that this project claims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from evaluator.cli.app import AsJson, Group, SuiteName, console, example, here, 
 from evaluator.cli.progress import shown_progress
 
 benches = typer.Typer(
-    cls=Group, help="Measure this machine: ratios from one run.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="Measure speed on this machine, as ratios within one run.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -29,10 +32,13 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 @example("bashboard bench sandbox", "bashboard bench sandbox --jobs 1000 --json")
 def sandbox(
     suite: SuiteName = "core",
-    jobs: Annotated[int, typer.Option("--jobs", min=10, help="Commands to run each way.")] = 400,
+    jobs: Annotated[int, typer.Option("--jobs", min=10, help="Commands to run in each way.")] = 400,
     as_json: AsJson = False,
 ) -> None:
-    """Time one command bare, ours with full evidence, by docker exec and by docker run; milliseconds and ratios."""
+    """Time one command bare, in the sandbox, by docker exec and by docker run.
+
+    The sandbox collects full evidence. Prints milliseconds and ratios.
+    """
     from evaluator.pipeline.benchmarks.score_benchmark import bench_sandbox
 
     with shown_progress() as progress:
@@ -49,16 +55,19 @@ def sandbox(
 @example("bashboard bench score", "bashboard bench score --executions 1200 --with-processes")
 def score(
     suite: SuiteName = "core",
-    executions: Annotated[int, typer.Option("--executions", min=1, help="Commands times variants.")] = 1200,
+    executions: Annotated[
+        int, typer.Option("--executions", min=1, help="Number of executions: commands times variants.")
+    ] = 1200,
     with_processes: Annotated[
-        bool, typer.Option("--with-processes", help="Take tasks too that wait for processes to settle.")
+        bool, typer.Option("--with-processes", help="Include tasks that wait for processes to settle.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time scoring the suite repeated under distinct commands: from nothing, with references there, unchanged.
+    """Time the scoring of the suite, repeated with distinct commands.
 
-    "in jobs" is the share of all workers' time between a job's spawn and its clean-up, "in answers" that between asking
-    for a job and its answer. CPU seconds tell a busy machine from a slow program.
+    Three cases are timed: from nothing, with the references' evidence present, and with nothing changed. "in jobs" is
+    the share of all workers' time between the start of a job and the end of its clean-up. "in answers" is the share
+    between the request for a job and its answer. CPU seconds distinguish a busy machine from a slow program.
     """
     from evaluator.pipeline.benchmarks.score_benchmark import bench_score
 
@@ -77,15 +86,18 @@ def score(
 def metrics(
     suite: SuiteName = "core",
     file: Annotated[
-        Path | None, typer.Option("--file", help="Pairs as `bashboard metrics nlc2cmd` takes them, instead.")
+        Path | None,
+        typer.Option("--file", help="Use these pairs instead, in the format of `bashboard metrics nlc2cmd`."),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How often each is timed.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to measure.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Time the NLC2CMD score of pairs in one thread: nothing read before, every command once, all read before.
+    """Time the NLC2CMD score of pairs in one thread.
 
-    The pairs are near misses and submissions' first candidates, each against every reference of its task. What was
-    read and scored is forgotten before each run. CPU seconds tell a busy machine from a slow program.
+    Three cases are timed: all pairs with nothing parsed before, pairs in which every command occurs once, and all pairs
+    with every command parsed before. The pairs are near misses and the first candidates of submissions, each against
+    every reference of its task. Parsed commands and scores are forgotten before each run. CPU seconds distinguish a
+    busy machine from a slow program.
     """
     from evaluator.pipeline.benchmarks.metric_benchmark import bench_metrics
 
@@ -99,16 +111,19 @@ def metrics(
 
 @example("bashboard bench standings --site", "bashboard bench standings --submissions 100 --runs 1 --json")
 def standings(
-    submissions: Annotated[int, typer.Option("--submissions", min=2, help="Systems to draw.")] = 1000,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of the suite.")] = 300,
-    candidates: Annotated[int, typer.Option("--candidates", min=1, max=5, help="Candidates a task.")] = 5,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How often standings are computed.")] = 3,
-    site: Annotated[bool, typer.Option("--site", help="Build the board's site too.")] = False,
+    submissions: Annotated[int, typer.Option("--submissions", min=2, help="Number of systems to generate.")] = 1000,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks in the suite.")] = 300,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=1, max=5, help="Number of candidates for each task.")
+    ] = 5,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of times to compute the standings.")] = 3,
+    site: Annotated[bool, typer.Option("--site", help="Also build the site of the board.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time standings, and the site if asked for, of a board drawn from a seed: seconds and peak memory by part.
+    """Time the standings, and with --site the site, of a board generated from a seed.
 
-    CPU seconds tell a busy machine from a slow program. Memory is the most that was held up to the end of a part.
+    Prints the seconds and the peak memory of each part. CPU seconds distinguish a busy machine from a slow program.
+    Memory is the peak up to the end of a part.
     """
     from evaluator.pipeline.benchmarks.standings_benchmark import bench_standings
 

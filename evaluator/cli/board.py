@@ -1,4 +1,4 @@
-"""Commands that make and show boards: score, rescore, standings, build, serve."""
+"""Commands that create and show boards: score, rescore, standings, build, serve."""
 
 from __future__ import annotations
 
@@ -20,30 +20,28 @@ if TYPE_CHECKING:
     from evaluator.leaderboard.board import SuiteBoard
     from evaluator.pipeline.grading.grader import Plan
 
-SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")]
+SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated.")]
 UsePanel = Annotated[
     bool | None,
     typer.Option(
         "--panel/--no-panel",
-        help="Ask the project's panel of models about what stays undecided, or leave it out. "
-        "Without either it is asked where BASHBOARD_PANEL_KEY is set.",
+        help="Whether to ask the project's panel of models about undecided verdicts. "
+        "By default it is asked if BASHBOARD_PANEL_KEY is set.",
         show_default=False,
     ),
 ]
-MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Requests the panel may be sent at most.")]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="Maximum number of requests to the panel.")]
 ShardOf = Annotated[
-    str | None, typer.Option("--shard", metavar="I/N", help="Only this part of the submissions, such as 2/5.")
+    str | None, typer.Option("--shard", metavar="I/N", help="Only this part of the submissions, for example 2/5.")
 ]
-MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="US dollars the panel may cost at most.")]
+MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Maximum cost of the panel, in US dollars.")]
 
 
-Published = Annotated[
-    bool, typer.Option("--published", help="From the published verdicts alone, whatever is judged here.")
-]
+Published = Annotated[bool, typer.Option("--published", help="Use only published verdicts, not those of this machine.")]
 
 
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print standings, and fail where one of them is incomplete through a failure of ours."""
+    """Print the boards' standings. Exit with 3 if one of them is incomplete because of a failure of ours."""
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.board import incomplete
 
@@ -86,7 +84,10 @@ def score(
     max_usd: MaxUsd = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute what has no evidence yet, judge what has no verdict, and print the standings."""
+    """Execute and judge submissions, and print the standings.
+
+    Executes only commands without evidence, and judges only those without a verdict.
+    """
     from evaluator.pipeline.boards.board import make_boards
     from evaluator.pipeline.grading.panel import PanelUse, open_panel
 
@@ -105,7 +106,7 @@ def score(
 
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Say what asking the panel came to, then show the boards, and fail where the panel did."""
+    """Print the panel's summary and the boards. Exit with 3 if the panel failed."""
     from evaluator.pipeline.grading.panel import report
 
     if line := report(panel):
@@ -138,7 +139,8 @@ def rescore(
     judge: Judge = None,
     workers: Workers = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only say what is stale, why, and what the panel would be asked.")
+        bool,
+        typer.Option("--plan", help="Print only which verdicts are stale, why, and what the panel would be asked."),
     ] = False,
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
@@ -146,10 +148,10 @@ def rescore(
     shard: ShardOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which verdicts are stale and why, then bring them up to date and print the standings.
+    """Print which verdicts are stale and why, update them, and print the standings.
 
-    With --shard only the i-th of n parts of the submissions: each of n machines does one, and `bashboard evidence make`
-    with the same share writes what the others may import.
+    With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
+    `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
     """
     from evaluator.pipeline.boards.board import make_boards, plan_rescore
     from evaluator.pipeline.evidence.making import share_of
@@ -202,7 +204,7 @@ def _one_source(published: bool, judge: str | None) -> None:
 def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
 ) -> None:
-    """Print the standings from what is judged already, or from what is published; nothing is executed."""
+    """Print the standings from existing verdicts. Executes nothing."""
     from evaluator.pipeline.boards.board import make_boards
     from evaluator.pipeline.boards.published import published_boards
     from evaluator.pipeline.grading.panel import open_panel
@@ -223,7 +225,7 @@ def standings(
 
 @example("bashboard build", "bashboard build --published", "bashboard build && bashboard serve")
 def build(judge: Judge = None, published: Published = False) -> None:
-    """Build the site into build/site from what is judged already, or from what is published; nothing is executed."""
+    """Build the site in build/site from existing verdicts. Executes nothing."""
     from evaluator.pipeline.boards.site import build_boards_site
 
     _one_source(published, judge)
@@ -235,7 +237,7 @@ def build(judge: Judge = None, published: Published = False) -> None:
 
 @example("bashboard serve", "bashboard serve --port 9000")
 def serve(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port. 0 selects a free one.")] = 8000,
 ) -> None:
     """Serve build/site on this machine only, until interrupted."""
     import threading

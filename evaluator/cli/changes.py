@@ -1,4 +1,4 @@
-"""`bashboard publish changes`: what becomes of the board when published verdicts change."""
+"""`bashboard publish changes`: the effect of changed verdicts on the published board."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 from evaluator.cli.app import AsJson, console, example, here, print_json
 from evaluator.cli.board import SuiteNames
 
-Against = Annotated[str, typer.Option("--against", metavar="COMMIT", help="Since this commit of the checkout.")]
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print the Markdown of a pull request's body.")]
+Against = Annotated[str, typer.Option("--against", metavar="COMMIT", help="The commit to compare with.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as in the body of a pull request.")]
 
 
 @example(
@@ -23,10 +23,10 @@ AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print the Markdown
 def changes(
     against: Against = "HEAD", suite: SuiteNames = None, markdown: AsMarkdown = False, as_json: AsJson = False
 ) -> None:
-    """Show before and after of the published verdicts: who moves, by how much, which verdicts flip and why.
+    """Show the effect of changed verdicts on the published board.
 
-    Before is as the verdict files stand at a commit, after is as they stand here. The submissions are those that stand
-    here, both times.
+    Shows the rows that move, and the verdicts that flip, with the reasons. Compares the verdict files at a commit with
+    those in this checkout. In both cases the submissions are those of this checkout.
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError
@@ -36,7 +36,7 @@ def changes(
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
     found = changes_since(here(), against, suite or ())
-    with inert(os.environ, sys.stdout):  # a command may begin like one to GitHub's runner
+    with inert(os.environ, sys.stdout):  # a predicted command may look like a workflow command of GitHub's runner
         if as_json:
             print_json(found.model_dump(mode="json"))
         elif markdown:

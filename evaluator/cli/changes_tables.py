@@ -1,4 +1,4 @@
-"""What changes and what is contested, for a terminal; control characters of a stranger's text are made visible."""
+"""Tables of changed and contested verdicts for a terminal. Control characters in untrusted text are made visible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADS = ("row", "accuracy", "after", "rank", "after", "passed", "after", "undec
 
 
 def changes_tables(changes: Changes) -> RenderableType:
-    """Every suite's rows and flips."""
+    """Render the rows that move and the verdicts that flip, by suite."""
     if not changes.suites:
         return Text("no published verdict changes")
     return Group(*(part for suite in changes.suites for part in _suite(suite)))
@@ -72,7 +72,7 @@ def _found(finding: Finding) -> str:
 
 
 def contested_list(verdicts: Sequence[Contested]) -> RenderableType:
-    """Every verdict with what to type."""
+    """Render every undecided verdict with the commands to run."""
     if not verdicts:
         return Text("no published verdict is undecided")
     head = f"{len(verdicts)} undecided: each holds for everyone who gave the command"

@@ -1,4 +1,4 @@
-"""`bashboard compare`: two submissions task by task."""
+"""`bashboard compare`: compare two submissions task by task."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 from evaluator.cli.app import AsJson, Judge, console, example, here, print_records
 from evaluator.cli.board import SuiteNames
 
-First = Annotated[str, typer.Argument(metavar="A", help="One submission, by slug.", show_default=False)]
-Second = Annotated[str, typer.Argument(metavar="B", help="The other one.", show_default=False)]
+First = Annotated[str, typer.Argument(metavar="A", help="The slug of one submission.", show_default=False)]
+Second = Annotated[str, typer.Argument(metavar="B", help="The slug of the other submission.", show_default=False)]
 
 
 @example(
@@ -20,11 +20,11 @@ Second = Annotated[str, typer.Argument(metavar="B", help="The other one.", show_
 def compare(
     first: First, second: Second, suite: SuiteNames = None, judge: Judge = None, as_json: AsJson = False
 ) -> None:
-    """Compare two submissions task by task, from what is judged already: who passes what, and does it tell them apart.
+    """Compare two submissions task by task, from existing verdicts.
 
-    Shown are the tasks that both, one or neither passes, in all, by topic and by utility of the references; the
-    difference in accuracy with a 95 % interval; McNemar's exact p-value; and every task that only one of them passes,
-    with what decided for the other.
+    Shows the number of tasks that both, one or neither passes: in all, by topic, and by utility of the references. Also
+    shows the difference in accuracy with a 95 % interval, and McNemar's exact p-value. Lists every task that only one
+    of them passes, with the reason why the other does not.
     """
     from evaluator.cli.tables import comparison_text
     from evaluator.pipeline.boards.compare import compare as compare_submissions

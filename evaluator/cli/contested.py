@@ -1,4 +1,4 @@
-"""`bashboard contested`: the published verdicts that wait for a maintainer's ruling."""
+"""`bashboard contested`: list the published verdicts that need a maintainer's ruling."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Summary = Annotated[bool, typer.Option("--summary", help="Also append the Markdo
 def contested(
     suite: SuiteNames = None, markdown: AsMarkdown = False, summary: Summary = False, as_json: AsJson = False
 ) -> None:
-    """List every published verdict that is undecided: what was asked and given, why it is open, and what to type.
+    """List every undecided published verdict, with its reason and the commands to run.
 
-    Those by which most rows may move come first. A ruling holds for everyone who gave the command.
+    The verdicts that affect most rows come first. A ruling applies to every submission with that command.
     """
     from evaluator.cli.changes_tables import contested_list
     from evaluator.errors import UsageError
@@ -33,7 +33,7 @@ def contested(
     found = contested_verdicts(here(), suite or (), os.environ)
     if summary:
         summarise(os.environ, contested_markdown(found))
-    with inert(os.environ, sys.stdout):  # a command may begin like one to GitHub's runner
+    with inert(os.environ, sys.stdout):  # a predicted command may look like a workflow command of GitHub's runner
         if as_json:
             print_records(found)
         elif markdown:

@@ -1,4 +1,4 @@
-"""Commands that bring, make and take over evidence: `bashboard fetch`, `bashboard evidence`."""
+"""Commands that download, produce and import evidence: `bashboard fetch`, `bashboard evidence`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from evaluator.pipeline.evidence.making import Made
     from evaluator.pipeline.evidence.taking_over import TakenOver
 
-evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Evidence in bundles: make them, import them.")
+evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles, and import bundles.")
 
-SuiteNames = Annotated[list[str] | None, typer.Option("--suite", help="May be repeated; all by default.")]
+SuiteNames = Annotated[
+    list[str] | None, typer.Option("--suite", help="Only this suite. May be repeated. The default is all.")
+]
 
 
 @contextlib.contextmanager
 def _inert() -> Iterator[None]:
-    """What strangers wrote is at work: in a job of GitHub nothing that is printed is a command, errors included."""
+    """Keep the runner of a GitHub job from reading printed text, errors included, as workflow commands.
+
+    The block handles text from untrusted contributors.
+    """
     from evaluator.errors import BashboardError
     from evaluator.pipeline.job import inert
 
@@ -42,7 +47,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _tell(taken: TakenOver) -> None:
-    """What was taken, in one line, and what was not."""
+    """Print one line with what was imported, and one for each kind of skipped data."""
     replies = f"{taken.replies} repl{'y' if taken.replies == 1 else 'ies'}"
     typer.echo(f"{_counted(taken.bundles, 'bundle')}: {_counted(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{_counted(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]
@@ -56,17 +61,18 @@ def _tell(taken: TakenOver) -> None:
 
 @example("bashboard fetch", "bashboard fetch --remote upstream", "bashboard fetch --json")
 def fetch(
-    remote: Annotated[str, typer.Option("--remote", help="Which remote of the checkout, or an address.")] = "origin",
-    branch: Annotated[str, typer.Option("--branch", help="Its branch with the evidence.")] = "evidence",
+    remote: Annotated[str, typer.Option("--remote", help="A remote of this checkout, or an address.")] = "origin",
+    branch: Annotated[str, typer.Option("--branch", help="The branch with the evidence.")] = "evidence",
     references: Annotated[
-        bool, typer.Option("--references", help="Only the references', as a preview beside published rows needs.")
+        bool, typer.Option("--references", help="Only evidence of references, for `bashboard preview --published`.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the published evidence here, so that what was executed elsewhere need not be executed again.
+    """Download the published evidence.
 
-    The references' comes first, then that of all submissions; only what this checkout's suites and submissions need
-    is kept in the store. The branch's files stay in .bashboard/evidence. What lacks there is executed when needed.
+    Its commands need not be executed again. Imports the evidence of the references first, then that of all submissions.
+    The store keeps only the evidence that the suites and submissions of this checkout need. The files of the branch
+    stay in .bashboard/evidence. Missing evidence is executed when it is needed.
     """
     from evaluator.pipeline.evidence.fetching import fetch_evidence
 
@@ -89,10 +95,10 @@ def fetch(
     "bashboard evidence make --shard 2/5 --out evidence --json",
 )
 def make(
-    out: Annotated[Path, typer.Option("--out", help="The folder to write the bundles in.", metavar="FOLDER")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for the bundles.", metavar="FOLDER")],
     slugs: Slugs = None,
     references: Annotated[
-        bool, typer.Option("--references", help="Make the references'; without a SLUG nothing else.")
+        bool, typer.Option("--references", help="Execute the references. Without a SLUG, nothing else.")
     ] = False,
     suite: SuiteNames = None,
     shard: Annotated[
@@ -100,15 +106,18 @@ def make(
     ] = None,
     workers: Workers = None,
     announce: Annotated[
-        bool, typer.Option("--announce", help="Say each bundle's digest as a notice of the GitHub job.")
+        bool, typer.Option("--announce", help="Print each bundle's digest as a notice of the GitHub job.")
     ] = False,
-    outputs: Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")] = False,
+    outputs: Annotated[
+        bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Execute what has no evidence yet and write it to bundles, one for each submission and suite.
+    """Execute commands without evidence, and write bundles of evidence.
 
-    With --outputs the step's output `sha256` is the digest of all that FOLDER holds afterwards, as `evidence import`
-    takes it. Where an execution failed for a reason of ours the bundle has what there is, and the exit code is 3.
+    Writes one bundle for each submission and suite. With --outputs, the step's output `sha256` is the digest of all
+    files in FOLDER, for `bashboard evidence import --sha256`. If an execution fails because of our machinery, the
+    bundle contains the rest of the evidence, and the exit code is 3.
     """
     with _inert(), shown_progress() as progress:
         from evaluator.pipeline.evidence.bundles import folder_digest
@@ -124,7 +133,7 @@ def make(
         digest = folder_digest(out) if outputs else ""
     _show_made(made, as_json=as_json)
     for each in made if announce else ():
-        # on the stream that fell silent before: the runner reads two streams in no order, and would pass it over
+        # on stderr, which was muted: the runner reads the two streams in no fixed order and might ignore stdout
         typer.echo(each.announcement, err=True)
     if outputs:
         from evaluator.pipeline.job import give_outputs
@@ -150,15 +159,19 @@ def _show_made(made: list[Made], *, as_json: bool) -> None:
     "bashboard evidence import prepared/references --sha256 61c4...09ae",
 )
 def import_(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where `evidence make` wrote them.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that `bashboard evidence make` wrote.")],
     sha256: Annotated[
-        str | None, typer.Option("--sha256", metavar="DIGEST", help="Of the folder, as its maker said it.")
+        str | None,
+        typer.Option(
+            "--sha256", metavar="DIGEST", help="The expected digest of the folder, from the job that wrote it."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take the bundles of a folder into the local store: those of this checkout's commands and environment alone.
+    """Import the bundles of a folder into the local store.
 
-    With --sha256 nothing is read before the digest of all files and their names is found to be that.
+    Only evidence of this checkout's commands and environment is imported. With --sha256, the digest of all files and
+    their names is compared before any bundle is read.
     """
     from evaluator.pipeline.evidence.fetching import import_evidence
 

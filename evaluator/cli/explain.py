@@ -1,4 +1,4 @@
-"""`bashboard explain`: why a submission's answer to a task got its verdict, at one look."""
+"""`bashboard explain`: show why a submission's answer to a task got its verdict."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from evaluator.cli.progress import shown_progress
 def explain(
     submission: Annotated[str, typer.Argument(help="The submission's slug.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],
-    suite: Annotated[str, typer.Option("--suite", help="Which suite.")] = "core",
-    rank: Annotated[int, typer.Option("--rank", min=1, help="Which candidate.")] = 1,
+    suite: Annotated[str, typer.Option("--suite", help="The suite.")] = "core",
+    rank: Annotated[int, typer.Option("--rank", min=1, help="The number of the candidate.")] = 1,
     all_variants: Annotated[
-        bool, typer.Option("--all-variants", help="Show every variant, not only the deciding one.")
+        bool, typer.Option("--all-variants", help="Show every variant, not only the one that decided.")
     ] = False,
     judge: Judge = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show candidate and references side by side, and the step that decided. Executes what has no evidence yet."""
+    """Show candidate and references side by side, and the step that decided.
+
+    Executes commands without evidence.
+    """
     from evaluator.cli.drawing import explanation_text
     from evaluator.pipeline.boards.explain import explain_answer
 

@@ -1,4 +1,4 @@
-"""Commands about suites of somebody else's: adding one, and what auditing one shows."""
+"""Commands for suites of other publishers: add one, and print an audit of one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
-    """Print what an audit of a foreign suite finds."""
+    """Audit a foreign suite and print the notes."""
     from evaluator.pipeline.upkeep.audit import audit_suite, variant_counts
 
     with shown_progress() as progress:
@@ -35,13 +35,13 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
 
 
 def _asked_line(counts: Mapping[int, int]) -> str:
-    """How many tasks are asked in how many variants, as keys of a record or of JSON."""
+    """Return a line with the number of tasks for each number of variants."""
     many = (f"{tasks} in {count} variant{'s' if count > 1 else ''}" for count, tasks in counts.items())
     return f"tasks asked: {', '.join(many)}"
 
 
 def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
-    """By class and kind."""
+    """Yield the notes as lines, grouped by class and kind."""
     ordered = sorted(notes, key=lambda note: (note.fault, note.kind))
     for (fault, kind), group in groupby(ordered, key=lambda note: (note.fault, note.kind)):
         found = list(group)
@@ -57,21 +57,23 @@ def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
     "bashboard suite add nl2bash-eabench ~/src/nl2bash-eabench --no-execute",
 )
 def add(
-    name: Annotated[str, typer.Argument(help="Which one; a wrong name lists them.")],
-    path: Annotated[Path | None, typer.Argument(help="The clone, folder or wheel to read it from.")] = None,
+    name: Annotated[str, typer.Argument(help="The name of the suite. A wrong name lists all names.")],
+    path: Annotated[Path | None, typer.Argument(help="The clone, folder or wheel to read.")] = None,
     no_execute: Annotated[
-        bool, typer.Option("--no-execute", help="Only write it: run none of its references.")
+        bool, typer.Option("--no-execute", help="Only write the suite, without executing its references.")
     ] = False,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a suite of what somebody else publishes: fixtures/NAME, on this machine only.
+    """Import another publisher's benchmark, on this machine only.
 
-    What was added under that name before is made anew. Git ignores it, and no page shows it: the texts are not ours
-    to publish. Its references are executed, and those that fail, show nothing or need the network are named.
+    Writes the suite to fixtures/NAME. Replaces a suite that was imported under that name before. Git ignores the
+    folder, and no page shows its texts, because we may not publish them. The references are executed. Those that fail,
+    show nothing or need the network are listed.
 
-    Tasks of nl2sh-alfa and intercode get further variants of their worlds, with objects near what their references
-    look for. Each is asked in those in which its references hold; unexecuted, in the publisher's alone.
+    Tasks of nl2sh-alfa and intercode get more variants of their worlds, with objects close to what their references
+    look for. A task uses the variants in which its references hold. With --no-execute it uses only the publisher's
+    variant.
     """
     from evaluator.pipeline.upkeep.foreign import add_and_look
 

@@ -1,4 +1,4 @@
-"""`bashboard image`: the sandbox images as a file, so that one machine builds them and others load them."""
+"""`bashboard image`: save sandbox images to a file, so that one machine builds them and others load them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from evaluator.cli.progress import shown_progress
 if TYPE_CHECKING:
     from evaluator.pipeline.evidence.images import Saved
 
-image = typer.Typer(cls=Group, no_args_is_help=True, help="Sandbox images as a file: save, load, name.")
+image = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Save sandbox images to a file, load them, print their names."
+)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The images' file, such as image.tar.gz.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file with the images, for example image.tar.gz.")]
 SuiteNames = Annotated[
-    list[str] | None, typer.Option("--suite", help="May be repeated; every suite on the board by default.")
+    list[str] | None,
+    typer.Option("--suite", help="Only this suite. May be repeated. The default is every suite on the board."),
 ]
-Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")]
+Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
 
 
 def _give(outputs: bool, **values: str) -> None:
@@ -38,9 +41,9 @@ def _show(saved: Saved) -> None:
 
 @example("bashboard image save image.tar.gz", "bashboard image save image.tar.gz --suite core")
 def save(file: File, suite: SuiteNames = None, outputs: Outputs = False) -> None:
-    """Save sandbox images to one file and print its SHA-256; images that are not there are built first.
+    """Save sandbox images to one file and print its SHA-256.
 
-    With --outputs the step's output `sha256` is set.
+    Builds missing images first. With --outputs, the step's output `sha256` is set.
     """
     from evaluator.pipeline.evidence import images
 
@@ -59,21 +62,27 @@ def load(
     file: File,
     suite: SuiteNames = None,
     sha256: Annotated[
-        str | None, typer.Option("--sha256", metavar="DIGEST", help="The file's, as its maker said it.")
+        str | None,
+        typer.Option("--sha256", metavar="DIGEST", help="The expected digest of the file, from the job that wrote it."),
     ] = None,
     known: Annotated[
-        bool, typer.Option("--known", help="Take the published file, which `fetch` tells, and no other.")
+        bool, typer.Option("--known", help="Accept only the published file. `bashboard fetch` brings its digest.")
     ] = False,
     or_build: Annotated[
-        bool, typer.Option("--or-build", help="With --known: build what is not that, and save it to FILE.")
+        bool,
+        typer.Option(
+            "--or-build",
+            help="With --known: if FILE is not the published file, build the images and save them to FILE.",
+        ),
     ] = False,
     outputs: Outputs = False,
 ) -> None:
-    """Load sandbox images from a file that `bashboard image save` wrote; its digest must be said or published.
+    """Load sandbox images from a file with an expected digest.
 
-    The digest is compared before the engine sees the file, and its images must be those of this checkout's suites.
-    A file that is not the published one is said to be, with exit code 1. With --outputs the step's output `sha256` is
-    that of FILE as it stands afterwards.
+    `bashboard image save` writes such a file. The digest is the argument of --sha256 or, with --known, the published
+    one. It is compared before the engine reads the file. The images must be those of this checkout's suites. With
+    --known, the exit code is 1 if the file is not the published one. With --outputs, the step's output `sha256` is the
+    final digest of FILE.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.evidence import images
@@ -98,10 +107,10 @@ def load(
 
 @example("bashboard image reference", "bashboard image reference --suite core")
 def reference(suite: SuiteNames = None, outputs: Outputs = False) -> None:
-    """Print the images' names, which say by digest what they are made from, and the published file's SHA-256.
+    """Print the names of the images and the SHA-256 of the published file.
 
-    With --outputs the step's outputs `reference` (names joined by +) and `sha256` (empty where none is published) are
-    set. No engine is asked.
+    A name contains the digest of the image's inputs. With --outputs, the step's outputs `reference` (names joined by +)
+    and `sha256` (empty if no file is published) are set. Uses no engine.
     """
     from evaluator.pipeline.evidence.images import fetched_images, named_images
 

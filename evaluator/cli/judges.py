@@ -1,4 +1,4 @@
-"""Commands about judges: list them, and measure them on pairs whose label is known."""
+"""Commands for judges: list them, and measure them on pairs with a known label."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
 )
 
-JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge; may be repeated.")]
+JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. May be repeated.")]
 
 
 @example("bashboard judges list", "bashboard judges list --json")
 def list_judges(as_json: AsJson = False) -> None:
-    """List the judges that a board can be graded by, and what each looks at."""
+    """List the available judges and what each of them compares."""
     from evaluator.pipeline.upkeep.validation import describe_judges
 
     rows = describe_judges()
@@ -49,29 +49,31 @@ def validate(
     judge: JudgeNames = None,
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", help='Judge these: lines of {"suite", "task", "command", "label"}.'),
+        typer.Option("--pairs", help='Use these pairs: lines of {"suite", "task", "command", "label"}.'),
     ] = None,
     human: Annotated[
-        Path | None, typer.Option("--human", help="Compare text judges with what people said, in NL2Bash's columns.")
+        Path | None, typer.Option("--human", help="Compare text judges with human labels, in the columns of NL2Bash.")
     ] = None,
     references: Annotated[
         tuple[Path, Path] | None,
-        typer.Option("--references", help="For --human: descriptions, and their commands.", metavar="NL CM"),
+        typer.Option("--references", help="For --human: the descriptions and their commands.", metavar="NL CM"),
     ] = None,
-    mutants: Annotated[bool, typer.Option("--mutants", help="Also the mutants of every reference.")] = False,
-    mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair not judged right.")] = False,
-    publish: Annotated[bool, typer.Option("--publish", help="Write the figures where the site reads them.")] = False,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Include the mutants of every reference.")] = False,
+    mistakes: Annotated[bool, typer.Option("--mistakes", help="Also print each pair that was judged wrong.")] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Write the results to the file that the site reads.")
+    ] = False,
     use_panel: UsePanel = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure every judge that can run on pairs whose label is known, and keep the figures.
+    """Measure every available judge on pairs with a known label, and store the results.
 
-    A suite's pairs are those of the paper's Table 4 (references against each other, and against the command of the
-    task ten further on), its near misses, mutants labelled by hand and, with --mutants, all of them. Undecided
-    counts as fail in accuracy. Below the figures stand the ten pairs that are hardest for the judge that ranks.
+    The pairs of a suite are those of the paper's Table 4 (references against each other, and against the command of the
+    task ten places later), its near misses, mutants labelled by hand and, with --mutants, all mutants. In accuracy,
+    undecided counts as fail. Below the results are the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.grading.panel import PanelUse

@@ -1,4 +1,4 @@
-"""`bashboard publish`, its last steps: what a run executed is collected, what was judged comes to the repository."""
+"""the last steps of `bashboard publish`: collect a run's evidence, commit or propose the verdicts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import typer
 from evaluator.cli.app import example, here
 from evaluator.cli.progress import shown_progress
 
-Run = Annotated[int, typer.Option("--run", min=1, help="The run's number, as GITHUB_RUN_ID says it.")]
-Into = Annotated[Path, typer.Option("--out", help="Where the evidence goes: an empty folder, or none.")]
+Run = Annotated[int, typer.Option("--run", min=1, help="The id of the run, as in GITHUB_RUN_ID.")]
+Into = Annotated[Path, typer.Option("--out", help="The folder for the evidence. It must be empty or missing.")]
 Expect = Annotated[
-    str | None, typer.Option("--expect", help="The submissions that were to be executed, a JSON list of slugs.")
+    str | None, typer.Option("--expect", help="The submissions that the run should execute, as a JSON list of slugs.")
 ]
-Summary = Annotated[bool, typer.Option("--summary", help="Also append this to a GitHub job's summary.")]
+Summary = Annotated[bool, typer.Option("--summary", help="Also append the result to the summary of the GitHub job.")]
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="What `bashboard publish judge` wrote.")]
-Sha256 = Annotated[str, typer.Option("--sha256", help="Its SHA-256 as the judge's job said it.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and write nothing.")]
-Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive that `bashboard publish judge` wrote.")]
+Sha256 = Annotated[str, typer.Option("--sha256", help="The expected SHA-256 of the archive, from the judge's job.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and write nothing.")]
+Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
 
 
 def _slugs(text: str) -> list[str]:
@@ -44,10 +44,11 @@ def _slugs(text: str) -> list[str]:
     """bashboard publish collect --run 1234 --out evidence --expect '["mine"]'""",
 )
 def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False) -> None:
-    """Take over what the jobs of a run executed, each submission's evidence by the digests that its own job announced.
+    """Download and verify the evidence of a run.
 
-    What is not as it was announced is left out and named: that is a failure of ours, the other submissions go on, and
-    the next run tries again. GITHUB_REPOSITORY and GITHUB_TOKEN say which repository, and by whose leave.
+    The evidence of each submission is verified against the digests that its own job announced. Evidence that differs
+    from its announcement is skipped and reported as a failure of ours. The other submissions are collected, and the
+    next run tries again. The repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
     """
     from evaluator.errors import InfraError
     from evaluator.pipeline.job import summarise
@@ -76,11 +77,11 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
 def commit(
     file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False, outputs: Outputs = False
 ) -> None:
-    """Publish what was judged: verdict files and owners on main, evidence on its branch.
+    """Commit verdict files and owners to main, and evidence to its branch.
 
-    A submission that was changed or withdrawn since it was judged is left out and named; the run of that change judges
-    it anew. Nothing is forced on main, and the same again changes nothing. With --outputs the step's output `commit`
-    is where main is then.
+    A submission that was changed or withdrawn after it was judged is skipped and reported. The run for that change
+    judges it again. The push to main is never forced. Running the command again changes nothing. With --outputs, the
+    step's output `commit` is the new head of main.
     """
     from evaluator.pipeline.job import give_outputs, summarise
     from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
@@ -110,9 +111,9 @@ def _tell_left_out(left_out: Mapping[str, str]) -> None:
     "bashboard publish propose published.tar.gz --sha256 61c4...09ae --dry-run",
 )
 def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summary = False) -> None:
-    """Offer what a rescore judged as a pull request, with the table of who moves; its evidence goes to its branch.
+    """Open a pull request with the verdicts of a rescore and the table of rows that move.
 
-    There is one such pull request: where one is open, it is brought up to date.
+    The evidence goes to its own branch. If such a pull request is open already, it is updated.
     """
     from evaluator.pipeline.job import summarise
     from evaluator.pipeline.publishing.landed import read_landing

@@ -1,4 +1,4 @@
-"""Commands about this machine and the formats: doctor, schema."""
+"""Commands for this machine and for the file formats: doctor, schema."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evaluator.cli.progress import shown_progress
 @example("bashboard doctor", "bashboard doctor --fix", "bashboard doctor --json")
 def doctor(
     fix: Annotated[
-        bool, typer.Option("--fix", help="Install, start and build what is missing, remove old images.")
+        bool, typer.Option("--fix", help="Install, start or build missing parts, and remove old images.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which container engine and base are used and why; with --fix, see to them."""
+    """Show which container engine and base are used, and why. With --fix, repair the set-up."""
     from evaluator.pipeline.machine import machine_facts
 
     with shown_progress() as progress:
@@ -30,7 +30,9 @@ def doctor(
 
 @example("bashboard schema", "bashboard schema prediction > prediction.schema.json")
 def schema(
-    name: Annotated[str | None, typer.Argument(help="Which format; without a name they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The name of the format. Without it, all names are listed.")
+    ] = None,
 ) -> None:
     """Print the JSON Schema of a file format."""
     from evaluator.errors import UsageError

@@ -1,4 +1,4 @@
-"""`bashboard metrics`: what a command's text alone says, a line of JSON for each line of JSON."""
+"""`bashboard metrics`: score the text of commands, with one line of JSON for each line of JSON."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ metrics = typer.Typer(
 )
 
 LONG = 5_000
-"""Lines from which on a bar is shown, where standard output is not the terminal that it would be shown on."""
+"""From this number of lines on, progress is shown, unless standard output is the same terminal."""
 
 STANDARD_INPUT = Path("-")
-File = Annotated[Path, typer.Argument(help="JSON Lines; - reads standard input.", metavar="FILE.jsonl")]
+File = Annotated[Path, typer.Argument(help="A file of JSON Lines. - reads standard input.", metavar="FILE.jsonl")]
 Strict = Annotated[
-    bool, typer.Option("--strict-2020", help="Refuse what the program of the NLC2CMD organisers refused.")
+    bool, typer.Option("--strict-2020", help="Refuse the commands that the program of the NLC2CMD organisers refused.")
 ]
 
 
 def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
-    """The file's lines; how far they are read is shown where that takes long."""
+    """Return the file's lines. Progress is shown if there are many. Raises UsageError if there is no such file."""
     if file == STANDARD_INPUT:
         return iter(sys.stdin.buffer)
     if not file.exists() or file.is_dir():
@@ -56,12 +56,12 @@ def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
 
 
 def _named(file: Path) -> Path:
-    """What problems call the file."""
+    """Return the name of the file in problems."""
     return Path("standard input") if file == STANDARD_INPUT else file
 
 
 def _print_lines(answers: Iterable[object], problems: Problems) -> None:
-    """Each answer as soon as it is there. Raises FormatError where lines were not what was expected."""
+    """Print each answer as soon as it is available. Raises FormatError at the end if lines were malformed."""
     flush = not sys.stdout.seekable()
     for answer in answers:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
@@ -81,14 +81,14 @@ def nlc2cmd(
     file: File,
     strict_2020: Strict = False,
     aggregation: Annotated[
-        str, typer.Option("--aggregation", help="What a list's score is: organisers, or paper.")
+        str, typer.Option("--aggregation", help="The score of a list: organisers, or paper.")
     ] = "organisers",
 ) -> None:
-    """NLC2CMD score of pairs {"pred", "ref", "confidence"} or lists {"preds", "confidences", "refs"}; other fields are
-    left alone.
+    """Compute the NLC2CMD score of pairs or lists of commands.
 
-    Prints {"score": ...} for each line, in order; of a list its score by both aggregations besides. Confidence is 1
-    where it is not given. A line that does not read prints null, and is named on standard error in the end.
+    A line is a pair {"pred", "ref", "confidence"} or a list {"preds", "confidences", "refs"}. Other fields are ignored.
+    Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
+    default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
     """
     from evaluator.pipeline.boards.text_metrics import Aggregation, Problems, nlc2cmd_scores
 
@@ -106,10 +106,11 @@ def nlc2cmd(
     "bashboard metrics parse --strict-2020 commands.jsonl",
 )
 def parse(file: File, strict_2020: Strict = False) -> None:
-    """Utilities of commands {"cmd"}, with the flags that the NLC2CMD metric sees of them.
+    """Print the utilities and flags of commands, as the NLC2CMD metric sees them.
 
-    Prints {"utils": [[name, [flags]], ...]} for each line, in order, and null for utilities where a command does not
-    read. A utility's flags are those of all that is nested in it, as often as they are given; the metric takes the set.
+    A line is a command {"cmd"}. Prints {"utils": [[name, [flags]], ...]} for each line, in order. The utilities are
+    null if a command cannot be parsed. The flags of a utility include those of all utilities nested in it, with
+    repetitions. The metric uses the set.
     """
     from evaluator.pipeline.boards.text_metrics import Problems, parsed_commands
 

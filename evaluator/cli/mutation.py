@@ -1,4 +1,4 @@
-"""Commands that test a suite by mutation: mutate, equivalent."""
+"""Commands for the mutation test of a suite: mutate, equivalent."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from evaluator.cli.progress import shown_progress
 )
 def mutate(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; may be repeated.")] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic. May be repeated.")] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change every reference by one slip at a time, execute that, and list what passes all the same.
+    """Execute the mutants of every reference, and list those that pass.
 
-    A survivor is a wrong answer that no variant tells from a reference: give the world a variant that does, or mark
-    it with `suite equivalent` where it does what the task asks. Score: failed / (mutants - marked equivalent).
+    A mutant is a reference with one change. A survivor is a mutant that no variant distinguishes from a reference. Add
+    a variant to the world that does, or mark the survivor with `suite equivalent` if it does what the task asks. Score:
+    failed / (mutants - marked equivalent).
     """
     from evaluator.cli.survivors import mutation_lines
     from evaluator.pipeline.upkeep.mutate import mutate_suite
@@ -48,10 +49,15 @@ def mutate(
 def equivalent(
     name: Annotated[str, typer.Argument(help="The suite's name.")],
     task: Annotated[str, typer.Argument(help="The task's id.")],
-    command: Annotated[str, typer.Argument(help="The mutant, byte for byte; - reads it from standard input.")],
-    because: Annotated[str, typer.Option("--because", help="Why it does what the task asks in every world.")],
+    command: Annotated[str, typer.Argument(help="The mutant, byte for byte. - reads it from standard input.")],
+    because: Annotated[
+        str, typer.Option("--because", help="The reason why it does what the task asks in every world.")
+    ],
 ) -> None:
-    """Mark a mutant of a task as equivalent: it does what the task asks, and no variant could tell it."""
+    """Mark a mutant as equivalent to its reference.
+
+    Such a mutant does what the task asks, and no variant can distinguish it from the reference.
+    """
     from evaluator.pipeline.upkeep.mutate import mark_mutant
 
     project = here()

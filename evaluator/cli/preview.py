@@ -1,4 +1,4 @@
-"""`bashboard preview`: what a submission would come to on the board, as its pull request shows it."""
+"""`bashboard preview`: show where a submission would stand on the board, as its pull request shows it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from evaluator.pipeline.boards.preview import Previewed
     from evaluator.pipeline.project import Project
 
-Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The submission.", show_default=False)]
-Since = Annotated[str | None, typer.Option("--since", metavar="COMMIT", help="The one that differs from this commit.")]
-SuiteChoice = Annotated[str | None, typer.Option("--suite", help="Which suite; core where it answers several.")]
-Summary = Annotated[bool, typer.Option("--summary", help="Also append the comment to a GitHub job's summary.")]
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print the Markdown of a pull request's comment.")]
-Published = Annotated[
-    bool, typer.Option("--published", help="Beside the published rows; nothing of other submissions is executed.")
+Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The slug of the submission.", show_default=False)]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="COMMIT", help="The one submission that differs from this commit.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
+SuiteChoice = Annotated[
+    str | None, typer.Option("--suite", help="The suite. The default is core if the submission answers several.")
+]
+Summary = Annotated[bool, typer.Option("--summary", help="Also append the comment to the summary of the GitHub job.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as in the comment on the pull request.")]
+Published = Annotated[
+    bool, typer.Option("--published", help="Compare with the published rows. No other submission is executed.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")]
 
 
 @example(
@@ -45,11 +49,11 @@ def preview(
     out: Out = None,
     summary: Summary = False,
 ) -> None:
-    """Show what a submission would come to if it were merged, or what is to be mended in it first.
+    """Show where a submission would stand on the board, or what to fix in it first.
 
-    Shown are its accuracy, the rank it would take, how it stands by topic beside the leader and the nearest
-    neighbours, the tasks it gains and misses, collateral damage, what is undecided, and what happens next. What has
-    no evidence yet is executed. JSON there is only of a submission without errors.
+    Shows its accuracy, its rank, its results by topic beside the leader and the nearest neighbours, the tasks that it
+    gains and misses, collateral damage, undecided verdicts, and what happens next. Executes commands without evidence.
+    Prints no JSON for a submission with errors.
     """
     from evaluator.errors import UsageError
     from evaluator.pipeline.boards.preview import preview_submission
@@ -83,7 +87,9 @@ def _show(made: Previewed, *, as_json: bool, markdown: bool, out: Path | None) -
     found, text = made.preview, made.markdown
     if as_json:
         for problem in made.problems:
-            typer.echo(str(problem), err=True)  # begins with a path of ours, so it is no command to a runner
+            typer.echo(
+                str(problem), err=True
+            )  # begins with a path of ours, so the runner cannot read it as a workflow command
         text = f"{found.model_dump_json()}\n" if found else ""
     if out and text:
         _write(out, text)
@@ -92,7 +98,7 @@ def _show(made: Previewed, *, as_json: bool, markdown: bool, out: Path | None) -
 
 
 def _changed(project: Project, since: str) -> str | None:
-    """The one submission that differs from a commit; None, and a word, where none is there to preview."""
+    """Return the one submission that differs from a commit, or None and print a message if there is none."""
     from evaluator.errors import UsageError
     from evaluator.pipeline.submitting.changed import changed_submissions
 
@@ -117,7 +123,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(text: str, *, plain: bool) -> None:
-    """As it is, or drawn for people."""
+    """Print Markdown, unchanged if `plain`, else rendered."""
     if plain:
         typer.echo(text, nl=False)
         return

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a line a stage elsewhere."""
+"""Progress on standard error: a bar on a terminal, otherwise one line for each stage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluator.progress import Progress
 
 
 class _Lines:
-    """For logs: what begins, and how long the last stage took."""
+    """Progress for logs: messages, and the duration of each stage."""
 
     def __init__(self) -> None:
         self._began = 0.0
@@ -62,7 +62,7 @@ def shown_progress() -> Iterator[Progress]:
         task = bars.add_task("starting", total=None)
 
         class Bars:
-            """One bar, taken up by each stage."""
+            """One bar, which every stage reuses."""
 
             stage_name = ""
 

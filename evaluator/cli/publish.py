@@ -1,4 +1,4 @@
-"""`bashboard publish`: what the workflows do between a merge and the site, each step also by hand."""
+"""`bashboard publish`: the steps of the workflows between a merge and the site, which also run by hand."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from evaluator.cli.progress import shown_progress
 publish = typer.Typer(cls=Group, no_args_is_help=True, help="Publish verdicts: plan, execute, judge, commit.")
 
 Stale = Annotated[
-    bool, typer.Option("--stale", help="What a rescore does: what another judge, environment or suite version judged.")
+    bool, typer.Option("--stale", help="Rescore: select verdicts of another judge, environment or suite version.")
 ]
-Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the step's outputs in a GitHub job.")]
-Summary = Annotated[bool, typer.Option("--summary", help="Also append this to a GitHub job's summary.")]
-Annotate = Annotated[bool, typer.Option("--annotate", help="Also show problems at their lines on GitHub's diff.")]
+Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs of the step in a GitHub job.")]
+Summary = Annotated[bool, typer.Option("--summary", help="Also append the result to the summary of the GitHub job.")]
+Annotate = Annotated[bool, typer.Option("--annotate", help="Also print problems as GitHub annotations.")]
 
 
 @example(
@@ -35,11 +35,12 @@ def plan(
     outputs: Outputs = False,
     summary: Summary = False,
 ) -> None:
-    """Say which verdicts are to be published, or with --stale rescored, why, and what that takes.
+    """Print which verdicts need to be published, why, and at what cost.
 
-    New are commands without a verdict, and those that a ruling or a mark has changed. Lines that were edited by hand
-    are found where their evidence is at hand. Nothing is executed. With --outputs: `submissions`, a JSON list of those
-    to execute, and `anything`.
+    With --stale, prints which verdicts need a rescore. Commands without a verdict are new, and so are commands whose
+    verdict a ruling or a mark changes. Lines that were edited by hand are found if their evidence is available.
+    Executes nothing. With --outputs, the step's outputs are `submissions`, a JSON list of those to execute, and
+    `anything`.
     """
     import json
 
@@ -66,11 +67,12 @@ def plan(
     "bashboard publish judge evidence --stale --out published.tar.gz --json",
 )
 def judge(
-    evidence: Annotated[Path, typer.Argument(help="The folder of bundles that were made for this.")],
-    out: Annotated[Path, typer.Option("--out", help="The archive with what is to be committed.")],
+    evidence: Annotated[Path, typer.Argument(help="The folder with the bundles of this run.")],
+    out: Annotated[Path, typer.Option("--out", help="The archive to write, with the files to commit.")],
     stale: Stale = False,
     image: Annotated[
-        str | None, typer.Option("--image", help="SHA-256 of the file that the images are in, to be published with it.")
+        str | None,
+        typer.Option("--image", help="SHA-256 of the file with the images, to be published with the verdicts."),
     ] = None,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
@@ -78,11 +80,11 @@ def judge(
     outputs: Outputs = False,
     summary: Summary = False,
 ) -> None:
-    """Give verdicts to what is due, from evidence that is there, and write what is to be committed.
+    """Judge pending commands from existing evidence, and write the archive to commit.
 
-    Each submission is judged from the references' evidence and its own, so that what it brought moves its own row
-    alone. Nothing is executed. The panel is asked where BASHBOARD_PANEL_KEY is set. What has no evidence gets no
-    verdict, and the next run tries it again. With --outputs: `published`, the archive's SHA-256, and `anything`.
+    Each submission is judged from the references' evidence and its own, so that its evidence affects only its own row.
+    Executes nothing. The panel is asked if BASHBOARD_PANEL_KEY is set. A command without evidence gets no verdict, and
+    the next run tries again. With --outputs, the step's outputs are `published`, the archive's SHA-256, and `anything`.
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
@@ -115,10 +117,10 @@ def judge(
     "bashboard publish verify --json | jq '.[].held'",
 )
 def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotate = False) -> None:
-    """Derive the published verdicts again from their evidence, and name every line that says something else.
+    """Derive the published verdicts again, and report every line that differs.
 
-    The evidence is that which `bashboard fetch` brought, and this machine's own where it has some. Nothing is executed
-    and no model asked: replies that were bought are published with the evidence. What cannot be told is counted.
+    Uses the evidence that `bashboard fetch` downloaded, and the evidence of this machine. Executes nothing and asks no
+    model: the replies of models are published with the evidence. Verdicts that cannot be verified are counted.
     """
     from evaluator.cli.publish_text import print_verified
     from evaluator.pipeline.deriving.desk import open_desk

@@ -1,4 +1,4 @@
-"""Plans, judgements and checks of published verdicts for a terminal."""
+"""Text for a terminal: what is to be published, what was judged, and what was verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: PublishPlan) -> None:
-    """What is due and why; what waits for a rescore is one line each."""
+    """Print the pending work and the reasons, and one line for each file that waits for a rescore."""
     from evaluator.pipeline.publishing.summaries import counted, panel_words, plan_words
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
@@ -46,7 +46,7 @@ def _words(work: Work) -> str:
 
 
 def print_judged(judged: Judged, digest: str) -> None:
-    """What became of every submission that something was due of."""
+    """Print the result for every submission with pending work."""
     from evaluator.pipeline.publishing.summaries import counted, judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
@@ -66,7 +66,7 @@ def print_judged(judged: Judged, digest: str) -> None:
 
 
 def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> None:
-    """Every line that does not follow from its evidence, at its place; then what was checked."""
+    """Print every line that does not follow from its evidence, with path and line, then a summary of each file."""
     from evaluator.pipeline.publishing.summaries import counted
 
     for each in found:

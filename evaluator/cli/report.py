@@ -1,4 +1,4 @@
-"""`bashboard report`: answer the pull request that a run was for, with labels and one comment."""
+"""`bashboard report`: answer a pull request with labels and one comment."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from evaluator.cli.app import AsJson, example, here, print_json
 if TYPE_CHECKING:
     from evaluator.pipeline.pulls.report import Reported
 
-Run = Annotated[int | None, typer.Option("--run", min=1, help="The run of the submission workflow.")]
+Run = Annotated[int | None, typer.Option("--run", min=1, help="The id of a run of the submission workflow.")]
 Pushed = Annotated[
     int | None,
-    typer.Option("--pushed", min=1, metavar="PULL", help="Only take back what clears the way to its merge."),
+    typer.Option(
+        "--pushed", min=1, metavar="PULL", help="Only remove the labels that allow the merge of this pull request."
+    ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be said, and write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the comment and write nothing.")]
 
 
 @example(
@@ -27,12 +29,14 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be sai
     "bashboard report --pushed 17",
 )
 def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Say on a pull request what its submission comes to, what is to be mended, or why it is held.
+    """Answer a pull request with labels and one comment.
 
-    The pull request's files are read as data and checked by this checkout's own code; nothing of it is executed. The
-    preview's numbers come from the run's artifact. Labels tell the state. The repository and the token come from
-    GITHUB_REPOSITORY and GITHUB_TOKEN; in a job the comment also becomes the job's summary. Done twice it writes once.
-    While the run is under way, and with --pushed, it only takes back the labels that clear the way to a merge.
+    The comment shows where the submission would stand, what to fix, or why the pull request is held. Reads the files of
+    the pull request as data, checks them with the code of this checkout, and executes nothing. The numbers of the
+    preview come from the artifact of the run. Labels show the state. While the run is in progress, and with --pushed,
+    the command only removes the labels that allow a merge. The repository is GITHUB_REPOSITORY, and the token is
+    GITHUB_TOKEN. In a GitHub job the comment is also the job's summary. Running the command again writes no second
+    comment.
     """
     from dataclasses import asdict
 
@@ -57,7 +61,7 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
 
 
 def _line(made: Reported) -> str:
-    """What was done, of our own words and numbers alone."""
+    """Return a line about the result that contains only our own words and numbers."""
     number = f"pull request {made.number}" if made.number else f"run {made.run}"
     done = [
         made.outcome.value,
@@ -70,7 +74,7 @@ def _line(made: Reported) -> str:
 
 
 def _print_inert(text: str) -> None:
-    """The comment, in which a job's runner takes no line of a stranger's for a command."""
+    """Print a comment so that the runner of a GitHub job reads no line of it as a workflow command."""
     import sys
 
     from evaluator.pipeline.job import inert

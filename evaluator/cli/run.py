@@ -1,4 +1,4 @@
-"""`bashboard run`: one command by hand, exactly as scoring would execute it."""
+"""`bashboard run`: execute one command by hand, exactly as scoring does."""
 
 from __future__ import annotations
 
@@ -48,18 +48,21 @@ def _command_bytes(command: str | None, file: Path | None) -> bytes:
 )
 def run(
     world: Annotated[str, typer.Option("--world", help="The world to run in.")],
-    command: Annotated[str | None, typer.Argument(help="What to execute.")] = None,
+    command: Annotated[str | None, typer.Argument(help="The command to execute.")] = None,
     suite: SuiteName = "core",
     variant: Annotated[
-        list[str] | None, typer.Option("--variant", help="May be repeated; the first by default.")
+        list[str] | None,
+        typer.Option("--variant", help="A variant of the world. May be repeated. The default is the first."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="Execute what this file holds; - for standard input.")
+        Path | None, typer.Option("--file", help="Execute the contents of this file. - reads standard input.")
     ] = None,
-    observe: Annotated[list[str] | None, typer.Option("--observe", help="shell, processes or mtime as well.")] = None,
+    observe: Annotated[
+        list[str] | None, typer.Option("--observe", help="Also record shell, processes or mtime.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute one command exactly as scoring does and print its evidence. Nothing is stored."""
+    """Execute one command exactly as scoring does, and print its evidence. Stores nothing."""
     from evaluator.cli.drawing import evidence_table
     from evaluator.pipeline.grading.run import run_command
 

@@ -1,4 +1,4 @@
-"""`bashboard study`: measure how long people take for a suite's tasks, and what that says of the estimate."""
+"""`bashboard study`: measure how long people take for a suite's tasks, and compare the estimate with it."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ LOOPBACK = ("127.0.0.1", "localhost")
 def serve(
     context: typer.Context,
     suite: SuiteName = "core",
-    out: Annotated[Path, typer.Option("--out", help="File that measurements are appended to.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="The file to which measurements are appended.")] = Path(
         "measurements.jsonl"
     ),
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks a participant, and one to warm up.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Of the orders that tasks are asked in.")] = 0,
-    host: Annotated[str, typer.Option("--host", help="Address of this machine to serve at.")] = LOOPBACK[0],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="Number of tasks for each participant, plus one warm-up task.")
+    ] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for shuffling the order of tasks.")] = 0,
+    host: Annotated[str, typer.Option("--host", help="The address of this machine to listen on.")] = LOOPBACK[0],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port. 0 selects a free one.")] = 8765,
 ) -> None:
-    """Measure how long people take: serve a page that shows tasks and times the commands that do them.
+    """Serve a page that shows tasks and measures how long people take to solve them.
 
-    On this machine only, unless --host names another of its addresses. What participants type is executed and judged
-    as candidates are. A line of JSON is kept for each task: a random number for the participant, which task, seconds,
-    and whether it was done; no name, address, date or command.
+    Serves on this machine only, unless --host names another of its addresses. The commands of participants are executed
+    and judged like candidates. Writes one line of JSON for each task: a random number for the participant, the task,
+    the seconds, and whether it was solved. Stores no name, address, date or command.
     """
     if context.invoked_subcommand is not None:
         return
@@ -77,13 +79,14 @@ def serve(
 def fit(
     files: Annotated[list[Path], typer.Argument(help="Files that `bashboard study` wrote.")],
     suite: SuiteName = "core",
-    write: Annotated[bool, typer.Option("--write", help="Write the medians into the suite's tasks.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the medians to the suite's tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit seconds = a + b * tokens to measurements: medians of the tasks that were done, R2, and a robust line beside.
+    """Fit seconds = a + b * tokens to the medians of the solved tasks.
 
-    Of a participant the first measurement of a task counts. With five or more of a task, those are left out whose
-    logarithm lies further than three scaled median absolute deviations from the median.
+    Prints R2, and a robust fit beside it. Only the first measurement of a participant for a task counts. If a task has
+    five or more measurements, outliers are left out: those whose logarithm is more than three scaled median absolute
+    deviations from the median.
     """
     from evaluator.pipeline.benchmarks.timings import fit_study, write_timings
 

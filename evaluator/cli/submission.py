@@ -1,4 +1,4 @@
-"""Commands about submissions: check one, regenerate a baseline."""
+"""Commands for submissions: check one, generate a baseline."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
     "bashboard check --since origin/main --annotate",
 )
 def check(
-    folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders; all where none is named.")] = None,
+    folders: Annotated[list[Path] | None, typer.Argument(help="Submission folders. The default is all.")] = None,
     as_json: AsJson = False,
     since: Annotated[
         str | None, typer.Option("--since", help="Only submissions that differ from this commit.", metavar="COMMIT")
     ] = None,
-    annotate: Annotated[
-        bool, typer.Option("--annotate", help="Print what makes GitHub show them on a pull request's diff.")
-    ] = False,
+    annotate: Annotated[bool, typer.Option("--annotate", help="Print problems as GitHub annotations.")] = False,
 ) -> None:
-    """Name every problem of a submission as path:line, what is wrong and what was expected. Runs nothing.
+    """Print every problem of a submission. Executes nothing.
 
-    Without folders it also checks what maintainers adjudicated: lines that contradict each other or rule nothing.
+    Each problem is printed as path:line, what is wrong, and what was expected. Without folders, it also checks the
+    adjudications for lines that contradict each other or have no effect.
     """
     from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
@@ -66,7 +65,7 @@ def check(
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
-    """The problems of what differs from a commit; says what is not there to be checked."""
+    """Return the problems of submissions that differ from a commit. Prints those that were withdrawn."""
     from evaluator.pipeline.submitting.changed import changed_submissions
     from evaluator.pipeline.submitting.submissions import check_folders
 
@@ -81,10 +80,12 @@ def _check_since(project: Project, since: str) -> list[Problem]:
 
 @example("bashboard baseline tfidf-retrieval", "bashboard baseline rules --check", "bashboard baseline")
 def baseline(
-    name: Annotated[str | None, typer.Argument(help="Which baseline; without a name they are listed.")] = None,
-    only_check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the files differ.")] = False,
+    name: Annotated[
+        str | None, typer.Argument(help="The name of the baseline. Without it, all names are listed.")
+    ] = None,
+    only_check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files differ.")] = False,
 ) -> None:
-    """Regenerate a baseline's submission, byte for byte."""
+    """Generate the submission of a baseline again, byte for byte."""
     from evaluator.pipeline.submitting.submissions import differing_files, list_baselines, write_baseline
 
     if name is None:

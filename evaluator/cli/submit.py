@@ -1,4 +1,4 @@
-"""Commands for people who submit: a folder to fill in, prompts for any model, and predictions from its replies."""
+"""Commands for contributors: create a submission's folder, print prompts for a model, collect its replies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evaluator.cli.app import FOUND_WANTING, Group, SuiteName, example, here, sh
 
 submit = typer.Typer(
     cls=Group,
-    help="Make a submission: its folder, prompts for a model, predictions from its replies.",
+    help="Prepare a submission: create its folder, print prompts, collect replies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Slug = Annotated[str, typer.Argument(help="The submission's folder below submissions/.")]
+Slug = Annotated[str, typer.Argument(help="The name of the folder in submissions/.")]
 MethodName = Literal["prompted", "fine-tuned", "agent", "retrieval", "rules", "other"]
 FormatName = Literal["jsonl", "openai-batch"]
 
@@ -26,12 +26,17 @@ FormatName = Literal["jsonl", "openai-batch"]
 )
 def init(
     slug: Slug,
-    suite: Annotated[list[str] | None, typer.Option("--suite", help="May be repeated; core by default.")] = None,
-    system: Annotated[str | None, typer.Option("--system", help="The system's name and version.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Who answers for it.")] = None,
-    method: Annotated[MethodName, typer.Option("--method", help="How it makes its commands.")] = "prompted",
+    suite: Annotated[
+        list[str] | None, typer.Option("--suite", help="A suite to answer. May be repeated. The default is core.")
+    ] = None,
+    system: Annotated[str | None, typer.Option("--system", help="The name and version of the system.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="The author of the submission.")] = None,
+    method: Annotated[MethodName, typer.Option("--method", help="How the system produces its commands.")] = "prompted",
 ) -> None:
-    """Write a submission's folder to fill in: who and what, and a line for every task with its instruction."""
+    """Create the folder of a submission.
+
+    It contains a manifest to fill in, and one line for every task with its instruction.
+    """
     from evaluator.pipeline.submitting.submit import init_submission
     from evaluator.records import Method
 
@@ -48,10 +53,15 @@ def init(
 )
 def prompts(
     suite: SuiteName = "core",
-    form: Annotated[FormatName, typer.Option("--format", help="Plain lines, or a batch's requests.")] = "jsonl",
-    model: Annotated[str | None, typer.Option("--model", help="The batch's model, as its server calls it.")] = None,
+    form: Annotated[FormatName, typer.Option("--format", help="Plain lines, or the requests of a batch.")] = "jsonl",
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model of the batch, by the server's name for it.")
+    ] = None,
 ) -> None:
-    """Print a prompt a task, so that any model can be run on a suite: the instruction and the machine, no more."""
+    """Print one prompt for each task, for any model.
+
+    A prompt contains only the instruction and a description of the machine.
+    """
     from evaluator.pipeline.submitting.submit import suite_prompts
 
     for line in suite_prompts(here(), suite, batch=form == "openai-batch", model=model):
@@ -61,10 +71,13 @@ def prompts(
 @example("bashboard submit collect my-system batch_output.jsonl")
 def collect(
     slug: Slug,
-    replies: Annotated[Path, typer.Argument(help="A batch's results, as its server wrote them.")],
+    replies: Annotated[Path, typer.Argument(help="The results of a batch, as the server wrote them.")],
     suite: SuiteName = "core",
 ) -> None:
-    """Write a submission's predictions from a batch's results. A request that failed leaves its task unanswered."""
+    """Write a submission's predictions from the results of a batch.
+
+    The task of a failed request stays unanswered.
+    """
     from evaluator.pipeline.submitting.submit import collect_replies
 
     path, answered, failed = collect_replies(here(), slug, suite, replies)

@@ -1,4 +1,4 @@
-"""Commands about suites: list, show, verify, test by mutation."""
+"""Commands for suites: list, show, verify, test by mutation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ suites = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(help="The suite's name.")]
+Name = Annotated[str, typer.Argument(help="The name of the suite.")]
 
 
 @example("bashboard suite list", "bashboard suite list --json")
 def list_suites(as_json: AsJson = False) -> None:
-    """List the suites here, with their version and size."""
+    """List the suites of this checkout, with version and size."""
     rows = [
         {
             "name": suite.manifest.name,
@@ -46,7 +46,7 @@ def list_suites(as_json: AsJson = False) -> None:
 @example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")
 def show(
     name: Name,
-    task: Annotated[str | None, typer.Argument(help="Only this task, whole.")] = None,
+    task: Annotated[str | None, typer.Argument(help="Show only this task, with all details.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a suite's tasks, or one task with its references and near misses."""
@@ -66,13 +66,14 @@ def show(
 @example("bashboard suite verify core", "bashboard suite verify core --task files-003")
 def verify(
     name: Name,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Execute what must hold of a suite: references agree, near misses and doing nothing fail, nothing is volatile.
+    """Verify a suite by executing its commands.
 
-    Of a foreign suite it is an audit and no gate: what does not hold is reported by class, and it ends with 0.
+    References must agree, near misses must fail, doing nothing must fail, and no output may vary from run to run. For a
+    foreign suite, this is an audit and not a gate: problems are reported by class, and the exit code is 0.
     """
     from evaluator.pipeline.upkeep.verify import verify_suite
 

@@ -1,4 +1,4 @@
-"""How a suite's test by mutation is told on a terminal."""
+"""The report of a suite's mutation test for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluator.records import JudgedMutant, MutationReport, Outcome
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
-    """Survivors by task, marks that no longer hold, operators, and the score with what it is made of."""
+    """Yield the survivors by task, stale marks, counts by operator, and the score with its parts."""
     task = ""
     for mutant in report.survivors:
         if mutant.task != task:

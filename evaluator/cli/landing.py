@@ -1,4 +1,4 @@
-"""the last steps of `bashboard publish`: collect a run's evidence, commit or propose the verdicts."""
+"""The last steps of `bashboard publish`: collect a run's evidence, commit or propose the verdicts."""
 
 from __future__ import annotations
 

@@ -50,5 +50,5 @@ def adjudicate(
         return
     typer.echo(f"{made.command!r} on {task}: {made.adjudication.ruling.value}")
     typer.echo(
-        f"given by {', '.join(made.submissions)}; written to {shown(made.path)}; in force with: bashboard rescore"
+        f"submitted by {', '.join(made.submissions)}; written to {shown(made.path)}; apply it with: bashboard rescore"
     )

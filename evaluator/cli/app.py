@@ -37,7 +37,7 @@ class Group(TyperGroup):
             typer.echo(f"bashboard: {error}", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            typer.echo("bashboard: interrupted; what was executed and judged is kept", err=True)
+            typer.echo("bashboard: interrupted; finished executions and verdicts are kept", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has closed the pipe; without this, Python prints another error at exit

@@ -53,7 +53,7 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
             out.print(standings_table(board, out.width))
     for board in boards:
         if board.awaiting:
-            typer.echo(f"bashboard: {board.name}: awaiting their verdicts: {', '.join(board.awaiting)}", err=True)
+            typer.echo(f"bashboard: {board.name}: without published verdicts: {', '.join(board.awaiting)}", err=True)
     if missing := incomplete(boards):
         if all(board.published for board in boards):
             lacking = "1 answer has" if missing.total() == 1 else f"{missing.total()} answers have"
@@ -62,7 +62,7 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
         (reason, _), *others = missing.most_common()
         why = f"{' '.join(reason.split())}{f' (and {len(others)} other reasons)' if others else ''}"
         typer.echo(
-            f"bashboard: {missing.total()} results are infra-errors, which are ours: {why}; run the same again",
+            f"bashboard: {missing.total()} results are infra-errors, which are ours: {why}; run the same command again",
             err=True,
         )
         raise typer.Exit(3)
@@ -122,7 +122,7 @@ def _explain_plan(name: str, plan: Plan) -> None:
     for why, count in sorted(reasons.items()):
         typer.echo(f"  {count:5} {why}")
     if plan.panel:
-        cost = "at a price unknown" if plan.panel.usd is None else f"about US$ {plan.panel.usd:.4f}"
+        cost = "at an unknown price" if plan.panel.usd is None else f"about US$ {plan.panel.usd:.4f}"
         typer.echo(f"  the panel: {plan.panel.undecided} undecided; at most {plan.panel.calls} calls, {cost}")
 
 
@@ -159,7 +159,7 @@ def rescore(
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
-        typer.echo(f"bashboard: no submission falls to share {shard}", err=True)
+        typer.echo(f"bashboard: no submission is in shard {shard}", err=True)
         return
     names = suite or [each.manifest.name for each in project.suites()]
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:

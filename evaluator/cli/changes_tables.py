@@ -30,7 +30,7 @@ def _suite(changes: SuiteChanges) -> Iterator[RenderableType]:
     yield Text(f"{changes.suite} {changes.suite_version}: {len(moved)} of {len(changes.rows)} rows move", "bold")
     yield Text(f"{sum(changes.kinds.values())} verdicts flip" + (f": {kinds}" if kinds else ""))
     yield Text(
-        f"{changes.given} given anew, {changes.gone} gone, {changes.reasoned} the same for another reason", "dim"
+        f"{changes.given} judged again, {changes.gone} gone, {changes.reasoned} the same for another reason", "dim"
     )
     if moved:
         yield _rows(moved)
@@ -61,7 +61,7 @@ def _flip(flip: Flip) -> Text:
     head = (
         f"{flip.task}  {flip.submission}{rank}  {flip.before.outcome} → {flip.after.outcome}  ({'; '.join(flip.why)})"
     )
-    given = "nothing given" if flip.command is None else flip.command.decode(errors="backslashreplace")
+    given = "no command" if flip.command is None else flip.command.decode(errors="backslashreplace")
     lines = [head, f"  {given}", f"  before: {_found(flip.before)}", f"  after:  {_found(flip.after)}"]
     return Text("\n".join(map(printable, lines)))
 
@@ -75,7 +75,7 @@ def contested_list(verdicts: Sequence[Contested]) -> RenderableType:
     """Render every undecided verdict with the commands to run."""
     if not verdicts:
         return Text("no published verdict is undecided")
-    head = f"{len(verdicts)} undecided: each holds for everyone who gave the command"
+    head = f"{len(verdicts)} undecided; a ruling applies to every submission with the command"
     return Group(Text(head, "bold"), *map(_contested, verdicts))
 
 

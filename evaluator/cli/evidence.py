@@ -52,11 +52,11 @@ def _tell(taken: TakenOver) -> None:
     typer.echo(f"{_counted(taken.bundles, 'bundle')}: {_counted(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{_counted(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]
     if taken.not_needed:
-        passed_over.append(f"{_counted(taken.not_needed, 'run')} of commands that nothing here gives")
+        passed_over.append(f"{_counted(taken.not_needed, 'run')} of commands that are not in this checkout")
     if taken.other_files:
-        passed_over.append(f"{_counted(taken.other_files, 'file')} that are none of what is published there")
+        passed_over.append(f"{_counted(taken.other_files, 'file')} that are no published evidence")
     for each in (*passed_over, *taken.faults):
-        typer.echo(f"passed over: {each}", err=True)
+        typer.echo(f"skipped: {each}", err=True)
 
 
 @example("bashboard fetch", "bashboard fetch --remote upstream", "bashboard fetch --json")
@@ -141,7 +141,9 @@ def make(
         give_outputs(os.environ, {"sha256": digest})
     missing = sum(each.missing for each in made)
     if missing:
-        typer.echo(f"bashboard: {missing} are missing for a failure of ours; run the same again", err=True)
+        typer.echo(
+            f"bashboard: {missing} runs are missing because of a failure of ours; run the same command again", err=True
+        )
         raise typer.Exit(3)
 
 
@@ -150,7 +152,7 @@ def _show_made(made: list[Made], *, as_json: bool) -> None:
         print_json([each._asdict() | {"path": each.path.as_posix()} for each in made])
         return
     for each in made:
-        short = f", {each.left_out} left out for want of room" if each.left_out else ""
+        short = f", {each.left_out} left out because the bundle is full" if each.left_out else ""
         typer.echo(f"{each.sha256}  {shown(each.path)}  ({each.runs} runs{short})")
 
 

@@ -85,16 +85,16 @@ def add(
         _print_added(name, report)
     if report["not_executed"] and not no_execute:
         typer.echo(f"no reference was executed: {report['not_executed']}", err=True)
-        typer.echo(f"then type it again: bashboard suite add {name}", err=True)
+        typer.echo(f"then run: bashboard suite add {name}", err=True)
         raise typer.Exit(3)
 
 
 def _print_added(name: str, report: Mapping[str, Any]) -> None:
     sizes = f"{report['tasks']} tasks, {report['references']} references, {report['worlds']} worlds"
-    typer.echo(f"{report['folder']}{', made anew' if report['replaces'] else ''}: {sizes}")
+    typer.echo(f"{report['folder']}{', replaced' if report['replaces'] else ''}: {sizes}")
     for reason, count in report["left_out"].items():
         typer.echo(f"left out, {reason}: {count}")
     for kind, names in report["found"].items():
         typer.echo(f"references, {kind}: {len(names)}" + (f" ({', '.join(names)})" if names else ""))
     typer.echo(_asked_line(report["variants"]))
-    typer.echo(f"what else does not hold of it: bashboard suite verify {name}")
+    typer.echo(f"audit it with: bashboard suite verify {name}")

@@ -106,7 +106,7 @@ def validate(
         _print(results, agreements, mistakes, ranking)
         typer.echo(f"kept in {shown(path)}", err=True)
     if any(each.infra_errors for each in results.figures):
-        typer.echo("bashboard: some pairs met infra-errors, which are ours; run the same again", err=True)
+        typer.echo("bashboard: some pairs have infra-errors, which are ours; run the same command again", err=True)
         raise typer.Exit(3)
 
 

@@ -79,7 +79,7 @@ def preview(
         raise typer.Exit(FOUND_WANTING)
     if found.infra_errors:
         ours = f"{found.infra_errors} results are infra-errors, which are ours"
-        typer.echo(f"bashboard: {ours}; run the same again", err=True)
+        typer.echo(f"bashboard: {ours}; run the same command again", err=True)
         raise typer.Exit(3)
 
 

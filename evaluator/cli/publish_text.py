@@ -23,20 +23,20 @@ def print_plan(plan: PublishPlan) -> None:
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
     for each in plan.due:
-        executions = counted(each.executions, "execution") if each.executions else "evidence at hand"
+        executions = counted(each.executions, "execution") if each.executions else "evidence available"
         typer.echo(f"  {each.submission} on {each.suite}: {_words(each)}; {executions}")
         for problem in each.edited:
             typer.echo(f"    {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for suite, count in plan.references.items():
         typer.echo(f"  {suite}: {counted(count, 'run')} of references without evidence")
     if plan.panel:
-        typer.echo(f"  the panel, about what has evidence: {panel_words(plan.panel)}")
+        typer.echo(f"  the panel, for commands with evidence: {panel_words(plan.panel)}")
     if plan.left_over:
         typer.echo(f"  {counted(len(plan.left_over), 'submission')} left for the next run")
     for each in plan.waiting:
         typer.echo(f"  waits for a rescore: {each.submission} on {each.suite}: {_words(each)}")
     if plan.unchecked:
-        typer.echo(f"  not compared with evidence, which is not at hand: {counted(plan.unchecked, 'file')}")
+        typer.echo(f"  not compared, because the evidence is not available: {counted(plan.unchecked, 'file')}")
     for slug, problems in plan.broken.items():
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
 
@@ -56,7 +56,7 @@ def print_judged(judged: Judged, digest: str) -> None:
         for reason, count in row.missing.items():
             typer.echo(f"    infra-error, {counted(count, 'command')}: {printable(reason)}")
         for problem in row.work.edited:
-            typer.echo(f"    put right: {problem.path.name}:{problem.line}: {printable(problem.message)}")
+            typer.echo(f"    restored: {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for slug, faults in judged.faults.items():
         for fault in faults:
             typer.echo(f"  refused, of {printable(slug)}: {printable(fault)}")
@@ -76,6 +76,6 @@ def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> 
         told = [counted(each.held, "verdict") + " follow from their evidence"]
         told += [f"{len(each.problems)} do not"] if each.problems else []
         told += [f"{each.awaiting} await a verdict"] if each.awaiting else []
-        told += [f"{each.unknown} cannot be told"] if each.unknown else []
+        told += [f"{each.unknown} cannot be verified"] if each.unknown else []
         told += [printable(each.why)] if each.why else []
         typer.echo(f"{each.submission} on {each.suite}: {'; '.join(told)}")

@@ -57,8 +57,8 @@ def serve(
     plan = StudyPlan(out, tuple(task or ()), tasks, seed, host, port)
     if host not in LOOPBACK:
         typer.echo(
-            f"warning: {host} can be reached from its network; whoever has the address below may take part and have "
-            "commands executed here, and what is typed is not encrypted on its way",
+            f"warning: other machines can reach {host}; anyone with the address below can take part and execute "
+            "commands here, and the connection is not encrypted",
             err=True,
         )
     with (
@@ -130,7 +130,7 @@ def _summary(found: Fit) -> Iterator[str]:
 
 def _formula(line: Line | None) -> str:
     if line is None:
-        return "three tasks of different lengths or more are needed"
+        return "at least three tasks of different lengths are needed"
     r2 = "not defined" if line.r2 is None else f"{line.r2:.3f}"
     return f"{line.a:.2f} s + {line.b:.3f} s * tokens, R2 {r2}"
 

@@ -38,9 +38,9 @@ def list_suites(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
     for row in [] if as_json else rows:
-        whose = ", somebody else's" if row["foreign"] else ""
+        publisher = ", another publisher's" if row["foreign"] else ""
         size = f"{row['tasks']} tasks in {row['worlds']} worlds"
-        typer.echo(f"{row['name']} {row['version']}: {size} - {row['title']}{whose}")
+        typer.echo(f"{row['name']} {row['version']}: {size} - {row['title']}{publisher}")
 
 
 @example("bashboard suite show core", "bashboard suite show core files-003", "bashboard suite show core --json")

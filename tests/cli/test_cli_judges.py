@@ -91,7 +91,7 @@ def test_wrong_use_is_one_line(bashboard: Bashboard, words: tuple[str, ...], mes
 def test_a_ruling_is_written_and_explained(bashboard: Bashboard) -> None:
     found = bashboard("adjudicate", "always-true", "files-1", "pass", "--suite", "tiny", "--because", WHY)
     assert found.returncode == 0
-    assert "given by always-true, lazy; written to fixtures/overrides/tiny/adjudications.jsonl" in found.stdout
+    assert "submitted by always-true, lazy; written to fixtures/overrides/tiny/adjudications.jsonl" in found.stdout
     shown = json.loads(bashboard("explain", "always-true", "files-1", "--suite", "tiny", "--json").stdout)
     assert (shown["finding"]["outcome"], shown["finding"]["step"]) == ("pass", "adjudication")
     assert WHY in shown["finding"]["reason"]

@@ -122,13 +122,13 @@ def test_what_is_not_needed_or_broken_is_passed_over_and_counted(
     found = run(project.root, "fetch", "--remote", str(remote.path))
     assert found.exit_code == 0, found.output
     assert "1 bundle: 3 runs, 0 replies" in found.stdout
-    said = [line.partition("passed over: ")[2] for line in found.stderr.splitlines() if "passed over" in line]
+    said = [line.partition("skipped: ")[2] for line in found.stderr.splitlines() if "skipped: " in line]
     assert sorted(said) == [
         "1 bundle of another environment",
         "2 bundles of submissions that are not here or break their format",
         "2 bundles of suites that are not here",
-        "2 runs of commands that nothing here gives",
-        "3 files that are none of what is published there",
+        "2 runs of commands that are not in this checkout",
+        "3 files that are no published evidence",
     ]
 
 

@@ -131,7 +131,7 @@ def test_a_share_without_a_submission_does_nothing(board: Board) -> None:
     """More machines than submissions: the last have nothing to do, and do not do everything."""
     with contextlib.chdir(board.root):
         done = CliRunner().invoke(app, ["rescore", "--shard", "3/3"], env=NOWHERE)
-    assert (done.exit_code, done.output) == (0, "bashboard: no submission falls to share 3/3\n")
+    assert (done.exit_code, done.output) == (0, "bashboard: no submission is in shard 3/3\n")
 
 
 # -- checking

@@ -96,7 +96,7 @@ def test_standings_of_what_is_published_need_nothing_else(project: Project, boar
     assert found.exit_code == 0
     assert [each.model_copy(update={"judged_by": None}).passed for each in rows] == [2, 1]
     assert [each.judged_by.differs for each in rows if each.judged_by] == [(), ()]
-    assert found.stderr == "bashboard: tiny: awaiting their verdicts: new\n"
+    assert found.stderr == "bashboard: tiny: without published verdicts: new\n"
     assert bashboard("standings").exit_code == 3
 
 

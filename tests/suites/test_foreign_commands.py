@@ -44,7 +44,7 @@ def test_adding_a_suite_tells_what_it_has_and_what_was_left_out(checkout: Path, 
             "left out, runs the answer more than once, or with arguments: 1",
             "left out, needs options of the container's engine: 1",
             "tasks asked: 3 in 1 variant",
-            "what else does not hold of it: bashboard suite verify nl2bash-eabench",
+            "audit it with: bashboard suite verify nl2bash-eabench",
         ],
     )
 
@@ -53,7 +53,7 @@ def test_a_suite_that_is_added_again_is_made_anew(checkout: Path, tree: Path) ->
     shown = [bashboard(checkout, "suite", "add", "nl2bash-eabench", tree, "--no-execute").stdout for _ in range(2)]
     assert [text.partition(": ")[0] for text in shown] == [
         "fixtures/nl2bash-eabench",
-        "fixtures/nl2bash-eabench, made anew",
+        "fixtures/nl2bash-eabench, replaced",
     ]
 
 
@@ -67,7 +67,7 @@ def test_without_an_engine_the_suite_is_there_and_what_to_type_later_is_said(che
         ["fixtures/intercode: 4 tasks, 4 references, 1 worlds", "tasks asked: 4 in 1 variant"],
     )
     assert "no reference was executed: " in ended.stderr
-    assert ended.stderr.endswith("then type it again: bashboard suite add intercode\n")
+    assert ended.stderr.endswith("then run: bashboard suite add intercode\n")
 
 
 def test_the_same_as_json(checkout: Path, tree: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_plan_without_prices_or_panel_says_so(project: Project) -> None:
     with JudgeServer(says("yes")) as server:
         set_up(project, server)
         assert (planned(project)["calls"], planned(project)["usd"]) == (3, None)
-        assert "at most 3 calls, at a price unknown" in run(project, "rescore", "--plan").stdout
+        assert "at most 3 calls, at an unknown price" in run(project, "rescore", "--plan").stdout
 
 
 def test_a_plan_counts_embeddings_and_pairs_of_texts(project: Project) -> None:

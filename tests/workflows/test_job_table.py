@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
+from workflow_yaml import BY_PLACE, CALLS, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
+
+from evaluator.pipeline.publishing.collect import EXECUTE
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
 HEAD = ["job", "code", "data", "its token may", "secrets", "contributors' commands"]
@@ -41,6 +43,14 @@ def triggers(job: Job) -> dict[str, Any]:
 def test_every_job_is_in_the_table_once() -> None:
     assert set(DOCUMENTED) == set(BY_PLACE)
     assert sum(PAGE.count(f"`{place}`") for place in BY_PLACE) == len(BY_PLACE)
+
+
+def test_the_page_names_the_called_jobs_as_github_does() -> None:
+    """The call grants what the called jobs need, so the table has no row for it."""
+    assert {call.name for call in CALLS} == {"derive"}
+    for name in ("prepare", "execute (<submission>)", "judge"):
+        assert f"`derive / {name}`" in PAGE
+    assert f"`{EXECUTE} (<submission>)`" in PAGE
 
 
 @each_job

@@ -56,18 +56,18 @@ def test_the_page_names_the_called_jobs_as_github_does() -> None:
 @each_job
 def test_the_page_lists_the_permissions_of_each_token(job: Job) -> None:
     assert DOCUMENTED[job.place]["its token may"] == ", ".join(
-        f"`{name}: {may}`" for name, may in job.held["permissions"].items()
+        f"`{name}: {may}`" for name, may in job.definition["permissions"].items()
     )
 
 
 def secrets(job: Job) -> set[str]:
-    return {name for text in texts(job.held) for name in re.findall(r"secrets\.(\w+)", text)}
+    return {name for text in texts(job.definition) for name in re.findall(r"secrets\.(\w+)", text)}
 
 
 @each_job
 def test_the_page_lists_the_secrets_of_each_job(job: Job) -> None:
     """They are the secrets of its environment."""
-    assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.held['environment']}`" if secrets(job) else "none")
+    assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.definition['environment']}`" if secrets(job) else "none")
 
 
 @each_job
@@ -89,7 +89,7 @@ def test_the_page_lists_the_environments_that_jobs_name() -> None:
     """Each environment has the secrets of its jobs."""
     needed: dict[str, set[str]] = {}
     for job in JOBS:
-        environment = job.held.get("environment")
+        environment = job.definition.get("environment")
         if environment:
             name = environment["name"] if isinstance(environment, dict) else environment
             needed.setdefault(name, set()).update(secrets(job))

@@ -103,8 +103,8 @@ def test_one_failed_submission_leaves_the_others_published(bench: Bench) -> None
 @pytest.mark.parametrize("failing", ["plan", "judge"])
 def test_nothing_is_committed_without_an_archive(bench: Bench, failing: str) -> None:
     """The site is built from main alone, so it is still deployed."""
-    found = conclusions(publish(bench, Commands(fail=failing)))
-    assert (found["commit"], found["build"], found["deploy"]) == ("skipped", "success", "success")
+    results = conclusions(publish(bench, Commands(fail=failing)))
+    assert (results["commit"], results["build"], results["deploy"]) == ("skipped", "success", "success")
 
 
 def test_only_the_judge_reads_the_key(bench: Bench) -> None:
@@ -129,13 +129,13 @@ def test_rescore_proposes_stale_verdicts(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("plan_only", "later"), [("true", "skipped"), ("false", "success")])
 def test_a_rescore_by_hand_may_stop_after_the_plan(bench: Bench, plan_only: str, later: str) -> None:
-    found = conclusions(publish(bench, Commands(), "rescore", plan_only=plan_only))
-    assert found.pop("derive / prepare") == "success"
-    assert set(found.values()) == {later}
+    results = conclusions(publish(bench, Commands(), "rescore", plan_only=plan_only))
+    assert results.pop("derive / prepare") == "success"
+    assert set(results.values()) == {later}
 
 
 def test_a_submission_that_needs_no_execution_is_judged(bench: Bench) -> None:
     """The matrix of the job `execute` may not be empty, so its condition asks for a submission."""
-    found = conclusions(publish(bench, Commands(submissions="[]")))
-    assert "derive / execute (one)" not in found
-    assert (found["derive / judge"], found["commit"]) == ("success", "success")
+    results = conclusions(publish(bench, Commands(submissions="[]")))
+    assert "derive / execute (one)" not in results
+    assert (results["derive / judge"], results["commit"]) == ("success", "success")

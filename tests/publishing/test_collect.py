@@ -211,6 +211,16 @@ def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: Run) -> No
     assert found.left_out["../../etc"].reason == "is no submission's name"
 
 
+@pytest.mark.parametrize("name", ["execute (second)", f"other / {EXECUTE} (second)", f"{EXECUTE} (second) (1)"])
+def test_a_job_of_another_name_announces_nothing(hosted: HostedCheckout, run: Run, name: str) -> None:
+    """GitHub names a called job by its caller. A job of another caller speaks for no submission."""
+    hosted.github.add_job(run, name, notices=[announced("second", SECOND[1])])
+    hosted.github.upload(run, "evidence-second", packed(SECOND))
+    assert set(collected(hosted, run).taken) == {"first"}
+    left_out = collect(hosted.project, hosted.connect(), run.id, hosted.root / "again", ["second"]).left_out
+    assert "0 jobs of the run are its own" in left_out["second"].reason
+
+
 def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: Run) -> None:
     (hosted.root / "evidence").mkdir()
     (hosted.root / "evidence" / "older").write_bytes(b"")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.workflow_yaml import BY_PLACE, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
+from evaluator.pipeline.publishing.collect import EXECUTE
+from tests.workflows.workflow_yaml import BY_PLACE, CALLS, FOLDER, JOBS, ROOT, WORKFLOWS, Job, read, texts
 
 PAGE = (ROOT / "site/maintain.md").read_text("utf-8")
 HEAD = ["job", "code", "data", "its token may", "secrets", "contributors' commands"]
@@ -44,21 +45,29 @@ def test_every_job_is_in_the_table_once() -> None:
     assert sum(PAGE.count(f"`{place}`") for place in BY_PLACE) == len(BY_PLACE)
 
 
+def test_the_page_names_the_called_jobs_as_github_does() -> None:
+    """The call grants what the called jobs need, so the table has no row for it."""
+    assert {call.name for call in CALLS} == {"derive"}
+    for name in ("prepare", "execute (<submission>)", "judge"):
+        assert f"`derive / {name}`" in PAGE
+    assert f"`{EXECUTE} (<submission>)`" in PAGE
+
+
 @each_job
 def test_the_page_lists_the_permissions_of_each_token(job: Job) -> None:
     assert DOCUMENTED[job.place]["its token may"] == ", ".join(
-        f"`{name}: {may}`" for name, may in job.held["permissions"].items()
+        f"`{name}: {may}`" for name, may in job.definition["permissions"].items()
     )
 
 
 def secrets(job: Job) -> set[str]:
-    return {name for text in texts(job.held) for name in re.findall(r"secrets\.(\w+)", text)}
+    return {name for text in texts(job.definition) for name in re.findall(r"secrets\.(\w+)", text)}
 
 
 @each_job
 def test_the_page_lists_the_secrets_of_each_job(job: Job) -> None:
     """They are the secrets of its environment."""
-    assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.held['environment']}`" if secrets(job) else "none")
+    assert DOCUMENTED[job.place]["secrets"] == (f"of `{job.definition['environment']}`" if secrets(job) else "none")
 
 
 @each_job
@@ -80,7 +89,7 @@ def test_the_page_lists_the_environments_that_jobs_name() -> None:
     """Each environment has the secrets of its jobs."""
     needed: dict[str, set[str]] = {}
     for job in JOBS:
-        environment = job.held.get("environment")
+        environment = job.definition.get("environment")
         if environment:
             name = environment["name"] if isinstance(environment, dict) else environment
             needed.setdefault(name, set()).update(secrets(job))

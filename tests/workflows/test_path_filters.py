@@ -38,24 +38,24 @@ def test_a_pattern_matches_a_file(workflow: str, pattern: str) -> None:
 
 def imported(path: Path) -> set[Path]:
     """Return the modules of this package that a module imports."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evaluator"):
             base = ROOT.joinpath(*str(node.module).split("."))
-            found |= {module for name in node.names if (module := base / f"{name.name}.py").is_file()}
-            found.add(base / "__init__.py" if base.is_dir() else base.with_suffix(".py"))
-    return found
+            modules |= {module for name in node.names if (module := base / f"{name.name}.py").is_file()}
+            modules.add(base / "__init__.py" if base.is_dir() else base.with_suffix(".py"))
+    return modules
 
 
 def dependencies(module: str) -> set[Path]:
     """Return the files that a module depends on, itself included."""
-    found: set[Path] = set()
+    modules: set[Path] = set()
     waiting = {Path(str(sys.modules[module].__file__))}
     while waiting:
         path = waiting.pop()
-        found.add(path)
-        waiting |= imported(path) - found
-    return found
+        modules.add(path)
+        waiting |= imported(path) - modules
+    return modules
 
 
 @pytest.mark.parametrize("part", [Keys, Consensus])

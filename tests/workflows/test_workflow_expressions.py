@@ -60,8 +60,8 @@ CONTEXTS: dict[str, Any] = {
 )
 def test_values(text: str, value: Any) -> None:
     """An expression has the value that GitHub gives it."""
-    found = evaluate(text, CONTEXTS)
-    assert (found, type(found)) == (value, type(value))
+    result = evaluate(text, CONTEXTS)
+    assert (result, type(result)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_refusals(text: str, says: str) -> None:
 )
 def test_conditions(text: str, after_success: bool, after_failure: bool) -> None:
     """A condition also asks for success, unless it calls `cancelled()`."""
-    found = (condition(text, CONTEXTS, success=True), condition(text, CONTEXTS, success=False))
-    assert found == (after_success, after_failure)
+    results = (condition(text, CONTEXTS, success=True), condition(text, CONTEXTS, success=False))
+    assert results == (after_success, after_failure)
 
 
 def test_condition_in_a_text() -> None:
@@ -175,6 +175,6 @@ def test_the_language_holds_nothing_that_the_workflows_do_not_use() -> None:
         for part in (job, *job.get("steps", []))
         if "if" in part
     ]
-    used = " ".join([*conditions, *(each for text in written for each in re.findall(r"\$\{\{(.*?)\}\}", text))])
+    used = " ".join([*conditions, *(code for text in written for code in re.findall(r"\$\{\{(.*?)\}\}", text))])
     for part in ("==", "!=", "&&", "||", "!cancelled()", "fromJSON(", "'", " false", "(github"):
         assert part in used, part

@@ -99,7 +99,7 @@ def test_no_expression_stands_in_a_script(path: Path) -> None:
 
 @each_job
 def test_a_token_has_the_permissions_of_the_table(job: Job) -> None:
-    assert job.held["permissions"] == MAY[job.place]
+    assert job.definition["permissions"] == MAY[job.place]
 
 
 def test_the_tables_name_existing_jobs() -> None:
@@ -109,10 +109,10 @@ def test_the_tables_name_existing_jobs() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_grants_nothing_to_all_jobs(path: Path) -> None:
-    held = read(path)
-    assert held["permissions"] == {}
-    assert "env" not in held
-    assert held["name"] == path.stem
+    workflow = read(path)
+    assert workflow["permissions"] == {}
+    assert "env" not in workflow
+    assert workflow["name"] == path.stem
 
 
 def secrets(part: object) -> set[str]:
@@ -123,8 +123,8 @@ def secrets(part: object) -> set[str]:
 @each_job
 def test_only_the_jobs_of_the_table_read_a_secret(job: Job) -> None:
     environment, names = SEES.get(job.place, ("", set()))
-    assert secrets(job.held) == names
-    assert job.held.get("environment", "") in (
+    assert secrets(job.definition) == names
+    assert job.definition.get("environment", "") in (
         environment,
         *(
             [{"name": "github-pages", "url": "${{ steps.deployment.outputs.page_url }}"}]
@@ -137,23 +137,23 @@ def test_only_the_jobs_of_the_table_read_a_secret(job: Job) -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_that_a_contributor_starts_reads_no_secret(path: Path) -> None:
     """Contributors start `pull_request`, whose run is of their own files, the events that follow it, and issues."""
-    held = read(path)
-    if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(held["on"]):
-        assert secrets(held) == set()
+    workflow = read(path)
+    if {"pull_request", "pull_request_target", "workflow_run", "issues"} & set(workflow["on"]):
+        assert secrets(workflow) == set()
         assert [call for call in CALLS if call.workflow == path.stem] == []
-    assert "pull_request_target" not in held["on"] or path.stem == "recall"
+    assert "pull_request_target" not in workflow["on"] or path.stem == "recall"
 
 
 @each_job
 def test_a_job_with_a_secret_or_a_writing_token_executes_no_submission(job: Job) -> None:
-    if job.place in SEES or "write" in job.held["permissions"].values():
+    if job.place in SEES or "write" in job.definition["permissions"].values():
         assert [run for run in job.commands if not run.startswith(EXECUTES_NOTHING)] == []
 
 
 @each_job
 def test_only_commands_that_call_github_get_a_token(job: Job) -> None:
     """It is in no environment of a job, so a command that executes other commands does not pass it on."""
-    assert "env" not in job.held
+    assert "env" not in job.definition
     calling = (
         "bashboard fetch",
         "bashboard report",
@@ -167,8 +167,8 @@ def test_only_commands_that_call_github_get_a_token(job: Job) -> None:
 
 @each_job
 def test_a_job_has_a_timeout_and_a_fixed_runner(job: Job) -> None:
-    assert job.held["runs-on"] == "ubuntu-24.04"
-    assert 0 < int(job.held["timeout-minutes"]) < 360
+    assert job.definition["runs-on"] == "ubuntu-24.04"
+    assert 0 < int(job.definition["timeout-minutes"]) < 360
 
 
 @each_job
@@ -198,27 +198,27 @@ def test_a_cached_image_is_checked_by_its_digest_and_saved_by_a_job_without_subm
 @pytest.mark.parametrize("place", ["derive.execute", "derive.judge", "publish.commit", "rescore.propose"])
 def test_data_of_another_job_is_checked_by_its_digest(place: str) -> None:
     """A job that executes a contributor's commands could have replaced the artifact."""
-    taken = [
+    verified = [
         run for run in BY_PLACE[place].commands if re.search(r"(load|import|commit|propose) (prepared/|published)", run)
     ]
-    assert taken
-    assert [run for run in taken if "--sha256 " not in run] == []
+    assert verified
+    assert [run for run in verified if "--sha256 " not in run] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_waiting_run_loses_nothing(path: Path) -> None:
     """GitHub keeps only the newest of the runs that wait in a group. A called workflow waits in its caller's group."""
-    held = read(path)
-    if "workflow_call" in held["on"]:
-        assert "concurrency" not in held
+    workflow = read(path)
+    if "workflow_call" in workflow["on"]:
+        assert "concurrency" not in workflow
         return
-    assert held["concurrency"]["group"] == TOGETHER[path.stem]
-    assert held["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower()
+    assert workflow["concurrency"]["group"] == TOGETHER[path.stem]
+    assert workflow["concurrency"]["cancel-in-progress"] == str(path.stem in STOPPED).lower()
 
 
 def test_publish_and_rescore_call_the_same_workflow() -> None:
     """They differ in the verdicts that they derive. Both pass the one secret by its name."""
-    calls = {call.place: call.held for call in CALLS}
+    calls = {call.place: call.definition for call in CALLS}
     assert {place: call["with"] for place, call in calls.items()} == {
         "publish.derive": {"stale": "false"},
         "rescore.derive": {"stale": "true", "plan_only": "${{ inputs.plan_only || false }}"},
@@ -230,9 +230,11 @@ def test_publish_and_rescore_call_the_same_workflow() -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.place)
 def test_a_call_grants_what_a_called_job_needs_and_no_more(call: Job) -> None:
-    needed = [job.held["permissions"] for job in JOBS if job.workflow == Path(call.held["uses"]).stem]
-    assert call.held["permissions"] == {name: level for permissions in needed for name, level in permissions.items()}
-    assert "write" not in call.held["permissions"].values()
+    needed = [job.definition["permissions"] for job in JOBS if job.workflow == Path(call.definition["uses"]).stem]
+    assert call.definition["permissions"] == {
+        name: level for permissions in needed for name, level in permissions.items()
+    }
+    assert "write" not in call.definition["permissions"].values()
 
 
 def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:
@@ -243,13 +245,13 @@ def test_no_caller_has_to_pass_a_value_for_a_secret_of_an_environment() -> None:
 
 def test_the_jobs_that_execute_submissions_have_the_name_that_their_evidence_is_collected_by() -> None:
     """GitHub names a called job by the calling job and itself."""
-    assert {f"{call.held['name']} / {BY_PLACE['derive.execute'].held['name']}" for call in CALLS} == {
+    assert {f"{call.definition['name']} / {BY_PLACE['derive.execute'].definition['name']}" for call in CALLS} == {
         f"{EXECUTE} (${{{{ matrix.submission }}}})"
     }
 
 
 def test_a_proposal_of_rescore_is_not_reported_as_a_submission() -> None:
     """The workflows for pull requests run if the token of an account opened the proposal."""
-    assert BY_PLACE["submission.preview"].held["if"] == f"github.head_ref != '{BRANCH}'"
+    assert BY_PLACE["submission.preview"].definition["if"] == f"github.head_ref != '{BRANCH}'"
     ours = f"head_branch != '{BRANCH}' || github.event.workflow_run.head_repository.full_name != github.repository)"
-    assert BY_PLACE["report.report"].held["if"].endswith(ours)
+    assert BY_PLACE["report.report"].definition["if"].endswith(ours)

@@ -304,14 +304,14 @@ def test_other_triggers(bench: Bench) -> None:
             job("only", SAY, more="if: github.event.label.name == 'good'\n"), on="{issues: {types: [labeled]}}"
         ),
     }
-    text = {name: each.replace("name: tried", f"name: {name}", 1) for name, each in text.items()}
+    text = {name: file.replace("name: tried", f"name: {name}", 1) for name, file in text.items()}
     board, owner = bench.board, bench.board.owner
     assert not bench.push({"b/c": b""}, **text)
     ran = bench.push({"a/b/c": b""})
     assert list(ran) == ["push"]
-    assert [each.name for each in bench.actions.waiting(completed(bench.github, board, ran["push"].run, "tried"))] == [
-        "run"
-    ]
+    assert [
+        workflow.name for workflow in bench.actions.waiting(completed(bench.github, board, ran["push"].run, "tried"))
+    ] == ["run"]
     assert not bench.actions.waiting(completed(bench.github, board, ran["push"].run, "other"))
     by_hand = bench.actions.trigger(dispatched(board, "hand.yml", owner, {"a": "true"}))
     assert "[true][d]" in by_hand["hand"].log
@@ -368,13 +368,13 @@ def test_cache_scopes(bench: Bench) -> None:
     text = workflow(job("only", f"uses: {CHECKOUT}", key, use, said, kept), on="[push, pull_request]")
     first = bench.push({"key": b"1"}, tried=text)["tried"]
     pulls = [_open(bench, name, {"other": name.encode()}) for name in ("one", "two")]
-    logs = [bench.actions.trigger(each)["tried"].log for each in pulls]
+    logs = [bench.actions.trigger(event)["tried"].log for event in pulls]
     changed = [_open(bench, name, {"key": b"2"}) for name in ("three", "four")]
-    logs += [bench.actions.trigger(each)["tried"].log for each in changed]
+    logs += [bench.actions.trigger(event)["tried"].log for event in changed]
     again = bench.push({"key": b"2"})["tried"]
-    assert ["hit [true]" in each for each in (first.log, *logs, again.log)] == [False, True, True, False, False, False]
-    assert all("refs/heads/main\n" in each for each in logs[:2])
-    scopes = [each.scope for each in bench.actions.caches.entries]
+    assert ["hit [true]" in log for log in (first.log, *logs, again.log)] == [False, True, True, False, False, False]
+    assert all("refs/heads/main\n" in log for log in logs[:2])
+    scopes = [entry.scope for entry in bench.actions.caches.entries]
     assert scopes == ["refs/heads/main", "refs/pull/3/merge", "refs/pull/4/merge", "refs/heads/main"]
 
 
@@ -387,7 +387,7 @@ def test_cache_is_never_changed(bench: Bench) -> None:
     )
     runs = [bench.run(text), bench.run(text), bench.run(text)]
     first = str(runs[0].run.id)
-    assert [first in each.log for each in runs] == [False, True, True]
+    assert [first in run.log for run in runs] == [False, True, True]
     assert str(runs[1].run.id) not in runs[2].log
 
 
@@ -488,7 +488,7 @@ def test_escapes(bench: Bench) -> None:
     third = job("third", f"{{uses: {DOWNLOAD}, with: {{name: things}}}}", "run: cat a", more="needs: second\n")
     result = bench.run(up + job("second", SAY, more="needs: first\n") + third, {"a": b"true\n"})
     assert "forged" in result.jobs["third"].log
-    assert [len(each.annotations) for each in result.run.jobs] == [1, 0, 0]
+    assert [len(job.annotations) for job in result.run.jobs] == [1, 0, 0]
 
 
 def test_concurrency_is_reported(bench: Bench) -> None:

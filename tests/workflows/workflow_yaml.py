@@ -19,11 +19,11 @@ def read(path: Path) -> Any:
 
 
 class Job(NamedTuple):
-    """A job and its workflow. `held` is the job's mapping in the file."""
+    """A job and its workflow. `definition` is the job's mapping in the file."""
 
     workflow: str
     name: str
-    held: dict[str, Any]
+    definition: dict[str, Any]
 
     @property
     def place(self) -> str:
@@ -31,7 +31,7 @@ class Job(NamedTuple):
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        return list(self.held["steps"])
+        return list(self.definition["steps"])
 
     @property
     def commands(self) -> list[str]:
@@ -43,9 +43,9 @@ class Job(NamedTuple):
         return [step for step in self.steps if step.get("uses", "").startswith(f"actions/{action}@")]
 
 
-_ALL = [Job(path.stem, name, held) for path in WORKFLOWS for name, held in read(path)["jobs"].items()]
-JOBS = [job for job in _ALL if "uses" not in job.held]
-CALLS = [job for job in _ALL if "uses" in job.held]
+_ALL = [Job(path.stem, name, definition) for path in WORKFLOWS for name, definition in read(path)["jobs"].items()]
+JOBS = [job for job in _ALL if "uses" not in job.definition]
+CALLS = [job for job in _ALL if "uses" in job.definition]
 """The jobs that call a reusable workflow, and have no steps."""
 
 BY_PLACE = {job.place: job for job in JOBS}

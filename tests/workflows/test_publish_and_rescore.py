@@ -1,0 +1,141 @@
+"""The wiring of publish, rescore and the workflow that both call, with every command replaced by a stand-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from evaluator.testing.workflows import RunResult, Seat, dispatched, pushed
+from evaluator.testing.workflows.steps import StandIn
+from tests.workflows.workflow_bench import Bench
+from tests.workflows.workflow_yaml import FOLDER, ROOT
+
+DIGEST: Final = "d" * 64
+FILES: Final = {
+    path.relative_to(ROOT).as_posix(): path.read_bytes() for path in FOLDER.rglob("*.yml") if "ISSUE" not in str(path)
+}
+
+
+class Commands:
+    """Stand-ins of the commands of all steps. `calls` are the commands, each with its job and its environment."""
+
+    def __init__(self, fail: str = "", submissions: str = '["one", "two"]') -> None:
+        self.calls: list[tuple[str, str, Mapping[str, str]]] = []
+        self._fail, self._submissions = fail, submissions
+
+    def stand_ins(self) -> dict[str, StandIn]:
+        return {
+            "python -m pip": self._answer("install", ""),
+            "bashboard fetch": self._answer("fetch", ""),
+            "bashboard image reference": self._answer("reference", "", reference="bashboard:1", sha256="a" * 64),
+            "bashboard image load": self._answer("load", "prepared/image.tar.gz", sha256="b" * 64),
+            "bashboard publish plan": self._answer("plan", "", submissions=self._submissions),
+            "bashboard evidence make --references": self._answer("references", "prepared/references/r", sha256="c"),
+            "bashboard evidence import": self._answer("import", ""),
+            "bashboard evidence make": self._answer("execute", "evidence/e"),
+            "bashboard publish collect": self._answer("collect", ""),
+            "bashboard publish judge": self._answer("judge", "published.tar.gz", published=DIGEST),
+            "bashboard publish commit": self._answer("commit", ""),
+            "bashboard publish propose": self._answer("propose", ""),
+            "bashboard build": self._answer("build", "build/site/index.html"),
+            "bashboard contested": self._answer("contested", ""),
+        }
+
+    def _answer(self, command: str, file: str, **outputs: str) -> StandIn:
+        def run(seat: Seat, variables: Mapping[str, str]) -> dict[str, str]:
+            self.calls.append((seat.job.id, command, variables))
+            if self._fail in (command, variables.get("SUBMISSION", command)):
+                seat.failed = True
+                return {}
+            if file:
+                path = seat.machine.workspace / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(command)
+            return outputs
+
+        return run
+
+    def environments(self, command: str) -> list[Mapping[str, str]]:
+        """Return the environments that a command ran with."""
+        return [variables for _, name, variables in self.calls if name == command]
+
+
+def publish(bench: Bench, commands: Commands, only: str = "publish", **inputs: str) -> RunResult:
+    """Run a workflow of this repository: for a push, or by hand if there are inputs."""
+    bench.actions.stand_ins = commands.stand_ins()
+    bench.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}, "publish": {}}
+    bench.board.git.commit("main", {**FILES, "fixtures/x": b""})
+    owner = bench.board.owner
+    event = dispatched(bench.board, f"{only}.yml", owner, inputs) if inputs else pushed(bench.board, None, owner)
+    return bench.actions.trigger(event, only=[only])[only]
+
+
+def conclusions(result: RunResult) -> dict[str, str]:
+    return {name: job.conclusion for name, job in result.jobs.items()}
+
+
+def test_publish_commits_the_archive_of_the_judge(bench: Bench) -> None:
+    commands = Commands()
+    assert set(conclusions(publish(bench, commands)).values()) == {"success"}
+    (environment,) = commands.environments("commit")
+    assert environment["PUBLISHED"] == DIGEST
+    assert [variables["STALE"] for name in ("plan", "judge") for variables in commands.environments(name)] == ["", ""]
+
+
+def test_one_failed_submission_leaves_the_others_published(bench: Bench) -> None:
+    """Its job fails the run, and the archive is still committed."""
+    commands = Commands(fail="two")
+    result = publish(bench, commands)
+    assert conclusions(result) == {
+        "derive / prepare": "success",
+        "derive / execute (one)": "success",
+        "derive / execute (two)": "failure",
+        "derive / judge": "success",
+        "commit": "success",
+        "build": "success",
+        "deploy": "success",
+    }
+    assert result.conclusion == "failure"
+
+
+@pytest.mark.parametrize("failing", ["plan", "judge"])
+def test_nothing_is_committed_without_an_archive(bench: Bench, failing: str) -> None:
+    """The site is built from main alone, so it is still deployed."""
+    results = conclusions(publish(bench, Commands(fail=failing)))
+    assert (results["commit"], results["build"], results["deploy"]) == ("skipped", "success", "success")
+
+
+def test_only_the_judge_reads_the_key(bench: Bench) -> None:
+    """The environment `judge` has the value. The caller passes the name, and has no value."""
+    commands = Commands()
+    result = publish(bench, commands)
+    assert {name: set(job.secrets) for name, job in result.jobs.items() if job.secrets} == {
+        "derive / judge": {"BASHBOARD_PANEL_KEY"}
+    }
+    with_key = {name for _, name, variables in commands.calls if variables.get("BASHBOARD_PANEL_KEY")}
+    assert with_key == {"judge"}
+
+
+def test_rescore_proposes_stale_verdicts(bench: Bench) -> None:
+    commands = Commands()
+    result = publish(bench, commands, "rescore")
+    assert list(conclusions(result))[-1] == "propose"
+    assert set(conclusions(result).values()) == {"success"}
+    stale = [variables["STALE"] for name in ("plan", "judge") for variables in commands.environments(name)]
+    assert stale == ["stale", "stale"]
+
+
+@pytest.mark.parametrize(("plan_only", "later"), [("true", "skipped"), ("false", "success")])
+def test_a_rescore_by_hand_may_stop_after_the_plan(bench: Bench, plan_only: str, later: str) -> None:
+    results = conclusions(publish(bench, Commands(), "rescore", plan_only=plan_only))
+    assert results.pop("derive / prepare") == "success"
+    assert set(results.values()) == {later}
+
+
+def test_a_submission_that_needs_no_execution_is_judged(bench: Bench) -> None:
+    """The matrix of the job `execute` may not be empty, so its condition asks for a submission."""
+    results = conclusions(publish(bench, Commands(submissions="[]")))
+    assert "derive / execute (one)" not in results
+    assert (results["derive / judge"], results["commit"]) == ("success", "success")

@@ -72,9 +72,9 @@ browser:
 # GitHub's API description and its workflow parser, in the versions and with the integrity hashes that the modules name
 description: $(VENV)/.test
 	@command -v npm >/dev/null || { $(call INSTALL,npm); } || true
-	@$(BIN)/python -m evaluator.testing.github.description || \
+	@$(BIN)/python -m tests.doubles.github.description || \
 	  echo "no API description of GitHub: the double is not checked against it"
-	@$(BIN)/python -m evaluator.testing.workflow_parser || \
+	@$(BIN)/python -m tests.doubles.workflow_parser || \
 	  echo "no workflow parser of GitHub: the workflows are not checked with it"
 
 # installed from a wheel if there is one for this machine

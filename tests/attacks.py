@@ -20,7 +20,7 @@ from typing import Any
 from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.worker import WorkerDiedError
 from tests.workbench import TESS, TINY, Bench, planned

@@ -13,7 +13,7 @@ from typing import Any
 from evaluator.records import Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Request, layer_digest
+from evaluator.sandbox.requests import Request, layer_digest
 from evaluator.sandbox.runner.protocol import World
 
 BUILD = b"""

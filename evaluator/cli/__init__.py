@@ -14,15 +14,15 @@ from evaluator.cli.board import build, rescore, score, serve, standings
 from evaluator.cli.changes import changes
 from evaluator.cli.compare import compare
 from evaluator.cli.contested import contested
+from evaluator.cli.doctor import doctor, schema
 from evaluator.cli.evidence import evidence, fetch
 from evaluator.cli.explain import explain
 from evaluator.cli.image import image
 from evaluator.cli.judges import judges
-from evaluator.cli.landing import collect, commit, propose
-from evaluator.cli.machine import doctor, schema
 from evaluator.cli.metrics import metrics
 from evaluator.cli.preview import preview
 from evaluator.cli.publish import publish
+from evaluator.cli.publish_steps import collect, commit, propose
 from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.study import study

@@ -43,7 +43,7 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print the boards' standings. Exit with 3 if one of them is incomplete because of a failure of ours."""
     from evaluator.cli.tables import standings_table
-    from evaluator.pipeline.boards.board import incomplete
+    from evaluator.pipeline.boards.scored_boards import incomplete
 
     if as_json:
         print_records(row for board in boards for row in board.standings)
@@ -88,8 +88,8 @@ def score(
 
     Executes only commands without evidence, and judges only those without a verdict.
     """
-    from evaluator.pipeline.boards.board import make_boards
-    from evaluator.pipeline.grading.panel import PanelUse, open_panel
+    from evaluator.pipeline.boards.scored_boards import make_boards
+    from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
@@ -107,7 +107,7 @@ def score(
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print the panel's summary and the boards. Exit with 3 if the panel failed."""
-    from evaluator.pipeline.grading.panel import report
+    from evaluator.pipeline.grading.llm_panel import report
 
     if line := report(panel):
         typer.echo(f"bashboard: {line}", err=True)
@@ -153,9 +153,9 @@ def rescore(
     With --shard only the i-th of n parts of the submissions is rescored, so that each of n machines can do one part.
     `bashboard evidence make` with the same --shard writes evidence that the other machines can import.
     """
-    from evaluator.pipeline.boards.board import make_boards, plan_rescore
-    from evaluator.pipeline.evidence.making import share_of
-    from evaluator.pipeline.grading.panel import PanelUse, open_panel
+    from evaluator.pipeline.boards.scored_boards import make_boards, plan_rescore
+    from evaluator.pipeline.evidence.produce import share_of
+    from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
     project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
@@ -205,9 +205,9 @@ def standings(
     suite: SuiteNames = None, judge: Judge = None, published: Published = False, as_json: AsJson = False
 ) -> None:
     """Print the standings from existing verdicts. Executes nothing."""
-    from evaluator.pipeline.boards.board import make_boards
-    from evaluator.pipeline.boards.published import published_boards
-    from evaluator.pipeline.grading.panel import open_panel
+    from evaluator.pipeline.boards.published_boards import published_boards
+    from evaluator.pipeline.boards.scored_boards import make_boards
+    from evaluator.pipeline.grading.llm_panel import open_panel
     from evaluator.progress import Silence
 
     _one_source(published, judge)

@@ -30,8 +30,8 @@ def changes(
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError
-    from evaluator.pipeline.job import inert
-    from evaluator.pipeline.publishing.changes import changes_markdown, changes_since
+    from evaluator.github.job_output import inert
+    from evaluator.pipeline.publishing.diff_verdicts import changes_markdown, changes_since
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")

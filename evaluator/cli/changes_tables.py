@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from evaluator.records import Changes, Contested, Finding, Flip, Place, RowChange, SuiteChanges

@@ -25,8 +25,8 @@ def contested(
     """
     from evaluator.cli.changes_tables import contested_list
     from evaluator.errors import UsageError
-    from evaluator.pipeline.job import inert, summarise
-    from evaluator.pipeline.publishing.contested import contested_markdown, contested_verdicts
+    from evaluator.github.job_output import inert, summarise
+    from evaluator.pipeline.publishing.contested_verdicts import contested_markdown, contested_verdicts
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")

@@ -15,8 +15,8 @@ from evaluator.cli.app import AsJson, Group, Slugs, Workers, example, here, prin
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.evidence.making import Made
-    from evaluator.pipeline.evidence.taking_over import TakenOver
+    from evaluator.pipeline.evidence.import_bundles import TakenOver
+    from evaluator.pipeline.evidence.produce import Made
 
 evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles, and import bundles.")
 
@@ -32,7 +32,7 @@ def _inert() -> Iterator[None]:
     The block handles text from untrusted contributors.
     """
     from evaluator.errors import BashboardError
-    from evaluator.pipeline.job import inert
+    from evaluator.github.job_output import inert
 
     with inert(os.environ, sys.stderr):
         try:
@@ -120,8 +120,8 @@ def make(
     bundle contains the rest of the evidence, and the exit code is 3.
     """
     with _inert(), shown_progress() as progress:
-        from evaluator.pipeline.evidence.bundles import folder_digest
-        from evaluator.pipeline.evidence.making import make_references, make_submissions, share_of
+        from evaluator.pipeline.evidence.bundle import folder_digest
+        from evaluator.pipeline.evidence.produce import make_references, make_submissions, share_of
 
         project = here()
         made: list[Made] = []
@@ -136,7 +136,7 @@ def make(
         # on stderr, which was muted: the runner reads the two streams in no fixed order and might ignore stdout
         typer.echo(each.announcement, err=True)
     if outputs:
-        from evaluator.pipeline.job import give_outputs
+        from evaluator.github.job_output import give_outputs
 
         give_outputs(os.environ, {"sha256": digest})
     missing = sum(each.missing for each in made)

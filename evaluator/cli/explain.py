@@ -26,7 +26,7 @@ def explain(
 
     Executes commands without evidence.
     """
-    from evaluator.cli.drawing import explanation_text
+    from evaluator.cli.evidence_view import explanation_text
     from evaluator.pipeline.boards.explain import explain_answer
 
     with shown_progress() as progress:

@@ -28,7 +28,7 @@ Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs o
 
 def _give(outputs: bool, **values: str) -> None:
     if outputs:
-        from evaluator.pipeline.job import give_outputs
+        from evaluator.github.job_output import give_outputs
 
         give_outputs(os.environ, values)
 

@@ -15,7 +15,7 @@ from evaluator.cli.progress import shown_progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from evaluator.pipeline.upkeep.validation import Results
+    from evaluator.pipeline.maintenance.judge_validation import Results
     from evaluator.records import Agreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
@@ -28,7 +28,7 @@ JudgeNames = Annotated[list[str] | None, typer.Option("--judge", help="Only this
 @example("bashboard judges list", "bashboard judges list --json")
 def list_judges(as_json: AsJson = False) -> None:
     """List the available judges and what each of them compares."""
-    from evaluator.pipeline.upkeep.validation import describe_judges
+    from evaluator.pipeline.maintenance.judge_validation import describe_judges
 
     rows = describe_judges()
     if as_json:
@@ -76,9 +76,15 @@ def validate(
     undecided counts as fail. Below the results are the ten pairs that are hardest for the judge that ranks.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.grading.panel import PanelUse
-    from evaluator.pipeline.upkeep.people import compare_with_people
-    from evaluator.pipeline.upkeep.validation import Results, keep, read_labelled, sets_of_suite, validate_judges
+    from evaluator.pipeline.grading.llm_panel import PanelUse
+    from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
+    from evaluator.pipeline.maintenance.judge_validation import (
+        Results,
+        keep,
+        read_labelled,
+        sets_of_suite,
+        validate_judges,
+    )
     from evaluator.records import Validation
 
     if (human is None) != (references is None):

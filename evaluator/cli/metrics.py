@@ -16,7 +16,7 @@ from evaluator.cli.progress import shown_progress
 from evaluator.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.boards.text_metrics import Problems
+    from evaluator.pipeline.boards.jsonl_metrics import Problems
 
 metrics = typer.Typer(
     cls=Group, help="Score commands by their text alone.", no_args_is_help=True, rich_markup_mode=None
@@ -90,7 +90,7 @@ def nlc2cmd(
     Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
     default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
     """
-    from evaluator.pipeline.boards.text_metrics import Aggregation, Problems, nlc2cmd_scores
+    from evaluator.pipeline.boards.jsonl_metrics import Aggregation, Problems, nlc2cmd_scores
 
     if aggregation not in set(Aggregation):
         raise UsageError(f"--aggregation {aggregation}: expected one of {', '.join(Aggregation)}")
@@ -112,7 +112,7 @@ def parse(file: File, strict_2020: Strict = False) -> None:
     null if a command cannot be parsed. The flags of a utility include those of all utilities nested in it, with
     repetitions. The metric uses the set.
     """
-    from evaluator.pipeline.boards.text_metrics import Problems, parsed_commands
+    from evaluator.pipeline.boards.jsonl_metrics import Problems, parsed_commands
 
     with ExitStack() as stack:
         problems = Problems(_named(file))

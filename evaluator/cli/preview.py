@@ -10,10 +10,10 @@ import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, example, here
 from evaluator.cli.progress import shown_progress
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.boards.preview import Previewed
+    from evaluator.pipeline.boards.preview_board import Previewed
     from evaluator.pipeline.project import Project
 
 Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The slug of the submission.", show_default=False)]
@@ -56,8 +56,8 @@ def preview(
     Prints no JSON for a submission with errors.
     """
     from evaluator.errors import UsageError
-    from evaluator.pipeline.boards.preview import preview_submission
-    from evaluator.pipeline.job import summarise
+    from evaluator.github.job_output import summarise
+    from evaluator.pipeline.boards.preview_board import preview_submission
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
@@ -113,7 +113,7 @@ def _changed(project: Project, since: str) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     from evaluator.errors import UsageError
-    from evaluator.writing import write_whole
+    from evaluator.files import write_whole
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

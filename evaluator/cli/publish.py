@@ -45,8 +45,8 @@ def plan(
     import json
 
     from evaluator.cli.publish_text import print_plan
+    from evaluator.github.job_output import give_outputs, inert, summarise
     from evaluator.pipeline.deriving.desk import open_desk
-    from evaluator.pipeline.job import give_outputs, inert, summarise
     from evaluator.pipeline.publishing.plan import plan_publishing
     from evaluator.pipeline.publishing.summaries import plan_markdown
 
@@ -88,11 +88,11 @@ def judge(
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
+    from evaluator.github.job_output import conceal, give_outputs, inert, summarise
     from evaluator.pipeline.deriving.desk import open_desk
-    from evaluator.pipeline.grading.panel import KEYS, PanelUse
-    from evaluator.pipeline.job import conceal, give_outputs, inert, summarise
-    from evaluator.pipeline.publishing.judging import judge_due
-    from evaluator.pipeline.publishing.landed import write_landing
+    from evaluator.pipeline.grading.llm_panel import KEYS, PanelUse
+    from evaluator.pipeline.publishing.archive import write_landing
+    from evaluator.pipeline.publishing.judge_pending import judge_due
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
     conceal(os.environ, sys.stdout, KEYS)
@@ -123,10 +123,10 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
     model: the replies of models are published with the evidence. Verdicts that cannot be verified are counted.
     """
     from evaluator.cli.publish_text import print_verified
+    from evaluator.github.job_output import inert
     from evaluator.pipeline.deriving.desk import open_desk
-    from evaluator.pipeline.deriving.verifying import verify_published
-    from evaluator.pipeline.job import inert
-    from evaluator.pipeline.submitting.submissions import diff_annotations
+    from evaluator.pipeline.publishing.verify import verify_published
+    from evaluator.pipeline.submissions.repository import diff_annotations
 
     project = here()
     with shown_progress() as progress, open_desk(project, progress) as desk:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.deriving.looking import Work
-    from evaluator.pipeline.deriving.verifying import Verified
-    from evaluator.pipeline.publishing.judging import Judged
+    from evaluator.pipeline.publishing.judge_pending import Judged
     from evaluator.pipeline.publishing.plan import PublishPlan
+    from evaluator.pipeline.publishing.status import Work
+    from evaluator.pipeline.publishing.verify import Verified
 
 
 def print_plan(plan: PublishPlan) -> None:

@@ -10,7 +10,7 @@ import typer
 from evaluator.cli.app import AsJson, example, here, print_json
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.pulls.report import Reported
+    from evaluator.pipeline.pull_requests.report import Reported
 
 Run = Annotated[int | None, typer.Option("--run", min=1, help="The id of a run of the submission workflow.")]
 Pushed = Annotated[
@@ -41,8 +41,8 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
     from dataclasses import asdict
 
     from evaluator.errors import UsageError
-    from evaluator.pipeline.job import summarise
-    from evaluator.pipeline.pulls.report import recall_from, report_from
+    from evaluator.github.job_output import summarise
+    from evaluator.pipeline.pull_requests.report import recall_from, report_from
 
     if run is not None and pushed is None:
         made = report_from(here(), os.environ, run, dry_run=dry_run)
@@ -77,7 +77,7 @@ def _print_inert(text: str) -> None:
     """Print a comment so that the runner of a GitHub job reads no line of it as a workflow command."""
     import sys
 
-    from evaluator.pipeline.job import inert
+    from evaluator.github.job_output import inert
 
     with inert(os.environ, sys.stdout):
         typer.echo(text, nl=False)

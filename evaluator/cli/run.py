@@ -63,7 +63,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Execute one command exactly as scoring does, and print its evidence. Stores nothing."""
-    from evaluator.cli.drawing import evidence_table
+    from evaluator.cli.evidence_view import evidence_table
     from evaluator.pipeline.grading.run import run_command
 
     with shown_progress() as progress:

@@ -51,7 +51,7 @@ def serve(
         return
     import threading
 
-    from evaluator.pipeline.study import StudyPlan, served_study
+    from evaluator.pipeline.maintenance.human_study import StudyPlan, served_study
 
     project = here()
     plan = StudyPlan(out, tuple(task or ()), tasks, seed, host, port)
@@ -88,7 +88,7 @@ def fit(
     five or more measurements, outliers are left out: those whose logarithm is more than three scaled median absolute
     deviations from the median.
     """
-    from evaluator.pipeline.benchmarks.timings import fit_study, write_timings
+    from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 
     loaded = here().suite(suite)
     found = fit_study(loaded, files)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, example, here, print_json, shown
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from evaluator.errors import Problem
@@ -36,7 +36,7 @@ def check(
     """
     from evaluator.errors import Severity, UsageError
     from evaluator.pipeline.grading.adjudications import check_adjudications
-    from evaluator.pipeline.submitting.submissions import check_folders, diff_annotations
+    from evaluator.pipeline.submissions.repository import check_folders, diff_annotations
 
     if folders and since:
         raise UsageError("--since names the submissions already: expected it, or folders")
@@ -66,8 +66,8 @@ def check(
 
 def _check_since(project: Project, since: str) -> list[Problem]:
     """Return the problems of submissions that differ from a commit. Prints those that were withdrawn."""
+    from evaluator.pipeline.submissions.repository import check_folders
     from evaluator.pipeline.submitting.changed import changed_submissions
-    from evaluator.pipeline.submitting.submissions import check_folders
 
     changed = changed_submissions(project, since)
     for slug in changed.withdrawn:
@@ -86,7 +86,7 @@ def baseline(
     only_check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files differ.")] = False,
 ) -> None:
     """Generate the submission of a baseline again, byte for byte."""
-    from evaluator.pipeline.submitting.submissions import differing_files, list_baselines, write_baseline
+    from evaluator.pipeline.submissions.repository import differing_files, list_baselines, write_baseline
 
     if name is None:
         for each, description in list_baselines():

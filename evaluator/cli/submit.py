@@ -37,7 +37,7 @@ def init(
 
     It contains a manifest to fill in, and one line for every task with its instruction.
     """
-    from evaluator.pipeline.submitting.submit import init_submission
+    from evaluator.pipeline.submissions.create import init_submission
     from evaluator.records import Method
 
     project = here()
@@ -62,7 +62,7 @@ def prompts(
 
     A prompt contains only the instruction and a description of the machine.
     """
-    from evaluator.pipeline.submitting.submit import suite_prompts
+    from evaluator.pipeline.submissions.create import suite_prompts
 
     for line in suite_prompts(here(), suite, batch=form == "openai-batch", model=model):
         typer.echo(line)
@@ -78,7 +78,7 @@ def collect(
 
     The task of a failed request stays unanswered.
     """
-    from evaluator.pipeline.submitting.submit import collect_replies
+    from evaluator.pipeline.submissions.create import collect_replies
 
     path, answered, failed = collect_replies(here(), slug, suite, replies)
     typer.echo(f"{shown(path)}: {answered} answered")

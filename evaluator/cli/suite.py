@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Workers, console, example, here, print_json, print_records
-from evaluator.cli.foreign import add, audit
-from evaluator.cli.mutation import equivalent, mutate
 from evaluator.cli.progress import shown_progress
+from evaluator.cli.suite_import import add, audit
+from evaluator.cli.suite_mutation import equivalent, mutate
 
 suites = typer.Typer(
     cls=Group,
@@ -55,7 +55,7 @@ def show(
     if as_json:
         print_records(chosen)
     elif task:
-        from evaluator.cli.drawing import task_text
+        from evaluator.cli.evidence_view import task_text
 
         console().print(task_text(suite, chosen[0]))
     else:
@@ -75,7 +75,7 @@ def verify(
     References must agree, near misses must fail, doing nothing must fail, and no output may vary from run to run. For a
     foreign suite, this is an audit and not a gate: problems are reported by class, and the exit code is 0.
     """
-    from evaluator.pipeline.upkeep.verify import verify_suite
+    from evaluator.pipeline.maintenance.verify_suite import verify_suite
 
     project = here()
     suite = project.suite(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 from evaluator.records import JudgedMutant, MutationReport, Outcome
 
 

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from evaluator.leaderboard.board import SuiteBoard

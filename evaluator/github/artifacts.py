@@ -23,8 +23,8 @@ from typing import Final
 import requests
 from github.Artifact import Artifact
 
+from evaluator.escaping import printable
 from evaluator.github.connection import Connection, speaking
-from evaluator.printable import printable
 
 _READ: Final = "actions: read"
 _CHUNK: Final = 65_536

@@ -13,9 +13,9 @@ from github import GithubException, UnknownObjectException
 from github.GitRef import GitRef
 
 from evaluator.errors import MovedError
+from evaluator.escaping import printable
 from evaluator.github.connection import Connection, post, speaking
 from evaluator.github.trees import LARGEST, Files, changed, file_entries, make_commit, make_tree
-from evaluator.printable import printable
 
 __all__ = ["LARGEST", "Files", "MovedError", "blob_names", "branch_head", "commit_files", "replace_branch"]
 

@@ -23,7 +23,7 @@ from github.Repository import Repository as HostedRepository
 from urllib3 import BaseHTTPResponse, Retry
 
 from evaluator.errors import GitHubError, MissingError, PermissionMissingError, UsageError
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 API: Final = "https://api.github.com"
 SERVER: Final = "https://github.com"

@@ -10,8 +10,8 @@ from typing import Final
 from github.Commit import Commit
 from github.PullRequest import PullRequest as HostedPull
 
+from evaluator.escaping import printable
 from evaluator.github.connection import Connection, account, speaking
-from evaluator.printable import printable
 
 _READ: Final = "contents: read` and `pull-requests: read"
 

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem
-from evaluator.printable import printable
+from evaluator.escaping import printable
 from evaluator.records import Preview
 
 PREVIEW_NAME: Final = "preview.json"

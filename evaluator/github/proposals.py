@@ -11,11 +11,11 @@ from typing import Final
 from github.PullRequest import PullRequest as HostedPull
 
 from evaluator.errors import UsageError
+from evaluator.escaping import printable
 from evaluator.github.comments import Written, fitted, same_text
 from evaluator.github.commits import find_ref, point
 from evaluator.github.connection import Connection, post, speaking
 from evaluator.github.trees import Files, make_commit, make_tree
-from evaluator.printable import printable
 
 _WRITE: Final = "contents: write` and `pull-requests: write"
 

@@ -19,8 +19,8 @@ from github.GitTree import GitTree
 from github.GitTreeElement import GitTreeElement
 
 from evaluator.errors import GitHubError, UsageError
+from evaluator.escaping import printable
 from evaluator.github.connection import Connection, post
-from evaluator.printable import printable
 
 LARGEST: Final = 32 * 1024 * 1024
 """Bytes of one file. GitHub refuses 100 MB; what is sent is a third longer, and must arrive within a request."""

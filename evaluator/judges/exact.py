@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.judges.case import Basis, Case, Executed
-from evaluator.judges.screening import settle_early
+from evaluator.judges.consensus.early import settle_early
 from evaluator.records import Ending, Finding, Outcome, Step
 
 

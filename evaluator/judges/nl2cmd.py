@@ -26,6 +26,6 @@ class Nl2cmd:
 
     def similarity(self, command: str, reference: str) -> float:
         """The pair's NLC2CMD score, in [-1, 1]."""
-        from evaluator.shell.nlc2cmd import score_pair
+        from evaluator.shell.nlc2cmd.score import score_pair
 
         return score_pair(command, reference)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 REASON_LENGTH: Final = 200
 """Characters a reason may have; longer ones are cut visibly."""

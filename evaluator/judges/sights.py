@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from evaluator.judges.case import Case, Executed
-from evaluator.judges.collateral import scratch_leftovers
-from evaluator.judges.effects import Key
-from evaluator.judges.files import unset_keys
-from evaluator.judges.views import View, view
+from evaluator.judges.consensus.collateral import scratch_leftovers
+from evaluator.judges.consensus.effects import Key
+from evaluator.judges.consensus.file_effects import unset_keys
+from evaluator.judges.consensus.views import View, view
 from evaluator.records import Evidence, Observation, OutputMode, Step, Task
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
 from evaluator.judges.case import Case, Judge
-from evaluator.judges.screening import settle_by_text, settle_early
+from evaluator.judges.consensus.early import settle_by_text, settle_early
 from evaluator.records import Ending, Finding, Outcome, Step
 
 THRESHOLD: Final = 0.75

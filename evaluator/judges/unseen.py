@@ -12,8 +12,8 @@ import re
 from typing import Final
 
 from evaluator.judges.case import Case
+from evaluator.judges.consensus.usable_references import show_nothing
 from evaluator.judges.reasons import reason, shown
-from evaluator.judges.witness import show_nothing
 from evaluator.records import Finding, Outcome, Step
 
 _MISSING: Final = re.compile(

@@ -1,6 +1,6 @@
 """The NLC2CMD metric over a task's candidates and references, and over tasks.
 
-`evaluator.shell.nlc2cmd` scores one command against one reference; how the scores of all pairs become a
+`evaluator.shell.nlc2cmd.score` scores one command against one reference; how the scores of all pairs become a
 task's is the competition's rule (Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating Natural
 Language to Bash Commands") as the organisers' program has it.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evaluator.shell.nlc2cmd import score_pair
+from evaluator.shell.nlc2cmd.score import score_pair
 
 
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from evaluator.errors import MissingError, UsageError
-from evaluator.printable import printable
+from evaluator.escaping import printable
 
 
 def ask_git(folder: Path, *words: str) -> bytes | None:

@@ -13,21 +13,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
-from evaluator.records.base import (
-    FORMAT,
-    SLUG_PATTERN,
-    Bytes,
-    Digest,
-    Identifier,
-    Record,
-    Slug,
-    VersionText,
-    canonical_json,
-    digest_of,
-    json_lines,
-    read_format,
-)
-from evaluator.records.changes import Changes, Contested, Flip, Giver, Place, RowChange, SuiteChanges
 from evaluator.records.comparison import Comparison, PairTally, TaskPair
 from evaluator.records.evidence import (
     Change,
@@ -41,7 +26,7 @@ from evaluator.records.evidence import (
     ShellState,
     Trial,
 )
-from evaluator.records.figures import BleuCounts, Figures, HorizonSlice, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.metrics import BleuCounts, Figures, HorizonSlice, RunFigures, Share, Tally, TextFigures, Usage
 from evaluator.records.mutation import (
     Equivalence,
     JudgedMutant,
@@ -52,6 +37,20 @@ from evaluator.records.mutation import (
 from evaluator.records.owners import Owners
 from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
+from evaluator.records.record import (
+    FORMAT,
+    SLUG_PATTERN,
+    Bytes,
+    Digest,
+    Identifier,
+    Record,
+    Slug,
+    VersionText,
+    canonical_json,
+    digest_of,
+    json_lines,
+    read_format,
+)
 from evaluator.records.standings import JudgedBy, Resolution, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
@@ -90,6 +89,7 @@ from evaluator.records.validation import (
     Part,
     Validation,
 )
+from evaluator.records.verdict_diff import Changes, Contested, Flip, Giver, Place, RowChange, SuiteChanges
 from evaluator.records.verdicts import (
     Finding,
     Outcome,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from evaluator.records.base import Digest, Identifier, Record
+from evaluator.records.record import Digest, Identifier, Record
 from evaluator.records.verdicts import Outcome
 
 

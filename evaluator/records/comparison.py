@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
-from evaluator.records.base import Identifier, Record, Slug, VersionText
-from evaluator.records.figures import Share
+from evaluator.records.metrics import Share
+from evaluator.records.record import Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
 Difference = Annotated[float, Field(ge=-1, le=1)]

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from evaluator.records.base import Bytes, Digest, Record, canonical_json, digest_of
+from evaluator.records.record import Bytes, Digest, Record, canonical_json, digest_of
 
 
 class Kind(StrEnum):

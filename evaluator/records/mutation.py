@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug
 from evaluator.records.verdicts import Outcome
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evaluator.records.base import Record, Slug
+from evaluator.records.record import Record, Slug
 
 AccountId = Annotated[int, Field(gt=0, strict=True)]
 """The numeric id of a GitHub account."""

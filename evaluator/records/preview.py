@@ -14,9 +14,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.records.base import Identifier, Record, Slug
 from evaluator.records.comparison import Difference
-from evaluator.records.figures import Share, Tally
+from evaluator.records.metrics import Share, Tally
+from evaluator.records.record import Identifier, Record, Slug
 from evaluator.records.standings import Unranked
 from evaluator.records.suites import Topic
 from evaluator.records.verdicts import Step

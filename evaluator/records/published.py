@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from evaluator.records.base import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.evidence import Evidence
-from evaluator.records.figures import RunFigures
+from evaluator.records.metrics import RunFigures
+from evaluator.records.record import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
 ImageReference = Annotated[

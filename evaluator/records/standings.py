@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
-from evaluator.records.figures import Figures, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.metrics import Figures, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.submissions import Method
 from evaluator.records.verdicts import Finding
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from evaluator.records.base import Identifier, Record, Slug, VersionText
+from evaluator.records.record import Identifier, Record, Slug, VersionText
 
 Participant = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 """Drawn by chance for one sitting: it says which lines belong together, and of whom nothing."""

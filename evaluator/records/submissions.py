@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.base import Bytes, Identifier, Record, Slug, VersionText
+from evaluator.records.record import Bytes, Identifier, Record, Slug, VersionText
 
 MAX_CANDIDATES: Final = 5
 """A system gives at most five commands a task, as NLC2CMD asked (Agarwal et al. 2021)."""

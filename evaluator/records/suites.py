@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from evaluator.records.base import (
+from evaluator.records.record import (
     Bytes,
     Digest,
     Identifier,

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, NonNegativeInt, StringConstraints
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug, VersionText
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
 

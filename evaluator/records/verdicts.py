@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from evaluator.records.base import Bytes, Digest, Identifier, Record, Slug
+from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug
 
 
 class Outcome(StrEnum):

@@ -28,7 +28,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from evaluator.errors import EngineError, ImageError, MissingError
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.machine import Finished, Machine, Progress, ThisMachine, install_packages
+from evaluator.sandbox.host import Finished, Machine, Progress, ThisMachine, install_packages
 
 REPOSITORY: Final = "bashboard-base"
 LABEL: Final = "bashboard.base"

@@ -21,10 +21,10 @@ from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.ownership import LABEL, owner_label
+from evaluator.sandbox.leftovers import LABEL, owner_label
 from evaluator.sandbox.pool import Pool
+from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 
 ROUNDS: Final = 10

@@ -28,10 +28,10 @@ from docker.types import Ulimit
 from evaluator.errors import EngineError, SandboxError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.daemon import engine_errors
+from evaluator.sandbox.diagnostics import container_security
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.facts import container_security
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.ownership import CREW, LABEL, owner_label
+from evaluator.sandbox.leftovers import CREW, LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
 from evaluator.sandbox.worker import Line, WorkerDiedError
 

@@ -21,7 +21,7 @@ from docker.errors import DockerException
 from urllib3.exceptions import HTTPError
 
 from evaluator.errors import EngineError, SilentEngineError
-from evaluator.sandbox.client import WAITS, Client, Waits, causes, timed_out
+from evaluator.sandbox.docker_client import WAITS, Client, Waits, causes, timed_out
 
 START_TIMEOUT_S: Final = 60.0
 """A cold dockerd answers within 2 s; old containers to restore or a slow disk make it longer."""

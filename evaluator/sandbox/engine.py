@@ -28,7 +28,6 @@ from typing import Any, Final, Literal, NamedTuple
 from docker.errors import DockerException
 
 from evaluator.errors import EngineError, MissingError
-from evaluator.sandbox.client import WAITS, Client, Waits
 from evaluator.sandbox.daemon import (
     HANGS,
     START_TIMEOUT_S,
@@ -39,14 +38,8 @@ from evaluator.sandbox.daemon import (
     launch,
     wait_for_engine,
 )
-from evaluator.sandbox.machine import (
-    Machine,
-    Progress,
-    ThisMachine,
-    install_packages,
-    line_to_install,
-    uses_apt,
-)
+from evaluator.sandbox.docker_client import WAITS, Client, Waits
+from evaluator.sandbox.host import Machine, Progress, ThisMachine, install_packages, line_to_install, uses_apt
 
 OTHER_START_TIMEOUT_S: Final = 10.0
 """A pid file may be stale: an engine that nobody is really starting must not cost the whole time of a start."""

@@ -21,8 +21,8 @@ from evaluator.records import SuiteManifest
 from evaluator.sandbox.base import BaseImage, ensure_base
 from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.inputs import REPOSITORY, build_arguments, build_context, fingerprint, image_reference
-from evaluator.sandbox.ownership import LABEL, owner_label
+from evaluator.sandbox.image_recipe import REPOSITORY, build_arguments, build_context, fingerprint, image_reference
+from evaluator.sandbox.leftovers import LABEL, owner_label
 
 PACKAGES_FILE: Final = "/opt/bashboard/packages"
 

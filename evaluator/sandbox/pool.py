@@ -24,8 +24,8 @@ from pydantic import ValidationError
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
-from evaluator.sandbox.agenda import Agenda
-from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.job_queue import Agenda
+from evaluator.sandbox.requests import Answer, Request
 from evaluator.sandbox.runner.protocol import Job
 from evaluator.sandbox.seat import Seat, Spent, StartWorker
 from evaluator.sandbox.worker import Line, WorkerDiedError

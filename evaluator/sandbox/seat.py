@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from evaluator.errors import SandboxError
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.requests import Request
 from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from evaluator.shell import bashlex_reader, plain, treesitter_reader
+from evaluator.shell import bashlex_reader, fast_path, treesitter_reader
 from evaluator.shell.options import Options, option_table
 from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_hostile
 from evaluator.shell.utilities import Flag, Reading, Utility, utilities_of_calls
@@ -66,7 +66,7 @@ def _read(command: str) -> tuple[Call, ...]:
     command = _LOOSE_END.sub("", command)
     if not command.strip():
         return ()
-    calls = plain.read_calls(command)
+    calls = fast_path.read_calls(command)
     if calls is not None:
         return calls
     try:

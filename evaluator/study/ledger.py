@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import Measurement
-from evaluator.records.base import read_format
+from evaluator.records.record import read_format
 
 
 class Ledger:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.load import Submission, load_submission
-from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import check_submission
 
 __all__ = ["Submission", "SubmissionLimits", "SuiteInfo", "check_submission", "load_submission"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from evaluator.errors import FormatError, Severity
 from evaluator.records import Candidate, Prediction, SubmissionManifest
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import examine
 
 _DEFAULT_LIMITS = SubmissionLimits()

@@ -9,18 +9,18 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from evaluator.printable import printable
+from evaluator.escaping import printable
 from evaluator.records import Method, SubmissionManifest, read_format
-from evaluator.submissions.drafting import PLACEHOLDERS
-from evaluator.submissions.fields import Location, read_record
-from evaluator.submissions.json_text import LONGEST_INTEGER
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.locate import line_of, toml_lines
+from evaluator.submissions.messages import listed, nearest, quoted
 from evaluator.submissions.names import MANIFEST_NAME
-from evaluator.submissions.report import Report
-from evaluator.submissions.suites import SuiteInfo
-from evaluator.submissions.text import read_lines
-from evaluator.submissions.wording import listed, nearest, quoted
+from evaluator.submissions.parsing.json_text import LONGEST_INTEGER
+from evaluator.submissions.parsing.lines import read_lines
+from evaluator.submissions.parsing.record_errors import Location, read_record
+from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
+from evaluator.submissions.problems import Report
+from evaluator.submissions.scaffold import PLACEHOLDERS
+from evaluator.submissions.suite_info import SuiteInfo
 
 _MODEL_BASED: Final = frozenset({Method.PROMPTED, Method.FINE_TUNED, Method.AGENT})
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import Problem
-from evaluator.printable import printable
+from evaluator.escaping import printable
 from evaluator.records import SLUG_PATTERN
-from evaluator.submissions.files import Entry, EntryKind
-from evaluator.submissions.wording import nearest, quoted
+from evaluator.submissions.folder import Entry, EntryKind
+from evaluator.submissions.messages import nearest, quoted
 
 MANIFEST_NAME: Final = "submission.toml"
 PREDICTIONS: Final = ".jsonl"

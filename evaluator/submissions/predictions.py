@@ -17,14 +17,14 @@ from pydantic import ValidationError
 
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
 from evaluator.submissions.extraction import extract, first_block
-from evaluator.submissions.fields import read_record
-from evaluator.submissions.json_text import read_json
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.report import Report
-from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.messages import counted, described
+from evaluator.submissions.parsing.json_text import read_json
+from evaluator.submissions.parsing.lines import read_lines
+from evaluator.submissions.parsing.record_errors import read_record
+from evaluator.submissions.problems import Report
+from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.tasks import TaskNames
-from evaluator.submissions.text import read_lines
-from evaluator.submissions.wording import counted, described
 
 _FENCE_IS_RUN: Final = (
     "'output' holds a fenced block but submission.toml declares extraction = \"none\", so the fence itself is "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.submissions.report import Report
-from evaluator.submissions.suites import SuiteInfo
-from evaluator.submissions.wording import counted, listed, nearest, quoted
+from evaluator.submissions.messages import counted, listed, nearest, quoted
+from evaluator.submissions.problems import Report
+from evaluator.submissions.suite_info import SuiteInfo
 
 MOST_COMPARISONS: Final = 20_000
 """Names compared in search of the one that was meant; a file of nothing but unknown tasks would take hours."""

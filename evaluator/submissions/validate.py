@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluator.errors import Problem, Severity
-from evaluator.printable import printable
+from evaluator.escaping import printable
 from evaluator.records import Extraction, Method, Prediction, SubmissionManifest
-from evaluator.submissions.files import Entry, EntryKind, OpenFolder, kind_of, names_beside, open_folder
+from evaluator.submissions.folder import Entry, EntryKind, OpenFolder, kind_of, names_beside, open_folder
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.locate import line_of, toml_lines
 from evaluator.submissions.manifest import check_manifest
 from evaluator.submissions.names import CONTROLS, MANIFEST_NAME, entry_problems, slug_faults, suite_of
+from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
 from evaluator.submissions.predictions import check_predictions
-from evaluator.submissions.report import Report
-from evaluator.submissions.suites import SuiteInfo
+from evaluator.submissions.problems import Report
+from evaluator.submissions.suite_info import SuiteInfo
 
 _DEFAULT_LIMITS = SubmissionLimits()
 

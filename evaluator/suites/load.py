@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldManifest
-from evaluator.records.base import read_format
+from evaluator.records.record import read_format
 
 SINCE_FORMAT: Final = 3
 """The format of suite.toml from which on tasks may have `since` and `timing.measurements`."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from evaluator.pipeline.benchmarks.drawn_boards import METHODS, board_of, drawn_board, result_of
+from evaluator.pipeline.benchmarks.synthetic_boards import METHODS, board_of, drawn_board, result_of
 
 __all__ = ["METHODS", "board_of", "drawn_board", "result_of"]

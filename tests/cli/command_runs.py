@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli import app
 from evaluator.testing.checkouts import small_task
-from evaluator.testing.execution import Shows
+from evaluator.testing.executor import Shows
 
 COMMAND = Path(sys.executable).with_name("bashboard")
 

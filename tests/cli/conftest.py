@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import small_checkout
-from evaluator.testing.execution import played_boards
+from evaluator.testing.executor import played_boards
 from tests.cli.command_runs import SHOWN, TASKS, Bashboard, run_here
 
 

@@ -21,7 +21,7 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from evaluator.sandbox.engine import find_engine
-from evaluator.sandbox.ownership import LABEL
+from evaluator.sandbox.leftovers import LABEL
 from evaluator.testing.checkouts import copy_checkout
 from tests.cli.command_runs import COMMAND
 

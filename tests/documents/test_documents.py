@@ -17,7 +17,7 @@ import typer
 from evaluator.cli import app
 from evaluator.cli.reference import reference
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import check_folders
+from evaluator.pipeline.submissions.repository import check_folders
 
 ROOT = Path(__file__).parents[2]
 TRACKED = (

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
-GROUND: Final = {"errors", "printable", "progress", "writing"}
+GROUND: Final = {"errors", "escaping", "progress", "files"}
 INPUTS: Final = {"shell", "suites", "submissions"}
 STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {
@@ -67,13 +67,11 @@ def test_no_relative_import_goes_round_this() -> None:
 
 PIPELINE: Final = (
     {"project", "git"},
-    {"submitting", "machine", "job", "repository"},
+    {"submissions"},
     {"grading"},
-    {"boards"},
-    {"evidence"},
-    {"deriving"},
+    {"boards", "evidence"},
     {"publishing"},
-    {"pulls", "upkeep", "benchmarks", "study"},
+    {"pull_requests", "maintenance", "benchmarks"},
 )
 
 

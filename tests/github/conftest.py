@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.testing.github import GitHubServer
-from evaluator.testing.github.description import KEPT, Description
+from tests.doubles.github import GitHubServer
+from tests.doubles.github.description import KEPT, Description
 from tests.github.github_bench import Bench
 from tests.github.report_bench import ReportBench
 

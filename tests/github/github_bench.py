@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from evaluator.github.connection import Connection, Patience, connect
-from evaluator.testing.github import GitHubServer, Pull
-from evaluator.testing.github.hosting import ACTIONS_BOT
+from tests.doubles.github import GitHubServer, Pull
+from tests.doubles.github.hosted_repository import ACTIONS_BOT
 
 REPORT = {"pull_requests": "write", "contents": "read", "actions": "read"}
 """What the job that reports may do."""

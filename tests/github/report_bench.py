@@ -10,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.pipeline.pulls.report import Reported, report
-from evaluator.pipeline.submitting.owners import owners_bytes
+from evaluator.pipeline.pull_requests.report import Reported, report
+from evaluator.pipeline.submissions.ownership import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.github import Pull
+from tests.doubles.github import Pull
 from tests.github.github_bench import Bench
 from tests.github.preview_examples import document
 

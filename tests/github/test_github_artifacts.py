@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
-from evaluator.testing.github import Fault
+from tests.doubles.github import Fault
 from tests.github.github_bench import Bench
 
 FILE = "preview.json"

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.errors import GitHubError
 from evaluator.github.comments import LONGEST, Written, amend_comment, marker, upsert_comment
-from evaluator.testing.github import Fault
+from tests.doubles.github import Fault
 from tests.github.github_bench import BOT, Bench
 
 

@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import GitHubError, MovedError, UsageError
 from evaluator.github.commits import LARGEST, blob_names, branch_head, commit_files, replace_branch
 from evaluator.github.connection import Connection
-from evaluator.testing.github import Fault, Link
+from tests.doubles.github import Fault, Link
 from tests.github.github_bench import BOT, Bench
 
 WRITE = {"contents": "write"}

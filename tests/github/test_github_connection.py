@@ -13,15 +13,15 @@ from evaluator.github.artifacts import read_artifact
 from evaluator.github.comments import upsert_comment
 from evaluator.github.commits import blob_names, branch_head, commit_files, replace_branch
 from evaluator.github.connection import API, Connection, connect, connect_from, server_address
-from evaluator.github.files import read_submission
 from evaluator.github.history import first_author
 from evaluator.github.issues import close_issue, read_issue
 from evaluator.github.jobs import jobs_of_run, notices
 from evaluator.github.labels import StateLabel, set_labels
 from evaluator.github.proposals import propose
 from evaluator.github.pulls import changed_files, find_pull, opened_lately, read_pull
+from evaluator.github.repository_files import read_submission
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.testing.github import Fault
+from tests.doubles.github import Fault
 from tests.github.github_bench import REPORT, Bench
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import urllib3
 
-from evaluator.testing.github import Method
-from evaluator.testing.github.commits import read_commit
-from evaluator.testing.github.description import Description
-from evaluator.testing.github.server import Exchange
+from tests.doubles.github import Method
+from tests.doubles.github.commits import read_commit
+from tests.doubles.github.description import Description
+from tests.doubles.github.server import Exchange
 from tests.github.github_bench import REPORT, Bench
 
 

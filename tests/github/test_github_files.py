@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import GitHubError, Problem
-from evaluator.github.files import SubmissionFiles, read_file, read_submission
+from evaluator.github.repository_files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.testing.github import Fault, Link, Submodule
+from tests.doubles.github import Fault, Link, Submodule
 from tests.github.github_bench import FILES, Bench
 
 PLACE = Path("submissions/mine")

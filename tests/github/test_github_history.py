@@ -9,9 +9,9 @@ import pytest
 
 from evaluator.errors import UsageError
 from evaluator.github.history import first_author
-from evaluator.testing.github import Fault, Method, Pull, User
-from evaluator.testing.github.commits import Author, write_commit
-from evaluator.testing.github.documents import pull_document, user_document
+from tests.doubles.github import Fault, Method, Pull, User
+from tests.doubles.github.commits import Author, write_commit
+from tests.doubles.github.responses import pull_document, user_document
 from tests.github.github_bench import FILES, Bench
 
 PATH = "submissions/mine"

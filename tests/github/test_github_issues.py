@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import Written, upsert_comment
 from evaluator.github.issues import Issue, close_issue, read_issue
-from evaluator.testing.github import Fault
+from tests.doubles.github import Fault
 from tests.github.github_bench import BOT, Bench
 
 WRITE = {"issues": "write"}

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.errors import UsageError
 from evaluator.github.jobs import Job, Notice, jobs_of_run, notices
-from evaluator.testing.github import Annotation, Run
+from tests.doubles.github import Annotation, Run
 from tests.github.github_bench import Bench
 
 READ = {"actions": "read", "checks": "read"}

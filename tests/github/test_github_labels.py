@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluator.github.labels import LabelChange, StateLabel, set_labels
-from evaluator.testing.github import Fault, Pull
+from tests.doubles.github import Fault, Pull
 from tests.github.github_bench import Bench
 
 OURS = (StateLabel("valid", "0e8a16", "Passed the check."), StateLabel("needs changes", "d93f0b", "See the comment."))

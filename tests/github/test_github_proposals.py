@@ -9,8 +9,8 @@ import pytest
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import LONGEST, Written
 from evaluator.github.proposals import Proposal, propose
-from evaluator.testing.github import Fault, Pull
-from evaluator.testing.github.documents import pull_document
+from tests.doubles.github import Fault, Pull
+from tests.doubles.github.responses import pull_document
 from tests.github.github_bench import BOT, Bench
 
 WRITE = {"contents": "write", "pull_requests": "write"}

@@ -17,7 +17,7 @@ from evaluator.github.pulls import (
     opened_lately,
     read_pull,
 )
-from evaluator.testing.github.description import Description
+from tests.doubles.github.description import Description
 from tests.github.github_bench import FILES, Bench
 
 HOSTILE = [

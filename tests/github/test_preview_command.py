@@ -12,17 +12,17 @@ from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
 from evaluator.errors import EngineError, MissingError, UsageError
+from evaluator.github.comment.body import MARKER, comment
 from evaluator.github.preview_artifact import read_preview
-from evaluator.github.preview_text import MARKER, comment
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.boards.preview import preview_submission
+from evaluator.pipeline.boards.preview_board import preview_submission
+from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Preview, Role, Topic, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.execution import Shows, played_boards
-from evaluator.testing.published import write_verdicts
+from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.verdict_files import write_verdicts
 
 HOSTILE = b"/srv/<img src=x>|`@me`\x1b\xff"
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 6)]

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.github import markdown
-from evaluator.github.markdown import cell, code, table
-from evaluator.github.preview_text import comment
-from evaluator.github.pull_state import Deed
+from evaluator.github.comment import markdown
+from evaluator.github.comment.body import comment
+from evaluator.github.comment.markdown import cell, code, table
+from evaluator.github.comment.state import Deed
 from evaluator.github.pulls import PullRequest
-from evaluator.pipeline.pulls.offer import Offer
-from evaluator.pipeline.pulls.rules import decide
-from evaluator.pipeline.submitting.owners import Holder, Owner
+from evaluator.pipeline.pull_requests.classify import Offer
+from evaluator.pipeline.pull_requests.merge_rules import decide
+from evaluator.pipeline.submissions.ownership import Holder, Owner
 from evaluator.records import Preview
-from evaluator.testing.hostile_boards import ATTACKS
+from tests.doubles.hostile_boards import ATTACKS
 from tests.github.preview_examples import contested, pieces, preview, problems, skeleton, spans
 
 MARKUP = [

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import Problem
-from evaluator.github.preview_sections import NAMES
-from evaluator.github.preview_text import COMMON_FAULTS, FILES, MARKER, PROBLEMS, comment
-from evaluator.github.sections import LENGTH
+from evaluator.github.comment.body import COMMON_FAULTS, FILES, MARKER, PROBLEMS, comment
+from evaluator.github.comment.preview_sections import NAMES
+from evaluator.github.comment.sections import LENGTH
 from evaluator.records import Preview
 from tests.github.preview_examples import TASKS, contested, pieces, preview, problems, rival, spans, warning
 

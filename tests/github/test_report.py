@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from evaluator.github.comments import Written
-from evaluator.pipeline.pulls.report import Outcome, recall
-from evaluator.testing.github import GitHubServer, Link, Pull
-from evaluator.testing.github.description import Description
+from evaluator.pipeline.pull_requests.report import Outcome, recall
+from tests.doubles.github import GitHubServer, Link, Pull
+from tests.doubles.github.description import Description
 from tests.github.github_bench import Bench
 from tests.github.preview_examples import pieces, spans
 from tests.github.report_bench import SERVER, TASKS, ReportBench, previewed
@@ -57,7 +57,7 @@ CASES: dict[str, tuple[Callable[[ReportBench], Files], tuple[str, ...], tuple[st
     "one's own changed": (of("old"), ("valid",), ("is then replaced", "There are no numbers")),
     "another's changed": (of("best"), ("held",), ("`best` belongs to another account",)),
     "with the judge": (
-        beside("evaluator/judges/consensus.py"),
+        beside("evaluator/judges/consensus/judge.py"),
         ("held",),
         (
             "1 file outside of `submissions/`",
@@ -127,7 +127,7 @@ def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: Re
 
 def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench) -> None:
     """Paths and words are those of `bashboard check` in a checkout with the submission."""
-    from evaluator.pipeline.submitting.submissions import check_folders
+    from evaluator.pipeline.submissions.repository import check_folders
 
     answered = board.answer(board.offer(broken(board)), dry_run=True)
     folder = board.project.root / "submissions" / "mine"

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.github.pull_state import LABELS
-from evaluator.testing.github import Pull
+from evaluator.github.comment.state import LABELS
+from tests.doubles.github import Pull
 from tests.github.github_bench import REPORT
 from tests.github.report_bench import ReportBench, previewed
 

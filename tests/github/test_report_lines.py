@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.testing.github import GitHubServer
+from tests.doubles.github import GitHubServer
 from tests.github.github_bench import Bench
 from tests.github.preview_examples import pieces
 from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportBench

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluator.github.preview_text import comment
+from evaluator.github.comment.body import comment
 from evaluator.pipeline.pulls.numbers import read_numbers
 from evaluator.records import Preview
-from evaluator.testing.github import GitHubServer, Run
+from tests.doubles.github import GitHubServer, Run
 from tests.github.github_bench import Bench
 from tests.github.report_bench import ReportBench, packed, previewed, rival_row, tiny_preview
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.errors import Problem, Severity
-from evaluator.github.pull_state import LABELS, Deed, Reason, State
+from evaluator.github.comment.state import LABELS, Deed, Reason, State
 from evaluator.github.pulls import ChangedFile, Changes, PullRequest
-from evaluator.pipeline.pulls.offer import Offer, read_offer
-from evaluator.pipeline.pulls.rules import decide
-from evaluator.pipeline.submitting.owners import NOBODY, Holder, Owner
+from evaluator.pipeline.pull_requests.classify import Offer, read_offer
+from evaluator.pipeline.pull_requests.merge_rules import decide
+from evaluator.pipeline.submissions.ownership import NOBODY, Holder, Owner
 
 ADDRESS = "https://github.example/org/board"
 OWN, OTHERS, PROJECTS = Owner(Holder.ACCOUNT, 7), Owner(Holder.ACCOUNT, 8), Owner(Holder.PROJECT)

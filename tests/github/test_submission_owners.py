@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.errors import FormatError
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.owners import (
+from evaluator.pipeline.submissions.ownership import (
     NOBODY,
     OWNERS_BYTES,
     Holder,
@@ -20,7 +20,7 @@ from evaluator.pipeline.submitting.owners import (
     read_owners,
     register,
 )
-from evaluator.pipeline.submitting.submissions import check_folders
+from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Owners
 from tests.github.report_bench import ReportBench
 

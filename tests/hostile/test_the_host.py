@@ -8,7 +8,7 @@ import pytest
 from docker.errors import NotFound
 
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.ownership import LABEL, owner_label
+from evaluator.sandbox.leftovers import LABEL, owner_label
 from tests.attacks import Pits, host_figures
 
 pytestmark = pytest.mark.engine

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.judges.validation import (
+from evaluator.judges.labelled_pairs import (
     Judged,
     Origin,
     Pair,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.judges.files import member_name
-from evaluator.judges.normalise import (
+from evaluator.judges.consensus.file_effects import member_name
+from evaluator.judges.consensus.normalise import (
     diagnostic,
     is_heading,
     row_fields,
@@ -19,7 +19,7 @@ from evaluator.judges.normalise import (
     without_final_slash,
     without_trailing_blanks,
 )
-from evaluator.judges.shell import is_its_own
+from evaluator.judges.consensus.shell_effects import is_its_own
 from evaluator.testing.evidence import folder, member
 
 ONE: list[tuple[Callable[[bytes], bytes], bytes, bytes]] = [

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import TextScorer, find_judge
-from evaluator.judges.people import PLACEHOLDER, Assessed, agreements, kappa
-from evaluator.pipeline.upkeep.people import compare_with_people
+from evaluator.judges.human_agreement import PLACEHOLDER, Assessed, agreements, kappa
+from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
 from evaluator.progress import Silence
 from evaluator.records import Agreement
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
-from evaluator.judges.presentation import Asked, is_presentation
-from evaluator.judges.volatile import Position, Text
+from evaluator.judges.consensus.presentation import Asked, is_presentation
+from evaluator.judges.consensus.volatile import Position, Text
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, task
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
-from evaluator.judges.assignment import assign
-from evaluator.judges.outputs import compare_lines
+from evaluator.judges.consensus.assignment import assign
+from evaluator.judges.consensus.outputs import compare_lines
+from evaluator.judges.consensus.rows import Bag, table_of
+from evaluator.judges.consensus.volatile import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.reasons import reason, shown
-from evaluator.judges.rows import Bag, table_of
-from evaluator.judges.volatile import NOTHING, Text, text_of, volatile_words
 from evaluator.records import Change, Evidence, Finding, Observation, Outcome, OutputMode
 from evaluator.testing.evidence import (
     added,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.judges.spelling import same_words
+from evaluator.judges.consensus.same_words import same_words
 
 ONE = [
     ("ls -l a", "  ls   -l\t'a' "),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import TextScorer, find_judge
+from evaluator.judges.labelled_pairs import ROTATION, numbered
 from evaluator.judges.threshold import THRESHOLD
-from evaluator.judges.validation import ROTATION, numbered
 from evaluator.suites.load import load_suite
 
 SUITE = Path(__file__).parents[2] / "fixtures" / "nl2sh-alfa"

@@ -12,7 +12,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.testing.boards import drawn_board
-from evaluator.testing.hostile_boards import hostile_board
+from tests.doubles.hostile_boards import hostile_board
 
 ROOT = Path(__file__).parents[2]
 

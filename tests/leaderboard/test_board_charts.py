@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.leaderboard.charts import MAX_ROWS, Chart, accuracy_chart, agreement_chart, topic_chart
 from evaluator.testing.boards import drawn_board
-from evaluator.testing.hostile_boards import hostile_board
+from tests.doubles.hostile_boards import hostile_board
 
 BOARD = drawn_board(MAX_ROWS + 10, 8)
 

@@ -18,7 +18,7 @@ from evaluator.leaderboard.task_page import MAX_ATTEMPTS
 from evaluator.leaderboard.write import write_pages
 from evaluator.records import Finding, Outcome, Result, Standing
 from evaluator.testing.boards import board_of, drawn_board, result_of
-from evaluator.testing.hostile_boards import ATTACKS, hostile_board
+from tests.doubles.hostile_boards import ATTACKS, hostile_board
 
 PAGE_LIMIT = 350_000
 

@@ -12,7 +12,7 @@ import pytest
 from evaluator.errors import InfraError, MissingError
 from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.escaping import plain_text
-from evaluator.testing.hostile_boards import ATTACKS
+from tests.doubles.hostile_boards import ATTACKS
 
 LOADING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest", "ping"}
 """Attributes by which a page loads or sends something."""

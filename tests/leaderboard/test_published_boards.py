@@ -10,16 +10,16 @@ import pytest
 
 from evaluator.errors import FormatError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.boards.published import NO_VERDICT, published_boards
+from evaluator.pipeline.boards.published_boards import NO_VERDICT, published_boards
+from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.execution import FINGERPRINT, played_boards
-from evaluator.testing.published import JUDGE, header_of, verdict_file, write_verdicts
+from evaluator.testing.executor import FINGERPRINT, played_boards
+from evaluator.testing.verdict_files import JUDGE, header_of, verdict_file, write_verdicts
 
 TASKS = [
     small_task("files-1", references=("ls a", "echo a")),

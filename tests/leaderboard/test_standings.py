@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.leaderboard.standings import places, rank_ranges, ranked_order, standings
+from evaluator.leaderboard.compute_standings import places, rank_ranges, ranked_order, standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.paired import tie_groups

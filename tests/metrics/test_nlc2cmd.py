@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.nlc2cmd import TaskScore, score_candidate, score_task
-from evaluator.shell.nlc2cmd import flag_score, score_pair
+from evaluator.shell.nlc2cmd.score import flag_score, score_pair
 
 FLAGS = st.frozensets(st.sampled_from(["-a", "-b", "-c", "-d", "-e"]))
 COMMANDS = st.lists(

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli import app
-from evaluator.pipeline.boards.text_metrics import MAX_PROBLEMS, Aggregation, Problems, nlc2cmd_scores, parsed_commands
+from evaluator.pipeline.boards.jsonl_metrics import MAX_PROBLEMS, Aggregation, Problems, nlc2cmd_scores, parsed_commands
 
 
 def lines(*values: object) -> list[bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluator.metrics.nlc2cmd import score_task
-from evaluator.shell.nlc2cmd import reading_of, score_pair
+from evaluator.shell.nlc2cmd.score import reading_of, score_pair
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
 PAIRS, PARSES, LISTS = (DATA / f"nlc2cmd_{name}_dev.jsonl" for name in ("oracle", "parse", "top5"))

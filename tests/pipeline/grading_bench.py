@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.judges import Judge, find_judge
+from evaluator.pipeline.grading.cache_keys import Slips, Subject, no_slips
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.keys import Slips, Subject, no_slips
 from evaluator.progress import Silence
 from evaluator.records import Finding, Task
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_suite, small_task
-from evaluator.testing.execution import Play, PlayedExecution, Shows
+from evaluator.testing.executor import Play, PlayedExecution, Shows
 
 SHOWN: Mapping[str, str] = {"right": "yes\n", "right too": "yes\n", "also right": "yes\n", "wrong": "no\n"}
 

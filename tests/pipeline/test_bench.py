@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.pipeline.grading.bench import open_grader
-from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.image import ensure_image
-from evaluator.sandbox.inputs import image_reference
-from evaluator.sandbox.ownership import LABEL
+from evaluator.sandbox.image_recipe import image_reference
+from evaluator.sandbox.leftovers import LABEL
 from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task
-from evaluator.testing.execution import played_boards
+from evaluator.testing.executor import played_boards
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,14 +8,14 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.board import incomplete
-from evaluator.pipeline.boards.results import answers
+from evaluator.pipeline.boards.scored_boards import incomplete
+from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.records import Evidence, Outcome, Standing
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.execution import Call, Shows, played_boards
+from evaluator.testing.executor import Call, Shows, played_boards
 
 TASKS = [
     small_task("files-1", references=("ls a", "echo a"), near_misses=("ls b",)),

@@ -6,13 +6,13 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.upkeep.elimination import Elimination
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.maintenance.mutant_judging import Elimination
 from evaluator.records import Finding, Outcome
-from evaluator.sandbox.evidence import Answer
-from evaluator.suites.mutants import AskedMutant
+from evaluator.sandbox.requests import Answer
+from evaluator.suites.mutation_report import AskedMutant
 from evaluator.testing.checkouts import small_suite
-from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
 from tests.pipeline.grading_bench import SHOWN, Bench
 
 COMMANDS = (b"also right", b"wrong", b"wrong in two", b"wrong in one", b"ticking", b"lost")

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.sandbox.evidence import Answer, Request
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.sandbox.requests import Answer, Request
 from evaluator.testing.checkouts import small_task
-from evaluator.testing.execution import Call, PlayedExecution, Shows
+from evaluator.testing.executor import Call, PlayedExecution, Shows
 from tests.pipeline.grading_bench import SHOWN, Bench
 
 

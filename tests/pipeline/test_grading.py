@@ -8,11 +8,11 @@ import pytest
 
 from evaluator.errors import EngineError
 from evaluator.judges import Basis, Case
-from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.records import Ending, Evidence, Finding, Outcome, Step
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.execution import Call, PlayedExecution, Shows
+from evaluator.testing.executor import Call, PlayedExecution, Shows
 from tests.pipeline.grading_bench import SHOWN, Bench
 
 BOTH = ("one", "two")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.records import Task, Timing
 from evaluator.testing.checkouts import small_task
 from tests.pipeline.grading_bench import Bench

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import MissingError
-from evaluator.pipeline.job import conceal, give_outputs, inert, summarise
+from evaluator.github.job_output import conceal, give_outputs, inert, summarise
 
 JOB = {"GITHUB_ACTIONS": "true"}
 

@@ -13,7 +13,7 @@ from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Comparison, Standing, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
-from evaluator.testing.execution import played_boards
+from evaluator.testing.executor import played_boards
 
 TASKS = [small_task(f"files-{number}", references=(f"echo {number}", f"ls {number}")) for number in range(1, 9)]
 SHOWN = {

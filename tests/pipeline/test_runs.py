@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.runs import NOTHING_RUN, figures_of
+from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
 from evaluator.pipeline.project import Project
 from evaluator.records import Ending, Evidence, Result
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.execution import Shows, played_boards
+from evaluator.testing.executor import Shows, played_boards
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("ls a", "echo a"))]
 NOT_FOUND = evidence(status=127, stderr="bash: line 1: lss: command not found\n", wall_ms=9)

@@ -14,7 +14,7 @@ import pytest
 import evaluator
 from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.texts import compare_texts
-from evaluator.pipeline.grading.scores import (
+from evaluator.pipeline.grading.text_metrics import (
     nlc2cmd_scores,
     program_digest,
     program_files,
@@ -27,7 +27,7 @@ from evaluator.pipeline.grading.scores import (
 from evaluator.records import TextFigures
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.execution import played_boards
+from evaluator.testing.executor import played_boards
 
 PACKAGE = Path(evaluator.__file__).parent
 TASK = small_task("files-1", references=("ls -l a", "ls -a"))
@@ -148,7 +148,7 @@ def test_where_nothing_changed_neither_engine_nor_parsers_nor_charts_are_loaded(
     project = small_checkout(tmp_path, [TASK], {"known": {"files-1": ["ls -la"]}})
     played_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
     score = (
-        "from pathlib import Path\nfrom evaluator.pipeline.boards.board import make_boards\n"
+        "from pathlib import Path\nfrom evaluator.pipeline.boards.scored_boards import make_boards\n"
         "from evaluator.pipeline.project import Project\nfrom evaluator.progress import Silence\n"
         f"assert make_boards(Project(Path({str(tmp_path)!r})), Silence())[0].results"
     )

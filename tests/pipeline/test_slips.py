@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.grading.slips import KnownSlips
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.known_mutants import KnownSlips
 from evaluator.records import Outcome, command_digest
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_task
-from evaluator.testing.execution import PlayedExecution
+from evaluator.testing.executor import PlayedExecution
 from tests.pipeline.grading_bench import Bench
 
 TYPED, DROPPED = b"find . -type f -name '*.c'", b"find . -name '*.c'"
@@ -72,7 +72,7 @@ def test_slips_are_made_once(tmp_path: Path) -> None:
 
 
 def _keys(known: KnownSlips) -> list[str]:
-    from evaluator.pipeline.grading.scores import score_key
-    from evaluator.pipeline.grading.slips import mutation_digest
+    from evaluator.pipeline.grading.known_mutants import mutation_digest
+    from evaluator.pipeline.grading.text_metrics import score_key
 
     return [score_key(f"slips {mutation_digest()}", b"", TASK.references)]

@@ -10,11 +10,10 @@ import pytest
 from evaluator.errors import FormatError, UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.boards.judge_figures import read_validation
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.project import Project
-from evaluator.pipeline.upkeep.people import compare_with_people
-from evaluator.pipeline.upkeep.validation import (
+from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
+from evaluator.pipeline.maintenance.judge_validation import (
     Results,
     describe_judges,
     keep,
@@ -22,12 +21,13 @@ from evaluator.pipeline.upkeep.validation import (
     sets_of_suite,
     validate_judges,
 )
+from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import PairKind, Validation, command_digest
-from evaluator.sandbox.inputs import image_reference
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.execution import FINGERPRINT, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, PlayedExecution, Shows
 
 TASKS = [
     small_task("files-1", references=("ls a", "echo a"), near_misses=("ls b",)),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.testing.github import GitHubServer
-from evaluator.testing.github.description import KEPT, Description
+from tests.doubles.github import GitHubServer
+from tests.doubles.github.description import KEPT, Description
 from tests.publishing.hosted_checkout import HostedCheckout, Watch
 
 DESCRIBED = Path(__file__).parents[2] / KEPT

@@ -11,13 +11,13 @@ from pathlib import Path
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.pipeline.evidence.bundles import bundle_path
+from evaluator.pipeline.evidence.bundle import bundle_path
 from evaluator.pipeline.evidence.images import published_images, write_images
-from evaluator.pipeline.evidence.making import make_references, make_submissions
+from evaluator.pipeline.evidence.produce import make_references, make_submissions
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.execution import FINGERPRINT, Call, Shows, played_boards
+from evaluator.testing.executor import FINGERPRINT, Call, Shows, played_boards
 
 TASKS = [small_task("files-1"), small_task("files-2", references=("also right", "right"))]
 ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {

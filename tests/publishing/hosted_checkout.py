@@ -23,7 +23,7 @@ from evaluator.records import (
     digest_of,
 )
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.github import Exchange, GitHubServer
+from tests.doubles.github import Exchange, GitHubServer
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("cat b", "echo b"))]
 ANSWERS = {

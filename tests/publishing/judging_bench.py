@@ -11,26 +11,26 @@ from typing import Any, Final
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.deriving.desk import open_desk
-from evaluator.pipeline.deriving.verifying import Verified, verify_published
-from evaluator.pipeline.evidence.bundles import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.evidence.needed import Needed, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
+from evaluator.pipeline.evidence.required_runs import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.panel import REPLAY, PanelUse
-from evaluator.pipeline.grading.slips import slips_of
+from evaluator.pipeline.grading.known_mutants import slips_of
+from evaluator.pipeline.grading.llm_panel import REPLAY, PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.judging import Judged, judge_due
-from evaluator.pipeline.publishing.landed import Landing
+from evaluator.pipeline.publishing.archive import Landing
+from evaluator.pipeline.publishing.judge_pending import Judged, judge_due
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.publishing.verify import Verified, verify_published
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Silence
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
-from evaluator.sandbox.inputs import image_reference
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Run, Store
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
 
 TASKS: Final = [
     small_task("files-1", nl="Print the first"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaluator.pipeline.publishing.landed import Landed, Landing, blob_name
+from evaluator.pipeline.publishing.archive import Landed, Landing, blob_name
 from evaluator.records import Outcome
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 

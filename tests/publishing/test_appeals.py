@@ -10,9 +10,9 @@ import yaml
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.pipeline.grading.adjudications import adjudicate
-from evaluator.pipeline.pulls.appeals import LABELS, Answer, AppealError, answer_appeal, parse_appeal
+from evaluator.pipeline.pull_requests.appeals import LABELS, Answer, AppealError, answer_appeal, parse_appeal
 from evaluator.records import Outcome, Ruling
-from evaluator.testing.github import Fault, Pull
+from tests.doubles.github import Fault, Pull
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 
 FORM = Path(__file__).parents[2] / ".github" / "ISSUE_TEMPLATE" / "appeal.yml"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.judges.panel.ledger import Ledger, Reply
-from evaluator.pipeline.evidence.bundles import (
+from evaluator.judges.panel.reply_cache import Ledger, Reply
+from evaluator.pipeline.evidence.bundle import (
     Bundle,
     bundle_path,
     export_bundle,

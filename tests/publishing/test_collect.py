@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
 from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, Collected, collect
-from evaluator.testing.github import Fault, Run
+from tests.doubles.github import Fault, Run
 from tests.publishing.hosted_checkout import HostedCheckout
 
 FIRST, SECOND = (

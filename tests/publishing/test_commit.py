@@ -10,9 +10,9 @@ import pytest
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
+from evaluator.pipeline.publishing.archive import Landed, Landing, write_landing
 from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_landing
-from evaluator.pipeline.publishing.landed import Landed, Landing, write_landing
-from evaluator.testing.github import Exchange, Fault
+from tests.doubles.github import Exchange, Fault
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
 from tests.publishing.landings import ANSWERED, IMAGES, bundle_at, judged, landing, verdicts_at
 

@@ -10,17 +10,17 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from evaluator.github.contested_text import contested_text
+from evaluator.github.comment.contested_list import contested_text
 from evaluator.github.forms import APPEAL_FORM, appeal_address, split_address
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.appeals import repository_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.contested import contested_verdicts
+from evaluator.pipeline.publishing.contested_verdicts import contested_verdicts
 from evaluator.records import Contested, Finding, Giver, Outcome, Step, command_digest
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.execution import Shows, played_boards
-from evaluator.testing.published import verdict_file
+from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.verdict_files import verdict_file
 
 ROOT = Path(__file__).parents[2]
 TASKS = [

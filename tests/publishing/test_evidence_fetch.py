@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.evidence.bundles import Bundle, read_bundle, write_bundle
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.evidence.bundle import Bundle, read_bundle, write_bundle
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import BundleHeader

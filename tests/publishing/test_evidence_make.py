@@ -13,18 +13,18 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.evidence.bundles import Bundle, folder_digest, read_bundle, write_bundle
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.evidence.bundle import Bundle, folder_digest, read_bundle, write_bundle
 from evaluator.pipeline.evidence.images import published_images, write_images
-from evaluator.pipeline.evidence.making import Made, write_references, write_submissions
+from evaluator.pipeline.evidence.produce import Made, write_references, write_submissions
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Silence
-from evaluator.sandbox.inputs import image_reference
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import write_submission
-from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
 from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 

@@ -21,7 +21,7 @@ from evaluator.records import Images, KnownImage
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import PACKAGES_FILE, SUITE_LABEL, SuiteImage, find_image
 from evaluator.sandbox.image_files import load_images, save_images
-from evaluator.sandbox.inputs import fingerprint, image_reference
+from evaluator.sandbox.image_recipe import fingerprint, image_reference
 from evaluator.store import Store
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.judges.panel.ledger import Reply
+from evaluator.judges.panel.reply_cache import Reply
 from evaluator.pipeline.deriving.desk import open_desk
-from evaluator.pipeline.evidence.bundles import bundle_path, read_bundle, write_bundle
+from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle, write_bundle
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.judging import judge_due
-from evaluator.pipeline.publishing.landed import blob_name
+from evaluator.pipeline.publishing.archive import blob_name
+from evaluator.pipeline.publishing.judge_pending import judge_due
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Outcome, Ruling, Step
-from evaluator.sandbox.inputs import image_reference
+from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Run, Store
 from evaluator.testing.checkouts import write_submission, write_suite
-from evaluator.testing.execution import Call, Shows
+from evaluator.testing.executor import Call, Shows
 from tests.publishing.judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, InfraError
-from evaluator.pipeline.publishing.landed import HEADER, Landed, Landing, blob_name, read_landing, write_landing
+from evaluator.pipeline.publishing.archive import HEADER, Landed, Landing, blob_name, read_landing, write_landing
 
 PATH = "submissions/a/tiny.verdicts.jsonl"
 BUNDLE = "submissions/a/tiny.jsonl.gz"

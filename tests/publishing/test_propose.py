@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import GitHubError, UsageError
-from evaluator.pipeline.publishing.landed import Landing, write_landing
+from evaluator.pipeline.publishing.archive import Landing, write_landing
 from evaluator.pipeline.publishing.propose import BRANCH, Proposed, propose_landing
 from evaluator.records import Outcome
-from evaluator.testing.github import Fault, Pull
+from tests.doubles.github import Fault, Pull
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 from tests.publishing.landings import ANSWERED, bundle_at, landing, verdicts_at
 

@@ -11,18 +11,18 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.pipeline.deriving.looking import Work
-from evaluator.pipeline.evidence.bundles import bundle_path, read_bundle
+from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.grading.panel import PanelUse
+from evaluator.pipeline.grading.llm_panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.landed import read_landing
+from evaluator.pipeline.publishing.archive import read_landing
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
+from evaluator.pipeline.publishing.status import Work
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
 from evaluator.records import Outcome, PublishedVerdict, RunFigures, Step, digest_of
 from evaluator.testing.checkouts import small_task, write_submission
-from evaluator.testing.execution import Call, Shows
-from evaluator.testing.judge_server import JudgeServer, refuses, says
+from evaluator.testing.executor import Call, Shows
+from tests.doubles.model_server import JudgeServer, refuses, says
 from tests.publishing.judging_bench import OTHER, TASKS, Board, copy_of
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}

@@ -19,8 +19,8 @@ from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes,
 from evaluator.pipeline.project import Project
 from evaluator.records import Changes, Contested, Finding, Outcome, Standing, Step
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.execution import Shows, played_boards
-from evaluator.testing.published import JUDGE, verdict_file, write_verdicts
+from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.verdict_files import JUDGE, verdict_file, write_verdicts
 
 ROOT = Path(__file__).parents[2]
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in (1, 2)]

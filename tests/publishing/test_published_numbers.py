@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.published import published_boards
+from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.testing.evidence import evidence
-from evaluator.testing.execution import Call, Shows, played_boards
+from evaluator.testing.executor import Call, Shows, played_boards
 from tests.publishing.judging_bench import Board
 
 ANSWERS: dict[str, dict[str, list[str]]] = {

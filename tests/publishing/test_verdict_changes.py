@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.github.changes_text import changes_text
+from evaluator.github.comment.rescore_table import changes_text
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.published import published_boards
+from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.changes import changes_since
 from evaluator.pipeline.publishing.committed import committed_files
+from evaluator.pipeline.publishing.diff_verdicts import changes_since
 from evaluator.records import Changes, Finding, Outcome, Step, SuiteChanges, digest_of
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.execution import Shows, played_boards
-from evaluator.testing.published import JUDGE, verdict_file, write_verdicts
+from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.verdict_files import JUDGE, verdict_file, write_verdicts
 
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 5)]
 SHOWN: dict[str, Shows] = {f"{verb} {number}": f"{number}\n" for verb in ("ls", "echo") for number in range(1, 5)}

@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 
 from evaluator.records import Evidence
-from evaluator.sandbox.agenda import Agenda
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.job_queue import Agenda
 from evaluator.sandbox.pool import Pool
+from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.testing.workers import ScriptedCrew, shows
 

@@ -33,8 +33,8 @@ from evaluator.sandbox.base import (
     pull,
 )
 from evaluator.sandbox.engine import Engine, find_engine
-from evaluator.sandbox.machine import Finished
-from evaluator.testing.machine import ScriptedMachine
+from evaluator.sandbox.host import Finished
+from evaluator.testing.host import ScriptedMachine
 
 
 def ignore(_: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import KEPT, SUITE_LABEL, earlier_images, prune_images
-from evaluator.sandbox.inputs import REPOSITORY, image_reference
+from evaluator.sandbox.image_recipe import REPOSITORY, image_reference
 
 pytestmark = pytest.mark.engine
 

@@ -16,6 +16,7 @@ from evaluator.errors import EngineError, MissingError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import WorkerPlan, container_options
 from evaluator.sandbox.daemon import Daemon, engine_errors, launch, wait_for_engine
+from evaluator.sandbox.diagnostics import container_security, engine_facts
 from evaluator.sandbox.engine import (
     Address,
     Engine,
@@ -27,10 +28,9 @@ from evaluator.sandbox.engine import (
     find_engine,
     with_runtime,
 )
-from evaluator.sandbox.facts import container_security, engine_facts
+from evaluator.sandbox.host import Finished
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.machine import Finished
-from evaluator.testing.machine import ScriptedMachine
+from evaluator.testing.host import ScriptedMachine
 
 CLIENT: Any = None
 """Of an engine that is only read, and asked nothing."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.requests import Request
 from tests.workbench import TESS, TINY, Bench
 
 pytestmark = pytest.mark.engine

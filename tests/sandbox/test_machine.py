@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from evaluator.errors import MissingError
-from evaluator.sandbox.machine import Finished, ThisMachine, install_packages
-from evaluator.testing.machine import ScriptedMachine
+from evaluator.sandbox.host import Finished, ThisMachine, install_packages
+from evaluator.testing.host import ScriptedMachine
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ import os, signal
 for each in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
     signal.signal(each, signal.SIG_IGN)
 os.umask(0o077)
-from evaluator.sandbox.machine import ThisMachine
+from evaluator.sandbox.host import ThisMachine
 print(*ThisMachine().run("sh", "-c", "umask; exit 4"))
 """
 

@@ -6,8 +6,8 @@ import pytest
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
-from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.pool import PAUSES_S, Patience, Pool
+from evaluator.sandbox.requests import Answer, Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.testing.workers import Act, ScriptedCrew, dies, echoes, fails, says, shows
 

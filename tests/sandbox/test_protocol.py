@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.records import SuiteManifest
-from evaluator.sandbox.evidence import Request, evidence_key, layer_digest, machine_digest
+from evaluator.sandbox.requests import Request, evidence_key, layer_digest, machine_digest
 from evaluator.sandbox.runner.protocol import Job, World, bytes_of, json_of
 
 NAMES = st.text(min_size=1, max_size=8)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.sandbox.runner.changes import CHUNK, content_digest
-from evaluator.sandbox.runner.shell import HOOK, STATE_FD, read_state
+from evaluator.sandbox.runner.fs_changes import CHUNK, content_digest
+from evaluator.sandbox.runner.shell_state import HOOK, STATE_FD, read_state
 
 PIECES = st.lists(
     st.tuples(st.integers(0, 4 * CHUNK), st.sampled_from([b"x", b"ab" * 50, b"\0", b"\0" * 9000])), max_size=5

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.pipeline.grading.keys import worlds_of_suite
+from evaluator.pipeline.grading.cache_keys import worlds_of_suite
 from evaluator.records import Evidence, Output, Task
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Request
 from evaluator.sandbox.pool import Pool
+from evaluator.sandbox.requests import Request
 from evaluator.suites.load import Suite
 from tests.workbench import Bench
 

@@ -11,14 +11,14 @@ import pytest
 
 from evaluator.errors import MissingError, SilentEngineError
 from evaluator.records import SuiteManifest
-from evaluator.sandbox.client import WAITS, Waits
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.daemon import Daemon
+from evaluator.sandbox.docker_client import WAITS, Waits
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
-from evaluator.sandbox.ownership import crew, remove_leftovers
-from evaluator.testing.engines import WELL, MuteEngine
-from evaluator.testing.machine import ScriptedMachine
+from evaluator.sandbox.leftovers import crew, remove_leftovers
+from evaluator.testing.host import ScriptedMachine
+from tests.doubles.hanging_engine import WELL, MuteEngine
 
 HASTY = Waits(probe_s=0.1, call_s=0.2, work_s=0.3)
 IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())

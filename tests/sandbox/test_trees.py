@@ -7,7 +7,7 @@ import time
 import pytest
 
 from evaluator.records import Evidence
-from evaluator.sandbox.runner.changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
+from evaluator.sandbox.runner.fs_changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
 from tests.workbench import Bench
 
 pytestmark = pytest.mark.engine

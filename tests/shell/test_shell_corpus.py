@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.shell import Call, bashlex_reader, option_table, plain, treesitter_reader
-from evaluator.shell.nlc2cmd import read_tolerantly, reading_of
+from evaluator.shell import Call, bashlex_reader, fast_path, option_table, treesitter_reader
+from evaluator.shell.nlc2cmd.score import read_tolerantly, reading_of
 from evaluator.shell.syntax import UnreadableError
 from evaluator.shell.utilities import Reading, Utility, utilities_of_calls
 
@@ -63,7 +63,7 @@ def test_the_parsers_agree_on_nl2bash(every: int) -> None:
 def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: int) -> None:
     """What needs no parser is read as the parser reads it, without exception."""
     chosen = commands(every)
-    read_plain = [(each, calls) for each in chosen if (calls := plain.read_calls(each)) is not None]
+    read_plain = [(each, calls) for each in chosen if (calls := fast_path.read_calls(each)) is not None]
     assert len(read_plain) >= 0.8 * len(chosen)
     assert [each for each, calls in read_plain if bashlex_reader.read_calls(each) != calls] == []
 

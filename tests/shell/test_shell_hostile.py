@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.shell import utilities_of
-from evaluator.shell.nlc2cmd import score_pair, signatures_of
+from evaluator.shell.nlc2cmd.score import score_pair, signatures_of
 
 SIZE = 100_000
 SYNTAX = st.text(alphabet="ab-{}()[]<>|&;$`'\"\\!#=*?+~/ \n\t0", max_size=60)

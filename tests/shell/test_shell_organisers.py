@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.shell.grammar_2020 import grammar_2020, option_table_2020
-from evaluator.shell.mending import mended
-from evaluator.shell.organisers import RefusedError, read_as_organisers
+from evaluator.shell.nlc2cmd.grammar_2020 import grammar_2020, option_table_2020
+from evaluator.shell.nlc2cmd.reference_2020 import RefusedError, read_as_organisers
+from evaluator.shell.nlc2cmd.typo_fixes import mended
 
 
 def outline(command: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.shell import bashlex_reader, plain
+from evaluator.shell import bashlex_reader, fast_path
 from evaluator.shell.syntax import UnreadableError
 
 SYNTAX = st.sampled_from(list("ab-='\"\\$|~/#!{}[]*?:;%^@+,0é`()&<> \t\n\u00a0"))
@@ -41,7 +41,7 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
     assert all(part.kind == "word" for call in calls for part in call.parts)
     for word in (part for call in calls for part in call.parts):
         source = command[slice(*word.pos)]
-        assert plain.expansion(source) == (word.parts[0].kind if word.parts else "")
+        assert fast_path.expansion(source) == (word.parts[0].kind if word.parts else "")
     return [tuple(command[slice(*part.pos)] for part in call.parts) for call in calls]
 
 
@@ -49,10 +49,10 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
 @settings(max_examples=800, deadline=None)
 def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
     """Words, stages and what is expanded are bashlex's, on any text that is plain, and the calls of several of them."""
-    stages = plain.plain_stages(command)
+    stages = fast_path.plain_stages(command)
     if stages is not None:
         assert stages_of_bashlex(command) == list(stages)
-    calls = plain.read_calls(command)
+    calls = fast_path.read_calls(command)
     if calls is not None:
         assert bashlex_reader.read_calls(command) == calls
 
@@ -61,7 +61,7 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_all(command: str) -> None:
     """Nothing that might be one command is taken for a list."""
-    if plain.is_list(command):
+    if fast_path.is_list(command):
         try:
             trees = bashlex_reader.parsed(command)
         except UnreadableError:
@@ -75,7 +75,7 @@ def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_al
 )
 def test_everyday_commands_are_plain(command: str) -> None:
     """Words, quotes, pipes and parameters need no parser."""
-    assert plain.read_calls(command) == bashlex_reader.read_calls(command)
+    assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_everyday_commands_are_plain(command: str) -> None:
 )
 def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
     """Lists and redirections to plain words need no parser either."""
-    assert plain.read_calls(command) == bashlex_reader.read_calls(command)
+    assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
 )  # fmt: skip
 def test_whatever_else_goes_to_a_parser(command: str) -> None:
     """Anything of which it might be a matter of opinion how it reads is not plain."""
-    assert plain.plain_stages(command) is None
+    assert fast_path.plain_stages(command) is None

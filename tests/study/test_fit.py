@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli import app
 from evaluator.metrics.human_time import human_time, reference_tokens
-from evaluator.pipeline.benchmarks.timings import fit_study, write_timings
+from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 from evaluator.records import Measurement, json_lines
 from evaluator.study import fit as fit_module
 from evaluator.study.fit import fitted, task_times, without_outliers

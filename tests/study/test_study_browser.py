@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.records import Task
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.ownership import clear_up
+from evaluator.sandbox.leftovers import clear_up
 from evaluator.study.ledger import read_measurements
 from evaluator.suites.load import Suite
 from evaluator.testing.checkouts import copy_checkout

@@ -12,14 +12,21 @@ import pytest
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.study import MOST_SHOWN, GraderExaminer, StudyPlan, lend_references, printed, served_study
+from evaluator.pipeline.maintenance.human_study import (
+    MOST_SHOWN,
+    GraderExaminer,
+    StudyPlan,
+    lend_references,
+    printed,
+    served_study,
+)
 from evaluator.progress import Silence
 from evaluator.records import Evidence
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_suite, small_task
-from evaluator.testing.execution import FINGERPRINT, PlayedExecution, Shows, played_boards
+from evaluator.testing.executor import FINGERPRINT, PlayedExecution, Shows, played_boards
 
 PLAYED: dict[str, Shows] = {
     "right": "right",

@@ -15,7 +15,7 @@ from evaluator.github.preview_artifact import read_preview
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submitting.changed import Changed, changed_submissions
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.execution import played_boards
+from evaluator.testing.executor import played_boards
 
 TASKS = [small_task("files-1", references=("ls 1", "echo 1"))]
 WHO = ("-c", "user.name=A person", "-c", "user.email=person@example.org")

@@ -13,10 +13,10 @@ import pytest
 
 from evaluator.errors import FormatError, Severity, UsageError
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import check_folders
-from evaluator.pipeline.submitting.submit import collect_replies, init_submission, suite_prompts
+from evaluator.pipeline.submissions.create import collect_replies, init_submission, suite_prompts
+from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Method
-from evaluator.submissions.drafting import draft_manifest
+from evaluator.submissions.scaffold import draft_manifest
 
 ROOT = Path(__file__).parents[2]
 

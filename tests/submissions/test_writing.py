@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.writing import write_whole
+from evaluator.files import write_whole
 
 
 def test_a_file_holds_what_was_written(tmp_path: Path) -> None:

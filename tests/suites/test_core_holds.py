@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.boards.board import make_boards
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.maintenance.verify_suite import verify_suite
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.upkeep.verify import verify_suite
 from evaluator.progress import Silence
 from evaluator.sandbox.pool import worker_count
-from evaluator.suites.verify import Violation
+from evaluator.suites.expectations import Violation
 from evaluator.testing.checkouts import copy_checkout
 from tests.picture import PICTURE, depicted, marked
 

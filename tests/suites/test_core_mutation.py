@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import UsageError
+from evaluator.pipeline.maintenance.mutate_suite import choose, mark_mutant, mutate_suite
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.upkeep.mutate import choose, mark_mutant, mutate_suite
 from evaluator.progress import Silence
-from evaluator.suites.mutants import equivalences_path, read_equivalences
+from evaluator.suites.mutation_report import equivalences_path, read_equivalences
 from evaluator.testing.checkouts import copy_checkout
 
 ROOT = Path(__file__).parents[2]

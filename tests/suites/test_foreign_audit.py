@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from evaluator.pipeline.grading.bench import open_grader
-from evaluator.pipeline.grading.keys import Subject
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.executor import open_grader
+from evaluator.pipeline.maintenance.audit_suite import audit_suite
+from evaluator.pipeline.maintenance.import_suite import order_suite
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.upkeep.audit import audit_suite
-from evaluator.pipeline.upkeep.foreign import order_suite
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Finding, Outcome, OutputMode, Step, SuiteManifest, Task
 from evaluator.sandbox.image import SuiteImage
 from evaluator.shell import utilities_of
-from evaluator.suites.audit import Fault, finding_note, has_order, reference_notes, text_notes, world_notes
-from evaluator.suites.importing import IMPORTERS, Draft, write_draft
+from evaluator.suites.audit_report import Fault, finding_note, has_order, reference_notes, text_notes, world_notes
+from evaluator.suites.importers import IMPORTERS, Draft, write_draft
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.shell import utilities_of
-from evaluator.suites.importing.atomic import LeftOutError, atomic
-from evaluator.suites.importing.seeding import HOME, accounts_of, build_script, fits, seeds_of
+from evaluator.suites.importers.simple_commands import LeftOutError, atomic
+from evaluator.suites.importers.synthesize_files import HOME, accounts_of, build_script, fits, seeds_of
 
 REFUSED = {
     "ls | wc -l": "a pipe",

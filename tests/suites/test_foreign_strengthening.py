@@ -12,18 +12,18 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.upkeep.holding import held_variants
 from evaluator.progress import Silence
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of
 from evaluator.store import Store
-from evaluator.suites.importing.strengthening import OURS, VARIANTS, setup_of, variants_with_objects
-from evaluator.suites.importing.wants import Bound, Search, wants_of
+from evaluator.suites.importers.extra_variants import OURS, VARIANTS, setup_of, variants_with_objects
+from evaluator.suites.importers.search_spec import Bound, Search, wants_of
 from evaluator.testing.checkouts import small_suite, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.execution import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
 
 KILO = 1024
 SEARCHES: Mapping[str, tuple[str, Search]] = {

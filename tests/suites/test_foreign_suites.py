@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
-from evaluator.pipeline.boards.board import suites_on_board
-from evaluator.pipeline.upkeep.foreign import add_suite
+from evaluator.pipeline.boards.scored_boards import suites_on_board
+from evaluator.pipeline.maintenance.import_suite import add_suite
 from evaluator.progress import Silence
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
-from evaluator.suites.importing import IMPORTERS, Draft, write_draft
-from evaluator.suites.importing.intercode import draft_nl2sh_alfa
-from evaluator.suites.importing.wheels import PinnedWheel, read_wheel
+from evaluator.suites.importers import IMPORTERS, Draft, write_draft
+from evaluator.suites.importers.intercode import draft_nl2sh_alfa
+from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 from tests.suites import foreign_trees as trees

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluator.records import Finding, Outcome, Step
-from evaluator.suites.verify import DO_NOTHING, expectations, violations, volatile_violation
+from evaluator.suites.expectations import DO_NOTHING, expectations, violations, volatile_violation
 from evaluator.testing.checkouts import small_task
 
 TASK = small_task("files-1", near_misses=(b"near", b"nearer"))

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Step, command_digest
-from evaluator.suites.mutants import (
+from evaluator.suites.mutation_report import (
     AskedMutant,
     equivalences_path,
     mark_equivalent,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from evaluator.pipeline.project import Project
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.ownership import LABEL
+from evaluator.sandbox.leftovers import LABEL
 from evaluator.testing.checkouts import copy_checkout
 
 ROOT = Path(__file__).parents[2]

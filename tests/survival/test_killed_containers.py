@@ -17,8 +17,8 @@ from evaluator.errors import EngineError, SandboxError
 from evaluator.records import Ending, Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.pool import PAUSES_S, Pool
+from evaluator.sandbox.requests import Answer, Request
 from evaluator.sandbox.worker import Line, Worker
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, Ended, finish, workers_of

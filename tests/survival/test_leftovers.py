@@ -14,7 +14,7 @@ import pytest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.ownership import LABEL, clear_up, crew, owner_label, remove_leftovers
+from evaluator.sandbox.leftovers import LABEL, clear_up, crew, owner_label, remove_leftovers
 
 pytestmark = pytest.mark.engine
 
@@ -24,7 +24,7 @@ NOBODY = "4194305-1-" + owner_label(os.getpid()).split("-", 2)[2]
 HOLD = """
 import os, pathlib, sys
 from evaluator.sandbox.engine import find_engine
-from evaluator.sandbox.ownership import crew
+from evaluator.sandbox.leftovers import crew
 from tests.survival.small_runs import ROOT
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.image import ensure_image

@@ -15,10 +15,10 @@ from evaluator.errors import EngineError, InfraError, SandboxError
 from evaluator.records import Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.evidence import Answer, Request
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.ownership import CREW
+from evaluator.sandbox.leftovers import CREW
 from evaluator.sandbox.pool import PAUSES_S, Pool
+from evaluator.sandbox.requests import Answer, Request
 from tests.workbench import TINY
 
 pytestmark = pytest.mark.engine

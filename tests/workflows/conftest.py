@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.testing.github import GitHubServer
-from evaluator.testing.workflows import Actions
+from tests.doubles.github import GitHubServer
+from tests.doubles.workflows import Actions
 from tests.workflows.workflow_bench import Bench
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.testing.checkouts import copy_checkout
-from evaluator.testing.github import GitHubServer, Hosted, Pull, User
-from evaluator.testing.workflows import Actions, RunResult, completed, pull_changed, pushed
+from tests.doubles.github import GitHubServer, Hosted, Pull, User
+from tests.doubles.workflows import Actions, RunResult, completed, pull_changed, pushed
 
 ROOT: Final = Path(__file__).parents[2]
 TASKS: Final = ("files-002", "files-003", "files-010")

@@ -20,10 +20,10 @@ import pytest
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.testing.github import GitHubServer, Hosted, Pull
-from evaluator.testing.judge_server import JudgeServer, says
-from evaluator.testing.light_engine import LightEngine
-from evaluator.testing.workflows import RunResult, Seat, dispatched, labeled, pull_changed, pull_targeted, pushed
+from tests.doubles.github import GitHubServer, Hosted, Pull
+from tests.doubles.model_server import JudgeServer, says
+from tests.doubles.stub_image_engine import LightEngine
+from tests.doubles.workflows import RunResult, Seat, dispatched, labeled, pull_changed, pull_targeted, pushed
 from tests.workflows.life_bench import ANSWERS, BASELINES, Life, below, submission
 from tests.workflows.workflow_bench import UPLOAD
 

@@ -13,7 +13,7 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
 from evaluator.sandbox.image_files import load_images, save_images
-from evaluator.testing.light_engine import LightEngine
+from tests.doubles.stub_image_engine import LightEngine
 
 pytestmark = pytest.mark.engine
 

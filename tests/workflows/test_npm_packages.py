@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evaluator.testing import workflow_parser
+from tests.doubles import workflow_parser
 
 
 def fetch(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
     """Fetch GitHub's parser in a folder, with only these programs on the path."""
     return subprocess.run(
-        [sys.executable, "-m", "evaluator.testing.workflow_parser"],
+        [sys.executable, "-m", "tests.doubles.workflow_parser"],
         cwd=folder,
         env={"PATH": str(programs)},
         capture_output=True,

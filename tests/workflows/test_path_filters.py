@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.judges.consensus import Consensus
-from evaluator.pipeline.grading.keys import Keys
-from evaluator.testing.workflows.triggers import matches
+from evaluator.judges.consensus.judge import Consensus
+from evaluator.pipeline.grading.cache_keys import Keys
+from tests.doubles.workflows.triggers import matches
 from tests.workflows.workflow_yaml import FOLDER, ROOT, WORKFLOWS, read
 
 TRACKED = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(

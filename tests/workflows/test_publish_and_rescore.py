@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from evaluator.testing.workflows import RunResult, Seat, dispatched, pushed
-from evaluator.testing.workflows.steps import StandIn
+from tests.doubles.workflows import RunResult, Seat, dispatched, pushed
+from tests.doubles.workflows.steps import StandIn
 from tests.workflows.workflow_bench import Bench
 from tests.workflows.workflow_yaml import FOLDER, ROOT
 

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from evaluator.testing.workflows import RunResult, WorkflowError, dispatched
+from tests.doubles.workflows import RunResult, WorkflowError, dispatched
 from tests.workflows.workflow_bench import Bench, job, workflow
 
 CALLED = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.testing import workflow_parser
+from tests.doubles import workflow_parser
 from tests.workflows.workflow_yaml import ACTIONS, FOLDER, ROOT, WORKFLOWS
 
 PROGRAMS = Path(sys.executable).parent

@@ -7,16 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.testing.workflows.expressions import (
-    Known,
-    WorkflowError,
-    as_text,
-    condition,
-    equal,
-    evaluate,
-    filled,
-    truth,
-)
+from tests.doubles.workflows.expressions import Known, WorkflowError, as_text, condition, equal, evaluate, filled, truth
 from tests.workflows.workflow_yaml import ACTIONS, WORKFLOWS, read, texts
 
 CONTEXTS: dict[str, Any] = {

@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.testing.github import Link
-from evaluator.testing.workflows import (
-    Seat,
-    WorkflowError,
-    completed,
-    dispatched,
-    labeled,
-    pull_changed,
-    pushed,
-)
+from tests.doubles.github import Link
+from tests.doubles.workflows import Seat, WorkflowError, completed, dispatched, labeled, pull_changed, pushed
 from tests.workflows.workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, Bench, job, workflow
 
 SAY = 'run: echo "$GITHUB_JOB ran"'

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.testing.github import GitHubServer, Hosted
-from evaluator.testing.workflows import Actions, RunResult, pushed
+from tests.doubles.github import GitHubServer, Hosted
+from tests.doubles.workflows import Actions, RunResult, pushed
 
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1"
 UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"

@@ -11,10 +11,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.gate import Gate, asked_pause, exhausted_for
-from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
-from evaluator.judges.panel.wire import (
+from evaluator.judges.panel.api_types import (
     LostError,
     Received,
     RefusedError,
@@ -25,6 +22,9 @@ from evaluator.judges.panel.wire import (
     read_chat,
     read_embedding,
 )
+from evaluator.judges.panel.budget import Budget
+from evaluator.judges.panel.rate_limit import Gate, asked_pause, exhausted_for
+from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
 from evaluator.judges.reasons import shown
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.judges.panel.ledger import Key, Ledger, Reply
 from evaluator.judges.panel.panel import Undecided
+from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import Question, questions
-from evaluator.judges.panel.reply import read_reply
-from evaluator.judges.panel.seats import Seat, is_own, seats
+from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
 from evaluator.judges.panel.settings import PanelModel, PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, texts_of
-from evaluator.judges.panel.tally import Cast, is_settled
+from evaluator.judges.panel.vote import Cast, is_settled
+from evaluator.judges.panel.voters import Seat, is_own, seats
 from evaluator.records import digest_of
 
 BYTES_PER_TOKEN: Final = 4

@@ -15,14 +15,14 @@ from typing import Final
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.ledger import Key, Ledger
+from evaluator.judges.panel.cached_client import NoReplyError, Purchase
+from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
-from evaluator.judges.panel.purchase import NoReplyError, Purchase
-from evaluator.judges.panel.reply import read_reply
-from evaluator.judges.panel.seats import Seat, is_own, seats
+from evaluator.judges.panel.reply_cache import Key, Ledger
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, nearness
-from evaluator.judges.panel.tally import Cast, decided, finding_of, is_settled, still_open
+from evaluator.judges.panel.vote import Cast, decided, finding_of, is_settled, still_open
+from evaluator.judges.panel.voters import Seat, is_own, seats
 from evaluator.judges.reasons import shown
 from evaluator.judges.threshold import THRESHOLD
 from evaluator.progress import Progress, Silence

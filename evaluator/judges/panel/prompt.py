@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evaluator.judges.case import Case, Executed
-from evaluator.judges.panel.fields import BEGIN, END, Fields, code_of, data_line
-from evaluator.judges.panel.reply import SCHEMA
+from evaluator.judges.panel.parse_reply import SCHEMA
 from evaluator.judges.panel.settings import PanelSettings
+from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, code_of, data_line
 from evaluator.records import Change, Ending, Evidence, Finding, Observation, canonical_json, digest_of
 
 COMMAND_CAP: Final = 16_384

@@ -18,11 +18,11 @@ from statistics import median
 from typing import TypeAlias
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.pipeline.boards.text_metrics import Problems, read_pairs
+from evaluator.pipeline.boards.jsonl_metrics import Problems, read_pairs
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
-from evaluator.shell.nlc2cmd import forget_commands, reading_of, score_pair
+from evaluator.shell.nlc2cmd.score import forget_commands, reading_of, score_pair
 from evaluator.suites.load import Suite
 
 Text: TypeAlias = str | bytes

@@ -11,8 +11,8 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from evaluator.judges import find_judge
-from evaluator.pipeline.boards.board import board_of
-from evaluator.pipeline.grading.bench import Bench
+from evaluator.pipeline.boards.scored_boards import board_of
+from evaluator.pipeline.grading.executor import Bench
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -26,7 +26,7 @@ from evaluator.records import (
     SubmissionManifest,
     Task,
 )
-from evaluator.sandbox.evidence import Answer, Request
+from evaluator.sandbox.requests import Answer, Request
 from evaluator.store import Store
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite

@@ -10,7 +10,7 @@ from evaluator.metrics.horizon import by_latency_alone
 from evaluator.metrics.human_time import human_time
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.ranking import rank_submissions
-from evaluator.pipeline.grading.scores import reference_calls
+from evaluator.pipeline.grading.text_metrics import reference_calls
 from evaluator.records import Result, SubmissionManifest, SuiteManifest
 from evaluator.store import Store
 from evaluator.suites.load import Suite

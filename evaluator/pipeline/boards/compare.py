@@ -10,10 +10,10 @@ import polars as pl
 from evaluator.errors import UsageError
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.paired import Counts, difference_interval, paired_counts, paired_counts_by, paired_passes
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.grading.panel import open_panel
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Comparison, Outcome, PairTally, Result, TaskPair
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.grading.bench import open_grader
-from evaluator.pipeline.grading.keys import Subject
-from evaluator.pipeline.grading.panel import Place, ask_panel, open_panel
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.executor import open_grader
+from evaluator.pipeline.grading.llm_panel import Place, ask_panel, open_panel
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Finding, Task, Trial
 

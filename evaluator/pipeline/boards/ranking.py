@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evaluator.leaderboard.standings import ranked_order, standings
+from evaluator.leaderboard.compute_standings import ranked_order, standings
 from evaluator.metrics.accuracy import accuracy_by_topic, passes
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.metrics.paired import resolution, tie_groups

@@ -11,10 +11,10 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.appeals import appeal_form
-from evaluator.pipeline.boards.board import make_boards
 from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
-from evaluator.pipeline.boards.published import published_boards
-from evaluator.pipeline.grading.panel import open_panel
+from evaluator.pipeline.boards.published_boards import published_boards
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem
-from evaluator.pipeline.deriving.derivation import Derived, Dossier
-from evaluator.pipeline.grading.keys import Subject
+from evaluator.escaping import printable
+from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.printable import printable
+from evaluator.pipeline.publishing.derive import Derived, Dossier
 from evaluator.records import Finding, PublishedVerdict, VerdictsHeader, command_digest
 
 _SHOWN: Final = 160

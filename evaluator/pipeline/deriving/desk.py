@@ -9,9 +9,9 @@ from typing import NamedTuple
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.settings import KEY_VARIABLE
-from evaluator.pipeline.deriving.derivation import Panels
-from evaluator.pipeline.grading.panel import REPLAY, PanelUse, open_panel
+from evaluator.pipeline.grading.llm_panel import REPLAY, PanelUse, open_panel
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.derive import Panels
 from evaluator.progress import Progress, Silence
 from evaluator.store import Store
 

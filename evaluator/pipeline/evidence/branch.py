@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.pipeline.evidence.bundles import READING, parse_bundle_path
+from evaluator.escaping import printable
+from evaluator.pipeline.evidence.bundle import READING, parse_bundle_path
 from evaluator.pipeline.evidence.images import IMAGES
-from evaluator.printable import printable
 from evaluator.progress import Progress
 
 BRANCH: Final = "evidence"

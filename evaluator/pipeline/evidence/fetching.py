@@ -9,9 +9,9 @@ from typing import Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.pipeline.evidence.branch import fetch_branch, keep_files, list_branch
-from evaluator.pipeline.evidence.bundles import folder_digest
+from evaluator.pipeline.evidence.bundle import folder_digest
 from evaluator.pipeline.evidence.images import fetched_images
-from evaluator.pipeline.evidence.taking_over import TakenOver, take_over
+from evaluator.pipeline.evidence.import_bundles import TakenOver, take_over
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, Severity, UsageError
-from evaluator.pipeline.grading.keys import Rulings
+from evaluator.files import write_whole
+from evaluator.pipeline.grading.cache_keys import Rulings
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.submissions import load_sound, load_submissions
+from evaluator.pipeline.submissions.repository import load_sound, load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
 from evaluator.submissions.load import Submission
 from evaluator.suites.load import Suite
-from evaluator.writing import write_whole
 
 FILE: Final = "adjudications.jsonl"
 

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple
 from evaluator.errors import InfraError
 from evaluator.judges.case import Basis, Case, Executed, Judge
 from evaluator.judges.needs import needs_second_run
-from evaluator.pipeline.grading.gathering import Execute, Gathering
-from evaluator.pipeline.grading.keys import (
+from evaluator.pipeline.grading.cache_keys import (
     Keys,
     Rulings,
     Slips,
@@ -28,9 +27,10 @@ from evaluator.pipeline.grading.keys import (
     key_of,
     no_slips,
 )
+from evaluator.pipeline.grading.scheduler import Execute, Gathering
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Finding, Outcome, Step, Task, Trial, Verdict, command_digest
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.requests import Request
 from evaluator.store import Judged, Run, Store
 from evaluator.suites.load import Suite
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluator.errors import InfraError, UsageError
-from evaluator.pipeline.grading.bench import open_bench
-from evaluator.pipeline.grading.keys import worlds_of_suite
+from evaluator.pipeline.grading.cache_keys import worlds_of_suite
+from evaluator.pipeline.grading.executor import open_bench
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation
-from evaluator.sandbox.evidence import Request
+from evaluator.sandbox.requests import Request
 
 
 def run_command(

@@ -22,8 +22,8 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.project import Project
 from evaluator.records import Outcome, PublishedVerdict, Record, VerdictsHeader, read_format
-from evaluator.submissions.json_text import read_json
 from evaluator.submissions.names import VERDICTS
+from evaluator.submissions.parsing.json_text import read_json
 
 MAX_BYTES: Final = 32 << 20
 """Of a file: 300 tasks with five candidates each take less than one megabyte."""

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
+from evaluator.escaping import printable
+from evaluator.files import write_whole
 from evaluator.github.artifacts import ArtifactFiles, ArtifactLimits, read_artifacts
+from evaluator.github.comment.markdown import code
 from evaluator.github.connection import Connection
 from evaluator.github.jobs import Job, jobs_of_run, notices
-from evaluator.github.markdown import code
-from evaluator.pipeline.evidence.bundles import READING, bundle_path
+from evaluator.pipeline.evidence.bundle import READING, bundle_path
 from evaluator.pipeline.project import Project
-from evaluator.printable import printable
 from evaluator.progress import Progress, Silence
 from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import is_slug
-from evaluator.writing import write_whole
 
 NOTICE: Final = "evidence"
 """The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""

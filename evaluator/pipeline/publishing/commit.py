@@ -19,12 +19,12 @@ from typing import Final
 from evaluator.errors import GitHubError, MovedError, UsageError
 from evaluator.github.commits import branch_head, commit_files, replace_branch
 from evaluator.github.connection import Connection
-from evaluator.github.files import read_file
+from evaluator.github.repository_files import read_file
 from evaluator.pipeline.evidence.branch import BRANCH
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.archive import Landing
 from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
-from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.submitting.owners import (
+from evaluator.pipeline.submissions.ownership import (
     OWNERS_BYTES,
     owners_bytes,
     owners_path,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem
-from evaluator.pipeline.boards.published import Files
+from evaluator.pipeline.boards.published_boards import Files
 from evaluator.pipeline.git import ask_git, commit_named
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project

@@ -13,8 +13,8 @@ from typing import Final
 from evaluator.errors import UsageError
 from evaluator.github.commits import blob_names, branch_head
 from evaluator.github.connection import Connection
-from evaluator.pipeline.evidence.bundles import SUFFIX
-from evaluator.pipeline.publishing.landed import Landing, blob_name
+from evaluator.pipeline.evidence.bundle import SUFFIX
+from evaluator.pipeline.publishing.archive import Landing, blob_name
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 MAIN: Final = "main"

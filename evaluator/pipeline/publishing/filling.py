@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from evaluator.pipeline.deriving.derivation import Dossier, Held
-from evaluator.pipeline.deriving.ground import Ground
-from evaluator.pipeline.deriving.holdings import Holdings
-from evaluator.pipeline.evidence.bundles import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
+from evaluator.pipeline.evidence.bundle import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
 from evaluator.pipeline.grading.verdict_files import verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.landed import Landed, Landing, blob_name
-from evaluator.pipeline.submitting.submissions import Loaded
+from evaluator.pipeline.publishing.archive import Landed, Landing, blob_name
+from evaluator.pipeline.publishing.derive import Dossier, Held
+from evaluator.pipeline.publishing.evidence_sources import Holdings
+from evaluator.pipeline.publishing.suite_context import Ground
+from evaluator.pipeline.submissions.repository import Loaded
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
 from evaluator.store import Run
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.github.changes_text import changes_text
+from evaluator.github.comment.preview_sections import counted
+from evaluator.github.comment.rescore_table import changes_text
+from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
-from evaluator.github.preview_sections import counted
 from evaluator.github.proposals import Proposal, propose
-from evaluator.github.sections import LENGTH
-from evaluator.pipeline.boards.published import Files, published_files
+from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.changes import changes_between
+from evaluator.pipeline.publishing.archive import Landing
 from evaluator.pipeline.publishing.commit import keep_evidence
 from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
-from evaluator.pipeline.publishing.landed import Landing
-from evaluator.pipeline.submitting.submissions import load_sound
+from evaluator.pipeline.publishing.diff_verdicts import changes_between
+from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import Changes
 from evaluator.submissions.names import VERDICTS
 

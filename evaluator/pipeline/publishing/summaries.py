@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from evaluator.errors import Problem
-from evaluator.github.markdown import cell, code, table
-from evaluator.pipeline.deriving.looking import Work
+from evaluator.github.comment.markdown import cell, code, table
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.publishing.judging import Judged, Row
+from evaluator.pipeline.publishing.judge_pending import Judged, Row
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
+from evaluator.pipeline.publishing.status import Work
 
 LISTED: Final = 60
 """Rows of a table and lines of a list that a summary has at most."""

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from evaluator.files import write_whole
 from evaluator.judges import Case
 from evaluator.judges.case import Executed
-from evaluator.pipeline.grading.bench import open_grader
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.keys import Subject
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Ending, Evidence, Outcome, Task, json_lines
-from evaluator.suites.importing.strengthening import variants_with_objects
+from evaluator.suites.importers.extra_variants import variants_with_objects
 from evaluator.suites.load import Suite, load_suite
-from evaluator.writing import write_whole
 
 _RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
 _WORST: Final = 2

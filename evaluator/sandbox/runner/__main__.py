@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from evaluator.sandbox.runner import PROTOCOL, kernel
-from evaluator.sandbox.runner.changes import Reader
 from evaluator.sandbox.runner.check import check_jail
-from evaluator.sandbox.runner.figures import lay_out
+from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.job import BrokenError, Ended, Jail
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
+from evaluator.sandbox.runner.proc_files import lay_out
 from evaluator.sandbox.runner.protocol import Job, Settings, World
-from evaluator.sandbox.runner.shell import read_state
+from evaluator.sandbox.runner.shell_state import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
 REFUSED = 1

@@ -16,7 +16,7 @@ from typing import Any
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
 from evaluator.sandbox.runner.processes import settled_processes
 from evaluator.sandbox.runner.protocol import WALL_FACTOR, Settings, json_of
-from evaluator.sandbox.runner.shell import HOOK, HOOK_FD
+from evaluator.sandbox.runner.shell_state import HOOK, HOOK_FD
 
 INSTALLED = "/opt/bashboard"
 JAIL = f"{INSTALLED}/jail"

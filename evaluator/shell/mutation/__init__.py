@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from evaluator.shell import calls_of
-from evaluator.shell.mutation.finding import changes_of_finding
+from evaluator.shell.mutation.embedded_programs import changes_of_languages
+from evaluator.shell.mutation.find_predicates import changes_of_finding
 from evaluator.shell.mutation.flags import changes_of_flags
-from evaluator.shell.mutation.languages import changes_of_languages
 from evaluator.shell.mutation.script import Change, Edit, Script, applied
 from evaluator.shell.mutation.structure import changes_of_structure, is_cleaning_up
-from evaluator.shell.mutation.utilities import changes_of_utilities
-from evaluator.shell.mutation.words import changes_of_words
+from evaluator.shell.mutation.utility_mutations import changes_of_utilities
+from evaluator.shell.mutation.word_mutations import changes_of_words
 
 __all__ = ["Mutant", "mutants_of"]
 

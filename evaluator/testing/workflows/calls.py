@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from evaluator.testing.workflows.expressions import (
+from tests.doubles.workflows.expressions import (
     Contexts,
     Known,
     Value,
@@ -24,7 +24,7 @@ from evaluator.testing.workflows.expressions import (
     filled_text,
     has_expression,
 )
-from evaluator.testing.workflows.reading import LEVELS, Call, Job, Workflow, mapping, texts
+from tests.doubles.workflows.load_workflow import LEVELS, Call, Job, Workflow, mapping, texts
 
 TRIGGER: Final = "workflow_call"
 _DEFAULTS: Final[Mapping[str, Value]] = {"boolean": False, "number": 0, "string": ""}

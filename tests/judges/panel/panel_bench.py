@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.ledger import Ledger
 from evaluator.judges.panel.panel import Panel, Undecided
+from evaluator.judges.panel.reply_cache import Ledger
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.progress import Silence
 from evaluator.records import Finding, Outcome, Step

@@ -19,16 +19,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
-from evaluator.pipeline.boards.board import make_boards
-from evaluator.pipeline.grading.panel import open_panel
+from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Silence
 from evaluator.records import Ending
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.execution import Shows, played_boards
-from evaluator.testing.judge_server import Asked, JudgeServer, Said, refuses, says, stalls
-from evaluator.testing.obedient_judge import obeys
+from evaluator.testing.executor import Shows, played_boards
+from tests.doubles.gullible_model import obeys
+from tests.doubles.model_server import Asked, JudgeServer, Said, refuses, says, stalls
 from tests.judges.panel.panel_bench import KEY
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}

@@ -15,16 +15,16 @@ from pydantic import ValidationError
 from evaluator.errors import InfraError
 from evaluator.judges import JUDGES
 from evaluator.judges.panel.budget import Budget, BudgetSpentError
-from evaluator.judges.panel.fields import Fields, data_line
-from evaluator.judges.panel.gate import asked_pause, duration_s, exhausted_for
-from evaluator.judges.panel.judges import BY_MODEL
-from evaluator.judges.panel.ledger import Ledger, Reply
+from evaluator.judges.panel.model_judges import BY_MODEL
+from evaluator.judges.panel.parse_reply import SCHEMA, Vote, read_reply
 from evaluator.judges.panel.prompt import asks, questions
-from evaluator.judges.panel.reply import SCHEMA, Vote, read_reply
-from evaluator.judges.panel.seats import is_own, seats
+from evaluator.judges.panel.rate_limit import asked_pause, duration_s, exhausted_for
+from evaluator.judges.panel.reply_cache import Ledger, Reply
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import cosine, encode
-from evaluator.judges.panel.tally import Cast, is_settled, winner
+from evaluator.judges.panel.untrusted_data import Fields, data_line
+from evaluator.judges.panel.vote import Cast, is_settled, winner
+from evaluator.judges.panel.voters import is_own, seats
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, evidence
 from tests.judges.panel.panel_bench import undecided

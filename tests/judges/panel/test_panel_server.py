@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.judges.panel.budget import Budget
 from evaluator.records import Outcome, Step
-from evaluator.testing.judge_server import (
+from tests.doubles.model_server import (
     Act,
     JudgeServer,
     completion,

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.judges.panel.fields import BEGIN, END, code_of, data_line
 from evaluator.judges.panel.panel import Undecided
 from evaluator.judges.panel.prompt import COMMAND_CAP, FIELD_CAP, SHARED_CAP, Question, frame, questions
+from evaluator.judges.panel.untrusted_data import BEGIN, END, code_of, data_line
 from evaluator.records import Outcome
 from evaluator.testing.evidence import added, evidence, output, task
-from evaluator.testing.judge_server import JudgeServer, says
-from evaluator.testing.obedient_judge import obeys, strangers_words
+from tests.doubles.gullible_model import obeys, strangers_words
+from tests.doubles.model_server import JudgeServer, says
 from tests.judges.panel.panel_bench import PanelBench, undecided
 from tests.judges.panel.steering import STEERING
 

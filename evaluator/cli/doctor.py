@@ -1,0 +1,47 @@
+"""Commands for this machine and for the file formats: doctor, schema."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import AsJson, example, here, print_json
+from evaluator.cli.progress import shown_progress
+
+
+@example("bashboard doctor", "bashboard doctor --fix", "bashboard doctor --json")
+def doctor(
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Install, start or build missing parts, and remove old images.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which container engine and base are used, and why. With --fix, repair the set-up."""
+    from evaluator.pipeline.maintenance.doctor import machine_facts
+
+    with shown_progress() as progress:
+        facts = machine_facts(here(), progress, fix=fix)
+    if as_json:
+        print_json([fact._asdict() for fact in facts])
+    for fact in [] if as_json else facts:
+        typer.echo(f"{fact.name:18} {fact.value}{f'  ({fact.why})' if fact.why else ''}")
+
+
+@example("bashboard schema", "bashboard schema prediction > prediction.schema.json")
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(help="The name of the format. Without it, all names are listed.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a file format."""
+    from evaluator.errors import UsageError
+    from evaluator.records import SCHEMAS, schema_of
+
+    if name is None:
+        for each, record in SCHEMAS.items():
+            typer.echo(f"{each:12} {(record.__doc__ or '').splitlines()[0]}")
+        return
+    if name not in SCHEMAS:
+        raise UsageError(f"no format is named {name!r}; there are: {', '.join(SCHEMAS)}")
+    print_json(schema_of(name))

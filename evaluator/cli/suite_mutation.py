@@ -1,0 +1,65 @@
+"""Commands for the mutation test of a suite: mutate, equivalent."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from evaluator.cli.app import FOUND_WANTING, AsJson, Workers, example, here, print_json
+from evaluator.cli.progress import shown_progress
+
+
+@example(
+    "bashboard suite mutate core",
+    "bashboard suite mutate core --topic files --topic text",
+    "bashboard suite mutate core --task files-003 --json",
+)
+def mutate(
+    name: Annotated[str, typer.Argument(help="The suite's name.")],
+    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic. May be repeated.")] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task. May be repeated.")] = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Execute the mutants of every reference, and list those that pass.
+
+    A mutant is a reference with one change. A survivor is a mutant that no variant distinguishes from a reference. Add
+    a variant to the world that does, or mark the survivor with `suite equivalent` if it does what the task asks. Score:
+    failed / (mutants - marked equivalent).
+    """
+    from evaluator.cli.survivors import mutation_lines
+    from evaluator.pipeline.maintenance.mutate_suite import mutate_suite
+
+    project = here()
+    with shown_progress() as progress:
+        found = mutate_suite(
+            project, project.suite(name), progress, topics=topic or (), tasks=task or (), workers=workers
+        )
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    for line in [] if as_json else mutation_lines(found):
+        typer.echo(line)
+    if not found.is_clean:
+        raise typer.Exit(FOUND_WANTING)
+
+
+@example("bashboard suite equivalent core files-001 - --because 'same names'")
+def equivalent(
+    name: Annotated[str, typer.Argument(help="The suite's name.")],
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    command: Annotated[str, typer.Argument(help="The mutant, byte for byte. - reads it from standard input.")],
+    because: Annotated[
+        str, typer.Option("--because", help="The reason why it does what the task asks in every world.")
+    ],
+) -> None:
+    """Mark a mutant as equivalent to its reference.
+
+    Such a mutant does what the task asks, and no variant can distinguish it from the reference.
+    """
+    from evaluator.pipeline.maintenance.mutate_suite import mark_mutant
+
+    project = here()
+    given = sys.stdin.buffer.read().removesuffix(b"\n") if command == "-" else command.encode(errors="surrogateescape")
+    mark_mutant(project, project.suite(name), task, given, because)

@@ -1,0 +1,1 @@
+"""The judge `consensus`: execution evidence compared with that of every reference, step by step."""

@@ -1,0 +1,151 @@
+"""What references teach about rows: which belong to one item, and which fields an item must and may show.
+
+Rows of two references are aligned by the fields they share, rare ones counting most, and only where each
+row has one best partner that has it as its own best: a doubtful alignment would teach wrong fields, so it
+teaches nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Final, NamedTuple
+
+from evaluator.judges.consensus.rows import Bag, Row, Table, table_of
+from evaluator.judges.consensus.volatile import Text
+from evaluator.judges.reasons import reason, shown
+
+_UNIT: Final = 10**12
+"""Weight of a field that only two rows share; whole numbers, so that equal scores compare equal."""
+
+_COMMON: Final = 2_000
+"""A field shared by more pairs of rows than this tells nothing and would cost time."""
+
+
+class Item(NamedTuple):
+    """What rows of one item show: `core` in every reference, `known` in some; there are `times` such rows.
+
+    Volatile fields have no value to compare: at least `least_wild` of them must be there, at most `wild` may.
+    """
+
+    core: Counter[bytes]
+    known: Counter[bytes]
+    least_wild: int
+    wild: int
+    times: int
+    text: bytes
+
+
+class Lesson(NamedTuple):
+    """The items learned, or None and the reason why nothing is."""
+
+    items: tuple[Item, ...] | None
+    problem: str = ""
+
+
+@lru_cache(maxsize=256)
+def learn(references: tuple[Text, ...]) -> Lesson:
+    """Align every reference's rows with those of one of them, whichever allows it.
+
+    Kept for a while: every candidate of a task is judged by the same lesson.
+    """
+    tables = [table_of(text) for text in references]
+    bags = [table.bags for table in tables]
+    problem = _unreadable(tables)
+    if problem:
+        return Lesson(None, problem)
+    for base in range(len(bags)):
+        partners = [_align(bags[base], other) for other in bags]
+        if None not in partners:
+            return _items(bags[base], [partner for partner in partners if partner is not None])
+        problem = problem or _explain(tables, base, partners.index(None))
+    return Lesson(None, problem)
+
+
+def _items(base: Mapping[Bag, list[Row]], partners: Sequence[Mapping[Bag, Bag]]) -> Lesson:
+    items = []
+    for bag, rows in base.items():
+        seen = [partner[bag] for partner in partners]
+        fields = [Counter(other.fields) for other in seen]
+        core, known = reduce(Counter.__and__, fields), reduce(Counter.__or__, fields)
+        if not core:
+            place = f"line {rows[0].line}, {shown(rows[0].text)},"
+            return Lesson(None, reason(f"no field of {place} is in every reference"))
+        wild = [other.wild for other in seen]
+        items.append(Item(core, known, min(wild), max(wild), len(rows), rows[0].text))
+    return Lesson(tuple(items))
+
+
+def _unreadable(references: Sequence[Table]) -> str:
+    for number, table in enumerate(references, start=1):
+        for row in table.rows:
+            if not row.fields:
+                return f"all of line {row.line} of reference {number} changes from run to run"
+    return ""
+
+
+def _explain(references: Sequence[Table], base: int, other: int) -> str:
+    pair = f"references {base + 1} and {other + 1} do not align one to one"
+    ours, theirs = len(references[base].rows), len(references[other].rows)
+    if ours != theirs:
+        return f"{pair}: {ours} rows against {theirs}"
+    return f"{pair}: their rows share too few fields to tell which belong together"
+
+
+def _align(left: Mapping[Bag, list[Row]], right: Mapping[Bag, list[Row]]) -> dict[Bag, Bag] | None:
+    """The right partner of each left bag, None where there is no one-to-one alignment."""
+    if sum(map(len, left.values())) != sum(map(len, right.values())):
+        return None
+    pairs = {bag: bag for bag in left if bag.fields and bag in right}
+    ours = [bag for bag in left if bag not in pairs]
+    theirs = [bag for bag in right if bag not in pairs]
+    while ours and theirs:
+        found = _mutual_best(ours, theirs)
+        if not found:
+            return None
+        pairs |= found
+        taken = set(found.values())
+        ours = [bag for bag in ours if bag not in found]
+        theirs = [bag for bag in theirs if bag not in taken]
+    complete = not ours and not theirs and all(len(left[bag]) == len(right[other]) for bag, other in pairs.items())
+    return pairs if complete else None
+
+
+def _mutual_best(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, Bag]:
+    scores = _scores(left, right)
+    best_right = {bag: _single_best(partners) for bag, partners in scores.items()}
+    reverse: dict[Bag, dict[Bag, int]] = {}
+    for bag, partners in scores.items():
+        for partner, score in partners.items():
+            reverse.setdefault(partner, {})[bag] = score
+    best_left = {bag: _single_best(partners) for bag, partners in reverse.items()}
+    return {bag: best for bag, best in best_right.items() if best is not None and best_left[best] == bag}
+
+
+def _scores(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, dict[Bag, int]]:
+    ours, theirs = _holders(left), _holders(right)
+    scores: dict[Bag, dict[Bag, int]] = {}
+    for field in ours.keys() & theirs.keys():
+        pairs = len(ours[field]) * len(theirs[field])
+        if pairs > _COMMON:
+            continue
+        for bag in ours[field]:
+            row = scores.setdefault(bag, {})
+            for other in theirs[field]:
+                row[other] = row.get(other, 0) + _UNIT // pairs
+    return scores
+
+
+def _holders(bags: Collection[Bag]) -> dict[bytes, list[Bag]]:
+    holders: dict[bytes, list[Bag]] = {}
+    for bag in bags:
+        for field in set(bag.fields):
+            holders.setdefault(field, []).append(bag)
+    return holders
+
+
+def _single_best(partners: Mapping[Bag, int]) -> Bag | None:
+    best = max(partners.values())
+    found = [partner for partner, score in partners.items() if score == best]
+    return found[0] if len(found) == 1 else None

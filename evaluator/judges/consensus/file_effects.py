@@ -1,0 +1,192 @@
+"""The file-system change set as facts, and which of them count.
+
+Compared are path, kind, type, content and link target; mode and owner only where a reference *sets* them:
+gives an existing path another one, or a new path another one than `touch` and `mkdir` would under the
+usual umask. A candidate that builds the same file by another way (`mv` of a copy instead of `sed -i`) is
+thus not failed for a mode nobody asked for. Archives count by their members and how they are packed, since
+the bytes of `tar czf` differ from run to run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import Final
+
+from evaluator.judges.consensus.effects import Difference, Dimension, Facts, Key
+from evaluator.judges.reasons import shown
+from evaluator.records import Change, Evidence, FileType, Kind, Member, Observation, Step, Task
+
+
+class Facet(IntEnum):
+    """What is compared of a path, in the order in which differences are told."""
+
+    KIND = 0
+    TARGET = 1
+    CONTENT = 2
+    PACKING = 3
+    MEMBER = 4
+    MODE = 5
+    OWNER = 6
+    MTIME = 7
+
+
+_NEW_FILE_MODE: Final = 0o644
+_NEW_DIRECTORY_MODE: Final = 0o755
+_NEW_OWNER: Final = (0, 0)
+_DONE: Final = {
+    Kind.ADDED: "adds",
+    Kind.MODIFIED: "modifies",
+    Kind.MODE: "changes mode or owner of",
+    Kind.DELETED: "deletes",
+    Kind.TYPE: "replaces",
+    Kind.TOUCHED: "touches",
+    Kind.TOUCHED: "changes the time of",
+}
+
+
+def file_facts(evidence: Evidence, task: Task) -> Facts:
+    """Facts of all changes. A file whose text is kept has no content fact: it is compared as a text."""
+    facts: dict[Key, Hashable] = {}
+    for change in evidence.changes:
+        path = change.path
+        facts[Key(path, Facet.KIND)] = (change.kind, change.type)
+        if change.kind is Kind.DELETED:
+            continue
+        facts.update(_content_facts(change))
+        if change.type is not FileType.LINK:
+            facts[Key(path, Facet.MODE)] = change.mode
+        facts[Key(path, Facet.OWNER)] = (change.uid, change.gid)
+        if Observation.MTIME in task.observe:
+            facts[Key(path, Facet.MTIME)] = change.mtime
+    return facts
+
+
+def _content_facts(change: Change) -> Iterator[tuple[Key, Hashable]]:
+    if change.type is FileType.LINK:
+        yield Key(change.path, Facet.TARGET), change.target
+    elif change.members is not None:
+        yield Key(change.path, Facet.PACKING), change.packing
+        for member in change.members:
+            name = member_name(member)
+            if name:
+                value = (member.type, member.mode, member.content, member.target)
+                yield Key(change.path, Facet.MEMBER, name), value
+    elif change.type is FileType.FILE and not has_text(change) and change.kind is not Kind.MODE:
+        yield Key(change.path, Facet.CONTENT), (change.content, change.size)
+
+
+def has_text(change: Change) -> bool:
+    """True where the task lists the file and all of it is kept; a longer one is compared by its digest."""
+    return change.text is not None and (change.size is None or len(change.text) >= change.size)
+
+
+def member_name(member: Member) -> bytes:
+    """A member's name without `./` before it and `/` behind it; empty for the archived directory itself.
+
+    Unpacking gives the same paths whichever way the name is written, so a near miss, which packs other
+    files, other contents or from another directory, keeps another name or another content.
+    """
+    name = re.sub(rb"^(?:\./+)+", b"", member.name)
+    if member.type is not FileType.DIRECTORY:
+        return name or b"(unnamed)"
+    return b"" if name == b"." else name.rstrip(b"/")
+
+
+def sets_mode(change: Change) -> bool:
+    """True where the command gave the path a mode that it would not have had by itself."""
+    if change.mode is None or change.type is FileType.LINK:
+        return False
+    if change.kind in (Kind.ADDED, Kind.TYPE):
+        directory = change.type is FileType.DIRECTORY
+        return change.mode != (_NEW_DIRECTORY_MODE if directory else _NEW_FILE_MODE)
+    if change.old_mode is None:
+        return change.kind is Kind.MODE
+    return change.mode != change.old_mode
+
+
+def sets_owner(change: Change) -> bool:
+    """True where the command gave the path an owner or group that it would not have had by itself."""
+    if change.uid is None:
+        return False
+    if change.kind in (Kind.ADDED, Kind.TYPE):
+        return (change.uid, change.gid) != _NEW_OWNER
+    if change.old_uid is None:
+        return change.kind is Kind.MODE
+    return (change.uid, change.gid) != (change.old_uid, change.old_gid)
+
+
+def set_keys(changes: Iterable[Change]) -> frozenset[Key]:
+    """Modes and owners that these changes set."""
+    modes = {Key(change.path, Facet.MODE) for change in changes if sets_mode(change)}
+    return frozenset(modes | {Key(change.path, Facet.OWNER) for change in changes if sets_owner(change)})
+
+
+def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[Key]:
+    """Modes and owners of paths the candidate or a reference touches, that no reference sets."""
+    kept: frozenset[Key] = frozenset().union(*(set_keys(reference.changes) for reference in references))
+    paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
+    return {Key(path, facet) for path in paths for facet in (Facet.MODE, Facet.OWNER)} - kept
+
+
+def name_fact(key: Key) -> str:
+    """Which field of which path, for people."""
+    path = shown(key.subject)
+    if key.facet is Facet.KIND:
+        return path
+    if key.facet is Facet.MEMBER:
+        return f"member {shown(key.part)} of {path}"
+    return f"{Facet(key.facet).name.lower()} of {path}"
+
+
+def describe(difference: Difference) -> str:
+    """One sentence: what the command does to a path, and what the references do."""
+    key, present, found, expected = difference
+    if key.facet is Facet.KIND:
+        return _describe_kind(key, present, found, expected)
+    if key.facet is Facet.MEMBER:
+        return _describe_member(key, present, expected)
+    wanted = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
+    return f"{name_fact(key)} is {_value(key, found) if present else 'not given'}, expected {wanted}"
+
+
+def _describe_kind(key: Key, present: bool, found: object, expected: tuple[object, ...]) -> str:
+    path = shown(key.subject)
+    if not present:
+        return f"does not touch {path}; every reference {_deed(expected[0])} it"
+    if not expected:
+        return f"{_deed(found)} {path}{_as_type(found)}, which no reference touches"
+    return f"{_deed(found)} {path}{_as_type(found)}; a reference {_deed(expected[0])} it{_as_type(expected[0])}"
+
+
+def _describe_member(key: Key, present: bool, expected: tuple[object, ...]) -> str:
+    member, path = shown(key.part), shown(key.subject)
+    if not present:
+        return f"archive {path} lacks member {member}, which every reference packs"
+    if not expected:
+        return f"archive {path} holds member {member}, which no reference packs"
+    return f"member {member} of archive {path} has another type, mode or content than in the references"
+
+
+def _deed(value: object) -> str:
+    return _DONE[value[0]] if isinstance(value, tuple) else "touches"
+
+
+def _as_type(value: object) -> str:
+    shows = isinstance(value, tuple) and value[0] in (Kind.ADDED, Kind.TYPE) and value[1] is not None
+    return f" as a {value[1]}" if shows and isinstance(value, tuple) else ""
+
+
+def _value(key: Key, value: object) -> str:
+    if key.facet is Facet.MODE and isinstance(value, int):
+        return f"{value:04o}"
+    if key.facet is Facet.OWNER and isinstance(value, tuple):
+        return f"{value[0]}:{value[1]}"
+    if key.facet is Facet.CONTENT and isinstance(value, tuple):
+        return f"{str(value[0])[:8]}… ({value[1]} bytes)"
+    return shown(value) if isinstance(value, bytes | str) else repr(value)
+
+
+FILES: Final = Dimension(Step.FILES, None, file_facts, describe, name_fact)
+"""The dimension that is always compared."""

@@ -1,0 +1,99 @@
+"""Comparing texts as a task's `output` says: bytes, a sequence of lines, or a set of rows.
+
+Serves standard output, files listed in `text_files` (where `none`, which is about chatter, means `exact`)
+and standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from evaluator.judges.consensus.normalise import diagnostic, without_trailing_blanks
+from evaluator.judges.consensus.volatile import Positions, Text, masked_fields, unmasked_words
+from evaluator.judges.reasons import shown
+from evaluator.records import OutputMode
+
+
+class Agreement(StrEnum):
+    """How two texts stand to each other."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+class Comparison(NamedTuple):
+    """How texts agree, in one sentence, and on which line (from 1, 0 for none) that was decided."""
+
+    agreement: Agreement
+    sentence: str = ""
+    line: int = 0
+
+
+SAME = Comparison(Agreement.SAME)
+
+
+def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> Comparison:
+    """Compare as `exact` (bytes, final newline apart) or `lines` (also blanks at the ends of lines apart)."""
+    masked = candidate.masked | reference.masked
+    if candidate.digest == reference.digest and not masked:
+        return SAME
+    if candidate.truncated or reference.truncated:
+        return _compare_truncated(candidate, reference)
+    ours, theirs = (_lines(text.data, mode) for text in (candidate, reference))
+    if ours == theirs and not masked:
+        return SAME
+    return _compare_each(ours, theirs, masked)
+
+
+def compare_diagnostics(candidate: Text, reference: Text) -> Comparison:
+    """Compare standard error line by line, without colour and without the script's line numbers."""
+    ours, theirs = (_with_data(text, _plain_diagnostics(text.data)) for text in (candidate, reference))
+    return compare_lines(ours, theirs, OutputMode.LINES)
+
+
+def _plain_diagnostics(data: bytes) -> bytes:
+    return b"\n".join(map(diagnostic, data.split(b"\n")))
+
+
+def _with_data(text: Text, data: bytes) -> Text:
+    return Text(data, text.digest, text.truncated, text.masked)
+
+
+def _lines(data: bytes, mode: OutputMode) -> list[bytes]:
+    data = data.removesuffix(b"\n")
+    lines = data.split(b"\n") if data else []
+    return list(map(without_trailing_blanks, lines)) if mode is OutputMode.LINES else lines
+
+
+def _compare_truncated(candidate: Text, reference: Text) -> Comparison:
+    if candidate.masked or reference.masked:
+        return Comparison(Agreement.UNKNOWN, "prints more than is kept, and some of it changes from run to run")
+    return Comparison(Agreement.DIFFERENT, "prints more than is kept, and not the reference's bytes")
+
+
+def _compare_each(ours: Sequence[bytes], theirs: Sequence[bytes], masked: Positions) -> Comparison:
+    fields = masked_fields(masked)
+    kept = not masked
+    for number, (left, right) in enumerate(zip(ours, theirs, strict=False)):
+        words = unmasked_words(left, fields.get(number, frozenset()))
+        if left != right and (number not in fields or words != unmasked_words(right, fields[number])):
+            sentence = f"line {number + 1} is {shown(left)}, expected {shown(right)}"
+            return Comparison(Agreement.DIFFERENT, sentence, number + 1)
+        kept = kept or any(word is not None for word in words)
+    if len(ours) != len(theirs):
+        return _compare_ends(ours, theirs)
+    return SAME if kept else Comparison(Agreement.UNKNOWN, "all that is printed changes from run to run")
+
+
+def _compare_ends(ours: Sequence[bytes], theirs: Sequence[bytes]) -> Comparison:
+    number = min(len(ours), len(theirs)) + 1
+    if len(ours) > len(theirs):
+        sentence = f"line {number} is {shown(ours[number - 1])}, expected no more than {number - 1} lines"
+    elif ours:
+        sentence = f"ends after {number - 1} lines, expected line {number} to be {shown(theirs[number - 1])}"
+    else:
+        sentence = f"prints nothing, expected line 1 to be {shown(theirs[0])}"
+    return Comparison(Agreement.DIFFERENT, sentence, number)

@@ -1,0 +1,113 @@
+"""Printed text as a bag of rows: what one row is, and when two bags differ in layout alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Final, NamedTuple
+
+from evaluator.judges.consensus.normalise import is_heading, row_fields, split_fields
+from evaluator.judges.consensus.volatile import Text, masked_fields
+
+ANY_NUMBER: Final = 1 << 30
+"""Volatile words of a row whose number of words changes from run to run."""
+
+
+class Row(NamedTuple):
+    """A printed line that has fields: these in the order printed, and how many more are volatile."""
+
+    fields: tuple[bytes, ...]
+    wild: int
+    line: int
+    text: bytes
+
+
+class Bag(NamedTuple):
+    """What makes two rows the same: their fields in any order, and how many are volatile."""
+
+    fields: tuple[bytes, ...]
+    wild: int
+
+
+class Table(NamedTuple):
+    """A text as rows, in the order printed and by what makes them the same."""
+
+    rows: tuple[Row, ...]
+    bags: Mapping[Bag, list[Row]]
+
+
+@lru_cache(maxsize=32)
+def table_of(text: Text) -> Table:
+    """The rows of a text. Blank lines have no fields and are layout.
+
+    Kept for a while, because a case looks at a text several times and a task's references stay the same.
+    """
+    rows = _rows_of(text)
+    return Table(tuple(rows), _bags_of(rows))
+
+
+def _rows_of(text: Text) -> list[Row]:
+    masked = masked_fields(text.masked)
+    lines = text.data.split(b"\n")
+    rows = (
+        _masked_row(line, number, masked[number - 1])
+        if number - 1 in masked
+        else Row(tuple(row_fields(line)), 0, number, line)
+        for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
+        if not is_heading(line, following)
+    )
+    return [row for row in rows if row.fields or row.wild]
+
+
+def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Row:
+    if None in fields:
+        return Row((), ANY_NUMBER, number, line)
+    words = [word for field, word in enumerate(split_fields(line)) if field not in fields]
+    return Row(tuple(row_fields(b" ".join(words))), len(fields), number, line)
+
+
+def _bags_of(rows: Iterable[Row]) -> dict[Bag, list[Row]]:
+    bags: dict[Bag, list[Row]] = {}
+    for row in rows:
+        bags.setdefault(Bag(tuple(sorted(row.fields)), row.wild), []).append(row)
+    return bags
+
+
+def same_rows(left: Table, right: Table) -> bool:
+    """True where both hold the same rows equally often, and no volatile field hides what they hold."""
+    if len(left.rows) != len(right.rows) or left.bags.keys() != right.bags.keys():
+        return False
+    counts = all(len(rows) == len(right.bags[bag]) for bag, rows in left.bags.items())
+    return counts and not any(bag.wild for bag in left.bags)
+
+
+def all_fields(rows: Iterable[Row]) -> Counter[bytes]:
+    """How often each field is printed."""
+    return Counter(field for row in rows for field in row.fields)
+
+
+def is_other_layout(rows: Sequence[Row], reference: Sequence[Row]) -> bool:
+    """True where the rows are the reference's with other line breaks: joined, split, or both, in any order.
+
+    The fields of one reference row must follow each other, so `a 5` and `b 3` are no layout of `a 3` and
+    `b 5`: a near miss that gives values to the wrong items has the same bag of fields, and is not let pass.
+    """
+    if any(row.wild for row in (*rows, *reference)):
+        return False
+    words = [field for row in rows for field in row.fields]
+    if words == [field for row in reference for field in row.fields]:
+        return True
+    if len(words) != sum(len(row.fields) for row in reference):
+        return False
+    left = Counter(row.fields for row in reference)
+    lengths = sorted({len(row.fields) for row in reference}, reverse=True)
+    start = 0
+    while start < len(words):
+        taken = next((n for n in lengths if left[tuple(words[start : start + n])] > 0), 0)
+        if not taken:
+            return False
+        left[tuple(words[start : start + taken])] -= 1
+        start += taken
+    return True

@@ -1,0 +1,165 @@
+"""Comparing printed rows as a set, with the tolerance that the references teach.
+
+Each item needs a row of its own that shows every core field. If rows can be given so that they show known
+fields only, the candidate passes; if they can be given but show more, nobody taught us what that is, and
+the case is undecided; if they cannot be given, a core field or an item is absent, or there is one too many.
+Nothing is guessed on the candidate's side: the question is whether an assignment exists, not which is likely.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
+
+from evaluator.judges.consensus.alignment import Item, Lesson, learn
+from evaluator.judges.consensus.assignment import Assignment, assign
+from evaluator.judges.consensus.outputs import SAME, Agreement, Comparison
+from evaluator.judges.consensus.rows import Row, Table, all_fields, is_other_layout, same_rows, table_of
+from evaluator.judges.consensus.volatile import Text
+from evaluator.judges.reasons import shown
+
+_MAX_EDGES: Final = 50_000
+"""Pairs of item and row that are looked at; beyond it, rows are too much alike to be told apart."""
+
+_TOO_ALIKE: Final = Comparison(Agreement.UNKNOWN, "too many rows are alike to tell which item each one shows")
+
+
+def compare_sets(candidate: Text, references: Sequence[Text]) -> Comparison:
+    """Compare the candidate's rows with those of all references of one variant."""
+    if candidate.truncated or any(text.truncated for text in references):
+        return _compare_truncated(candidate, references)
+    table, taught = table_of(candidate), [table_of(text) for text in references]
+    if any(same_rows(table, reference) for reference in taught):
+        return SAME
+    if not table.rows and all(reference.rows for reference in taught):
+        return Comparison(Agreement.DIFFERENT, f"prints nothing, expected {shown(taught[0].rows[0].text)}", 1)
+    lesson = learn(tuple(references))
+    if lesson.items is None:
+        return _compare_untaught(table, references, lesson)
+    return _compare_taught(table, taught, lesson.items)
+
+
+def is_same_set(candidate: Text, reference: Text) -> bool:
+    """True where both hold the same rows, whatever their order and the order of their fields."""
+    if candidate.truncated or reference.truncated:
+        return candidate.digest == reference.digest
+    return same_rows(table_of(candidate), table_of(reference))
+
+
+def alignment_of(references: Sequence[Text]) -> str:
+    """Why these references teach nothing; empty where they do."""
+    if any(text.truncated for text in references):
+        return "a reference prints more than is kept"
+    return learn(tuple(references)).problem
+
+
+def _compare_truncated(candidate: Text, references: Sequence[Text]) -> Comparison:
+    if any(text.digest == candidate.digest for text in references):
+        return SAME
+    if any(text.truncated for text in references):
+        return Comparison(Agreement.UNKNOWN, "a reference prints more than is kept")
+    return Comparison(Agreement.DIFFERENT, "prints more than is kept, and more than any reference")
+
+
+def _compare_taught(table: Table, taught: Sequence[Table], items: Sequence[Item]) -> Comparison:
+    classes = list(table.bags.values())
+    samples, counts = [group[0] for group in classes], [len(group) for group in classes]
+    fitting = _edges(items, samples)
+    if fitting is None:
+        return _TOO_ALIKE
+    needs = [item.times for item in items]
+    strict = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(fitting)]
+    if assign(needs, counts, strict).is_complete:
+        return SAME
+    if any(is_other_layout(table.rows, reference.rows) for reference in taught):
+        return SAME
+    found = assign(needs, counts, fitting)
+    if found.is_complete:
+        return _unknown_field(items, samples, found)
+    if any(_is_rearranged(table, reference) for reference in taught):
+        return Comparison(Agreement.UNKNOWN, "shows a reference's fields, but in rows that mix its items")
+    return _absent(items, samples, found)
+
+
+def _is_rearranged(table: Table, reference: Table) -> bool:
+    """True for a reference's fields in more or fewer rows: a table turned round, or values at wrong items."""
+    return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
+
+
+def _edges(items: Sequence[Item], rows: Sequence[Row]) -> list[list[int]] | None:
+    """For each item the rows that show its whole core; None where there are too many such pairs."""
+    holders: dict[bytes, list[int]] = {}
+    for number, row in enumerate(rows):
+        for field in set(row.fields):
+            holders.setdefault(field, []).append(number)
+    bags, wild = [Counter(row.fields) for row in rows], [n for n, row in enumerate(rows) if row.wild]
+    edges, seen = [], 0
+    for item in items:
+        rarest: list[int] = min((holders.get(field, []) for field in item.core), key=len)
+        seen += len(rarest) + len(wild)
+        if seen > _MAX_EDGES:
+            return None
+        edges.append([row for row in sorted({*rarest, *wild}) if _has_core(item, rows[row], bags[row])])
+    return edges
+
+
+def _has_core(item: Item, row: Row, fields: Counter[bytes]) -> bool:
+    """True where the row shows every core field, volatile ones by their number."""
+    enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
+    return enough and (item.core - fields).total() <= row.wild
+
+
+def _is_known(item: Item, row: Row) -> bool:
+    return (Counter(row.fields) - item.known).total() <= item.wild
+
+
+def _unknown_field(items: Sequence[Item], rows: Sequence[Row], found: Assignment) -> Comparison:
+    for number, row in enumerate(rows):
+        for item in found.flow[number]:
+            unknown = Counter(row.fields) - items[item].known
+            if unknown:
+                sentence = f"line {row.line} also shows {shown(next(iter(unknown)))}, which no reference shows there"
+                return Comparison(Agreement.UNKNOWN, sentence, row.line)
+    return _TOO_ALIKE
+
+
+def _absent(items: Sequence[Item], rows: Sequence[Row], found: Assignment) -> Comparison:
+    free = [row for number, row in enumerate(rows) if found.free[number]]
+    missing = next((item for number, item in enumerate(items) if found.need[number]), None)
+    if missing is None:
+        sentence = f"line {free[0].line}, {shown(free[0].text)}, is an item that no reference shows"
+        return Comparison(Agreement.DIFFERENT, sentence, free[0].line)
+    nearest = max(free, key=lambda row: (missing.core & Counter(row.fields)).total(), default=None)
+    if nearest is None or not missing.core & Counter(nearest.fields):
+        return Comparison(Agreement.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
+    lacking = shown(next(iter(missing.core - Counter(nearest.fields)), b""))
+    sentence = f"line {nearest.line}, {shown(nearest.text)}, lacks {lacking} of the item {shown(missing.text)}"
+    return Comparison(Agreement.DIFFERENT, sentence, nearest.line)
+
+
+def _compare_untaught(table: Table, references: Sequence[Text], lesson: Lesson) -> Comparison:
+    """Where the references teach nothing: one of them alone, or what all of them contradict."""
+    taught = [table_of(text) for text in references]
+    for text, reference in zip(references, taught, strict=True):
+        alone = learn((text,)).items
+        if alone is not None and _compare_taught(table, [reference], alone).agreement is Agreement.SAME:
+            return SAME
+    shared = reduce(Counter.__and__, (all_fields(reference.rows) for reference in taught))
+    lacking = shared - all_fields(table.rows)
+    if lacking and not any(row.wild for row in table.rows):
+        field = next(iter(lacking))
+        return Comparison(Agreement.DIFFERENT, f"lacks {shown(field)}, which every reference shows")
+    return _stranger(table.rows, taught) or Comparison(Agreement.UNKNOWN, lesson.problem)
+
+
+def _stranger(rows: Sequence[Row], taught: Sequence[Table]) -> Comparison | None:
+    if any(row.wild for reference in taught for row in reference.rows):
+        return None
+    known = {field for reference in taught for row in reference.rows for field in row.fields}
+    for row in rows:
+        if row.fields and known.isdisjoint(row.fields):
+            sentence = f"line {row.line}, {shown(row.text)}, is an item that no reference shows"
+            return Comparison(Agreement.DIFFERENT, sentence, row.line)
+    return None

@@ -1,0 +1,146 @@
+"""What a judge sees of one command in one variant: facts and texts, and which of their fields are volatile.
+
+Built once for a command and variant, and only where plain equality has not settled the case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from evaluator.judges.consensus.effects import Facts, Key, changing
+from evaluator.judges.consensus.exit_status import STATUS
+from evaluator.judges.consensus.file_effects import FILES, has_text
+from evaluator.judges.consensus.process_effects import PROCESSES
+from evaluator.judges.consensus.shell_effects import SHELL
+from evaluator.judges.consensus.volatile import NOTHING, Positions, Text, text_of, volatile_words
+from evaluator.judges.reasons import shown
+from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
+
+DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
+"""Everything compared by facts, in the order in which it is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One command in one variant. `changing` holds the volatile facts of each dimension by its step."""
+
+    evidence: Evidence
+    facts: Mapping[Step, Facts]
+    changing: Mapping[Step, frozenset[Key]]
+    stdout: Text
+    stderr: Text
+    files: Mapping[bytes, Text]
+    repeated: bool
+
+    def without_masks(self) -> View:
+        """The same view as if the command had run once."""
+        files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
+        stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
+        return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
+
+    def is_volatile(self, step: Step | None) -> bool:
+        """True where a second run showed other fields in what this step compares."""
+        if step is Step.OUTPUT:
+            return bool(self.stdout.masked)
+        if step is Step.STDERR:
+            return bool(self.stderr.masked)
+        texts = step is Step.FILES and any(text.masked for text in self.files.values())
+        return texts or (step is not None and bool(self.changing.get(step)))
+
+
+def view(trial: Trial, task: Task) -> View:
+    """What the task compares of a trial's first run; its second run tells which fields are volatile."""
+    first, again = trial.first, _comparable_run(trial)
+    observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
+    facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
+    if again is None:
+        texts = {path: _file_text(data) for path, data in _listed(first).items()}
+        return View(first, facts, {}, text_of(first.stdout), text_of(first.stderr), texts, False)
+    stderr = _volatile_stderr(first, again, task)
+    return View(
+        evidence=first,
+        facts=facts,
+        changing={d.step: changing(facts[d.step], d.facts(again, task)) for d in observed},
+        stdout=text_of(first.stdout, volatile_words(first.stdout.data, again.stdout.data, task.output)),
+        stderr=text_of(first.stderr, stderr),
+        files=_file_texts(first, again, task),
+        repeated=True,
+    )
+
+
+def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
+    """The fields the task compares that differ between a trial's two runs, one short name each.
+
+    Empty where the trial was not repeated, or its second run cannot be compared. Outputs whose numbers of
+    lines differ are one entry: nothing in them can be masked.
+    """
+    run = _comparable_run(trial)
+    if run is None:
+        return ()
+    seen = view(trial, task)
+    names = [dimension.name(key) for dimension in DIMENSIONS for key in sorted(seen.changing.get(dimension.step, ()))]
+    names += _volatile_text("stdout", trial.first.stdout.data, run.stdout.data, seen.stdout, task.output)
+    if Observation.STDERR in task.observe:
+        streams = trial.first.stderr.data, run.stderr.data
+        names += _volatile_text("stderr", *streams, seen.stderr, OutputMode.LINES)
+    again = _listed(run)
+    for path, text in seen.files.items():
+        names += _volatile_text(shown(path), text.data, again.get(path, text.data), text, file_mode(task))
+    return tuple(names)
+
+
+def _comparable_run(trial: Trial) -> Evidence | None:
+    """The second run, if it shows all that the first does.
+
+    One that ran into a limit, lost its shell or flooded the record lacks whole dimensions, and taking what
+    it lacks for volatile would mask them.
+    """
+    first, again = trial.first, trial.again
+    if again is None or again.ending is not Ending.EXITED or again.changes_truncated:
+        return None
+    same_shell = (first.shell and first.shell.alive) == (again.shell and again.shell.alive)
+    return again if same_shell and (first.processes is None) == (again.processes is None) else None
+
+
+def file_mode(task: Task) -> OutputMode:
+    """How listed files are compared: as standard output, but never not at all, for they were listed to count."""
+    return OutputMode.EXACT if task.output is OutputMode.NONE else task.output
+
+
+def _volatile_text(name: str, first: bytes, again: bytes, text: Text, mode: OutputMode) -> list[str]:
+    if text.masked:
+        places = sorted(text.masked, key=lambda place: (place.line, -1 if place.field is None else place.field))
+        return [f"{name} {place}" for place in places]
+    if mode is OutputMode.NONE or first.count(b"\n") == again.count(b"\n"):
+        return []
+    return [f"{name}: {first.count(bytes([10]))} lines, then {again.count(bytes([10]))}"]
+
+
+def _volatile_stderr(first: Evidence, again: Evidence, task: Task) -> Positions:
+    if Observation.STDERR not in task.observe:
+        return NOTHING
+    return volatile_words(first.stderr.data, again.stderr.data, OutputMode.LINES)
+
+
+def _listed(evidence: Evidence) -> dict[bytes, bytes]:
+    return {
+        change.path: change.text
+        for change in evidence.changes
+        if change.text is not None and has_text(change) and change.kind is not Kind.DELETED
+    }
+
+
+def _file_texts(first: Evidence, again: Evidence, task: Task) -> dict[bytes, Text]:
+    repeated = _listed(again)
+    mode = file_mode(task)
+    return {
+        path: _file_text(data, volatile_words(data, repeated.get(path, data), mode))
+        for path, data in _listed(first).items()
+    }
+
+
+def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
+    return Text(data, hashlib.sha256(data).hexdigest(), masked=masked)

@@ -1,0 +1,121 @@
+"""What goes over the wire and comes back: the request for a vote, and answers checked before anything is made of them.
+
+    PanelError(InfraError)
+    ├── RefusedError      this one request was refused or never answered: others may still be
+    ├── StoppedError      no request will be answered now: key, quota, model or server are at fault
+    ├── StatusError       the server answered, with another status than 200
+    ├── LostError         what came, if anything, is no whole answer of this interface
+    └── SchemaError       the server refused a request that named a schema
+
+A vote that is missing for such a reason is never a verdict. The last three never leave `client`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
+
+from evaluator.errors import InfraError
+from evaluator.judges.panel.parse_reply import SCHEMA
+from evaluator.judges.panel.similarity import encode
+
+_FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
+
+
+class PanelError(InfraError):
+    """A model was not to be had."""
+
+
+class RefusedError(PanelError):
+    """One request got no answer."""
+
+
+class StoppedError(PanelError):
+    """No request would get an answer."""
+
+
+class StatusError(PanelError):
+    """The server answered with something else than 200."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], code: str | None, message: str) -> None:
+        super().__init__(message)
+        self.status, self.headers, self.code, self.message = status, headers, code, message
+
+
+class LostError(PanelError):
+    """The connection failed before the answer was complete, or the answer is none."""
+
+
+class SchemaError(PanelError):
+    """The server refused a request that named a schema."""
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+class _Embedded(BaseModel):
+    embedding: list[float]
+
+
+class _Embeddings(BaseModel):
+    data: list[_Embedded] = Field(min_length=1, max_length=1)
+    usage: _Usage | None = None
+
+
+class Received(NamedTuple):
+    """A reply's text, why it ended, and its tokens in and out, None where the server does not count."""
+
+    text: str
+    finish: str
+    tokens: tuple[int, int] | None
+
+
+def chat_request(
+    model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
+) -> dict[str, Any]:
+    """The request for one vote; `plain` leaves the schema out."""
+    request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
+    return request if plain else {**request, "response_format": _FORMAT}
+
+
+def read_chat(body: bytes) -> Received:
+    """A chat's answer. Raises LostError where it is none."""
+    try:
+        found = _Completion.model_validate_json(body)
+    except ValidationError:
+        raise LostError("what it sent is no chat completion") from None
+    choice = found.choices[0]
+    text = choice.message.content or choice.message.refusal or ""
+    return Received(text, choice.finish_reason or "", _tokens(found.usage))
+
+
+def read_embedding(body: bytes) -> Received:
+    """An embedding, encoded. Raises LostError where it is none."""
+    try:
+        found = _Embeddings.model_validate_json(body)
+        return Received(encode(found.data[0].embedding), "", _tokens(found.usage))
+    except ValueError:
+        raise LostError("what it sent is no embedding") from None
+
+
+def _tokens(usage: _Usage | None) -> tuple[int, int] | None:
+    return None if usage is None else (usage.prompt_tokens, usage.completion_tokens)

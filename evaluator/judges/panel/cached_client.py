@@ -1,0 +1,115 @@
+"""Replies: those of the ledger for nothing, others from a server, each bought once and kept before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from evaluator.errors import BashboardError
+from evaluator.judges.panel.api_types import RefusedError, StoppedError
+from evaluator.judges.panel.budget import Budget, BudgetSpentError
+from evaluator.judges.panel.client import Answer, Client
+from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
+from evaluator.judges.panel.settings import Embeddings, PanelModel, PanelSettings
+
+Send = Callable[[Client], Awaitable[Answer]]
+
+
+class NoReplyError(BashboardError):
+    """There is no reply to a question; the message says why."""
+
+
+class Purchase:
+    """The ledger before the servers. Without a `key` nothing is bought.
+
+    `stopped` says why nothing more is bought, if that is so; `failed` that it is not for the budget.
+    """
+
+    def __init__(
+        self, settings: PanelSettings, ledger: Ledger, budget: Budget, key: str | None, embeddings_key: str | None
+    ) -> None:
+        self._settings, self._ledger, self._budget = settings, ledger, budget
+        self._key, self._embeddings_key = key, embeddings_key
+        self._clients: dict[str, Client] = {}
+        self._waiting: dict[Key, asyncio.Future[Reply]] = {}
+        self.stopped = ""
+        self.failed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a reply that the ledger lacks may be bought."""
+        return self._key is not None and not self.stopped
+
+    async def chat(self, key: Key, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
+        """A model's reply to a chat. Raises NoReplyError."""
+        return await self._reply(
+            key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
+        )
+
+    async def embed(self, key: Key, embeddings: Embeddings, text: str) -> Reply:
+        """A text's embedding. Raises NoReplyError."""
+        url, own_key = self._settings.base_url, self._key
+        if embeddings.base_url is not None:
+            url, own_key = embeddings.base_url, self._embeddings_key or "none"
+        return await self._reply(key, url, own_key, lambda client: client.embed(embeddings.model, text))
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        for client in self._clients.values():
+            await client.close()
+        self._clients.clear()
+
+    def _client(self, url: str, key: str) -> Client:
+        if url not in self._clients:
+            self._clients[url] = Client(self._settings, url, key, self._budget)
+        return self._clients[url]
+
+    async def _reply(self, key: Key, url: str, own_key: str | None, send: Send) -> Reply:
+        """The ledger's reply, or a new one. One that is under way is waited for."""
+        known = self._ledger.find(key)
+        if known is not None:
+            return known
+        if not self.is_open or own_key is None:
+            raise NoReplyError(self.stopped or "the panel was not asked")
+        if key in self._waiting:
+            return await asyncio.shield(self._waiting[key])
+        return await self._buy(key, send(self._client(url, own_key)))
+
+    async def _buy(self, key: Key, answer: Awaitable[Answer]) -> Reply:
+        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        try:
+            reply = _as_reply(key, await answer)
+            self._ledger.add(reply)
+            future.set_result(reply)
+            return reply
+        except (StoppedError, BudgetSpentError, RefusedError) as error:
+            self._note(error)
+            missing = NoReplyError(str(error))
+            future.set_exception(missing)
+            future.exception()  # nobody may be waiting
+            raise missing from error
+        finally:
+            future.cancel()  # of no effect on what is done
+            self._waiting.pop(key, None)
+
+    def _note(self, error: BashboardError) -> None:
+        if not isinstance(error, RefusedError):
+            self.stopped = self.stopped or str(error)
+            self.failed = self.failed or isinstance(error, StoppedError)
+
+
+def _as_reply(key: Key, answer: Answer) -> Reply:
+    return Reply(
+        format=1,
+        evidence=key.evidence,
+        judge=key.judge,
+        model=key.model,
+        prompt=key.prompt,
+        seed=key.seed,
+        text=answer.text,
+        plain=answer.plain,
+        finish=answer.finish,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        usd=answer.usd,
+    )

@@ -1,0 +1,255 @@
+"""Bundles: evidence, and what models replied, on its way between machines and kept on a branch of its own.
+
+A bundle is one suite's, of its references or of one submission: JSON lines under gzip, the first of which says what
+the others are of. The job that writes a submission's has executed what a stranger wrote, so reading one is reading
+an attacker's file: it is unpacked up to limits, every line is validated, no run stands there twice, and runs that
+were not asked for are refused, those of references above all, by which others are judged.
+
+Who made a bundle is not in it: whoever takes one over compares its digest with what its maker said elsewhere
+(`file_digest`, `folder_digest`). Durations are in evidence, so two bundles of the same commands differ in bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import math
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from evaluator.errors import FormatError, Problem
+from evaluator.escaping import printable
+from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
+from evaluator.pipeline.evidence.unpacking import PackedLimits, RefusedError, packed_lines
+from evaluator.pipeline.grading.llm_panel import LEDGER
+from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
+from evaluator.store import Run, Store
+
+SUFFIX: Final = ".jsonl.gz"
+
+READING: Final = PackedLimits()
+WRITTEN_BYTES: Final = READING.bytes // 2
+"""Unpacked bytes of a bundle that is written: every one that is written also reads."""
+
+KEPT_BYTES: Final = 32 * 1024 * 1024
+"""Unpacked bytes of a bundle on the branch: what is left out for it is executed again when it is needed."""
+
+_MOST_FAULTS: Final = 3
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_PATH: Final = re.compile(rf"(?:references|submissions/(?P<slug>{_SLUG}))/(?P<suite>{_SLUG}){re.escape(SUFFIX)}")
+_LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Evidence under its keys, and a panel's replies."""
+
+    header: BundleHeader
+    evidence: tuple[KeptEvidence, ...]
+    replies: tuple[Reply, ...] = ()
+
+    @property
+    def runs(self) -> set[Run]:
+        """Which runs it holds."""
+        return {(each.key, each.run) for each in self.evidence}
+
+    def of(self, runs: Collection[Run]) -> Bundle:
+        """The bundle with these runs alone."""
+        return replace(self, evidence=tuple(each for each in self.evidence if (each.key, each.run) in runs))
+
+
+def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
+    """Where a bundle lies on the branch and in every folder of bundles; without a slug, that of the references."""
+    return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
+
+
+def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
+    """Suite and submission (None: the references) of a path that `bundle_path` makes; None for any other path."""
+    found = _PATH.fullmatch(path)
+    return (found["suite"], found["slug"]) if found else None
+
+
+def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
+    """The bundle's file, sorted: the same content gives the same bytes. What `fitting` leaves out is not in it."""
+    kept, _ = fitting(bundle, limit_bytes)
+    evidence = sorted(kept.evidence, key=lambda each: (each.key, each.run))
+    replies = sorted(kept.replies, key=lambda each: each.key)
+    lines = (f"{each.to_json()}\n".encode() for each in (kept.header, *evidence, *replies))
+    return gzip.compress(b"".join(lines), 6, mtime=0)
+
+
+def fitting(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
+    """The bundle in no more bytes of lines than these, and how many lines that leaves out: the longest evidence.
+
+    Replies stay, since they were paid for.
+    """
+    room = limit_bytes - _length(bundle.header) - sum(map(_length, bundle.replies))
+    kept: list[KeptEvidence] = []
+    for length, each in sorted(((_length(each), each) for each in bundle.evidence), key=_by_length):
+        room -= length
+        if room < 0 or length > READING.line_bytes:
+            break
+        kept.append(each)
+    return replace(bundle, evidence=tuple(kept)), len(bundle.evidence) - len(kept)
+
+
+def _length(record: Record) -> int:
+    return len(record.to_json().encode()) + 1
+
+
+def _by_length(measured: tuple[int, KeptEvidence]) -> tuple[int, str, int]:
+    length, each = measured
+    return length, each.key, each.run
+
+
+def read_bundle(
+    data: bytes,
+    *,
+    suite: str,
+    submission: str | None,
+    expected: Collection[Run] | None,
+    fingerprint: str | None = None,
+    replies: bool = True,
+    path: Path | None = None,
+    limits: PackedLimits = READING,
+) -> Bundle:
+    """The bundle in these bytes, which is to be of this suite and submission (None: of the references).
+
+    With `expected`, a run that is not among them is refused; with `fingerprint`, a bundle of another; with `replies`
+    false, any reply. `path` is what messages call it. Raises FormatError.
+    """
+    place = path or Path(bundle_path(suite, submission))
+    try:
+        lines = packed_lines(data, limits)
+        header = _header(next(lines, b""))
+        _check_header(header, suite, submission, fingerprint)
+        reading = _Reading(expected, takes_replies=replies)
+        for number, line in enumerate(lines, 2):
+            reading.take(number, line)
+    except RefusedError as refusal:
+        raise FormatError([Problem(place, refusal.line, str(refusal))]) from refusal
+    return Bundle(header, tuple(reading.evidence.values()), tuple(reading.replies.values()))
+
+
+def _faults(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    said = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_MOST_FAULTS])
+    return printable("; ".join(said))[:500]
+
+
+def _header(line: bytes) -> BundleHeader:
+    try:
+        loose: object = TypeAdapter(dict[str, object]).validate_json(line)
+        read_format(loose, "the bundle")
+        return BundleHeader.model_validate_json(line)
+    except ValidationError as error:
+        raise RefusedError(f"no bundle's first line: {_faults(error)}", 1) from error
+    except ValueError as error:
+        raise RefusedError(str(error), 1) from error
+
+
+def _check_header(header: BundleHeader, suite: str, submission: str | None, fingerprint: str | None) -> None:
+    wanted = {"suite": suite, "submission": submission, "fingerprint": fingerprint or header.fingerprint}
+    for name, value in wanted.items():
+        if getattr(header, name) != value:
+            raise RefusedError(f"is of {name} {getattr(header, name)!r}: expected {value!r}", 1)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The lines taken so far."""
+
+    expected: Collection[Run] | None
+    takes_replies: bool
+    evidence: dict[Run, KeptEvidence] = field(default_factory=dict)
+    replies: dict[Key, Reply] = field(default_factory=dict)
+
+    def take(self, number: int, line: bytes) -> None:
+        try:
+            record = _LINE.validate_json(line)
+        except ValidationError as error:
+            raise RefusedError(f"neither evidence under its key nor a reply: {_faults(error)}", number) from error
+        if isinstance(record, Reply):
+            self._take_reply(number, record)
+        else:
+            self._take_evidence(number, record)
+
+    def _take_reply(self, number: int, reply: Reply) -> None:
+        if not self.takes_replies:
+            raise RefusedError("a panel's reply, where evidence alone was expected", number)
+        if reply.key in self.replies:
+            raise RefusedError("a reply under the key of one before it", number)
+        if not math.isfinite(reply.usd) or reply.usd < 0:
+            raise RefusedError("a reply whose price is no amount", number)
+        self.replies[reply.key] = reply
+
+    def _take_evidence(self, number: int, kept: KeptEvidence) -> None:
+        run = (kept.key, kept.run)
+        if run in self.evidence:
+            raise RefusedError(f"run {kept.run} of key {kept.key} for the second time", number)
+        if self.expected is not None and run not in self.expected:
+            raise RefusedError(f"run {kept.run} of key {kept.key}, which no command here needs", number)
+        times = (kept.evidence.cpu_ms, kept.evidence.wall_ms)
+        if not all(math.isfinite(each) and each >= 0 for each in times):
+            raise RefusedError("evidence whose times are no durations", number)
+        self.evidence[run] = kept
+
+
+def export_bundle(
+    store: Store, runs: Iterable[Run], *, suite: str, fingerprint: str, submission: str | None = None
+) -> Bundle:
+    """What the store has of these runs, as a bundle without replies."""
+    header = BundleHeader(format=1, suite=suite, fingerprint=fingerprint, submission=submission)
+    found = sorted(store.evidence(runs).items())
+    return Bundle(
+        header,
+        tuple(KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in found),
+    )
+
+
+def import_bundle(store: Store, bundle: Bundle) -> None:
+    """Keep a bundle's evidence in the store and its replies in the ledger beside it; what is there already stays."""
+    for each in bundle.evidence:
+        store.add_evidence((each.key, each.run), each.evidence)
+    if bundle.replies:
+        with contextlib.closing(Ledger(store.path.with_name(LEDGER))) as ledger:
+            for reply in bundle.replies:
+                if ledger.find(reply.key) is None:
+                    ledger.add(reply)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_digest(folder: Path) -> str:
+    """Digest over the names and the digests of all files below a folder, sorted by name.
+
+    Raises FormatError where something there is neither file nor folder: a link could be read as another's.
+    """
+    files = {path.relative_to(folder).as_posix(): path for path in files_below(folder)}
+    parts = (part for name in sorted(files) for part in (name, file_digest(files[name])))
+    return digest_of(*(os.fsencode(part) for part in parts))
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file below a folder. Raises FormatError where something there is neither file nor folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                yield from files_below(path)
+            elif entry.is_file(follow_symlinks=False):
+                yield path
+            else:
+                place = Path(printable(entry.path))
+                raise FormatError([Problem(place, 0, "neither a file nor a folder: expected bundles alone")])

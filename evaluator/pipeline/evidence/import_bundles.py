@@ -1,0 +1,187 @@
+"""Bundles in a folder taken into the local store: of the branch `evidence`, or of a job that made them.
+
+References come first, because what is there already stays: no submission's bundle can put evidence in the place of a
+reference's. Only runs that this checkout's suites and submissions need are taken. On the branch there may be others,
+of commands or environments that have passed: they are passed over and counted. Where `strict`, they are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.escaping import printable
+from evaluator.pipeline.evidence.bundle import (
+    READING,
+    Bundle,
+    files_below,
+    import_bundle,
+    parse_bundle_path,
+    read_bundle,
+)
+from evaluator.pipeline.evidence.images import IMAGES, fetched_images, known_image, read_images
+from evaluator.pipeline.evidence.required_runs import Needed
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.progress import Progress
+from evaluator.sandbox.image_recipe import image_reference
+from evaluator.store import Run, Store
+from evaluator.submissions.load import Submission
+from evaluator.suites.load import Suite
+
+NO_SUITE: Final = "of suites that are not here"
+NO_SUBMISSION: Final = "of submissions that are not here or break their format"
+OTHER_ENVIRONMENT: Final = "of another environment"
+
+
+@dataclass(slots=True)
+class TakenOver:
+    """What was taken: bundles, runs and replies.
+
+    `passed_over` counts bundles by why, `not_needed` the runs of bundles taken that nothing here needs any longer,
+    `other_files` what was among them and is none of what is published. `faults` are bundles that break their format.
+    """
+
+    bundles: int = 0
+    runs: int = 0
+    replies: int = 0
+    not_needed: int = 0
+    other_files: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)
+    faults: list[Problem] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """As JSON has it."""
+        return dataclasses.asdict(self) | {"faults": list(map(str, self.faults))}
+
+
+def take_over(project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False) -> TakenOver:
+    """Import what a folder's bundles hold, each at its `bundle_path`.
+
+    A bundle that breaks its format is a fault, and where `strict` a FormatError, as is everything that would be passed
+    over otherwise. Fingerprints that the store does not know are learned from `images.json` there, or where `strict`
+    from the references' bundles; these, where somebody `vouched` for them, also outdo what was learned of the published
+    image alone. Raises UsageError where there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: there is no such folder")
+    with contextlib.closing(Store(project.store_path)) as store:
+        taking = _Taking(project, store, folder, strict, vouched)
+        names = taking.names()
+        taking.learn_fingerprints()
+        progress.stage("importing evidence", len(names))
+        for name in names:
+            taking.take(name)
+            progress.advance()
+        return taking.taken
+
+
+class _Taking:
+    """One folder's import."""
+
+    def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
+        self.taken = TakenOver()
+        self._project, self._store, self._folder, self._strict = project, store, folder, strict
+        self._vouched = vouched
+        self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in project.suites()}
+        self._submissions: Mapping[str, Submission] = {each.slug: each for each in load_sound(project).submissions}
+        self._needed: dict[tuple[str, str], Needed] = {}
+
+    def names(self) -> list[str]:
+        """Paths of bundles below the folder, those of references first."""
+        found = []
+        for path in files_below(self._folder):
+            name = path.relative_to(self._folder).as_posix()
+            if parse_bundle_path(name):
+                found.append(name)
+            elif self._strict:
+                raise FormatError(
+                    [
+                        Problem(
+                            Path(printable(str(path))),
+                            0,
+                            "is no bundle's path: expected references/<suite>.jsonl.gz or so",
+                        )
+                    ]
+                )
+        return sorted(found, key=lambda name: (not name.startswith("references/"), name))
+
+    def learn_fingerprints(self) -> None:
+        try:
+            published = {} if self._strict else read_images(self._folder / IMAGES).images
+        except FormatError as error:
+            self.taken.faults += error.problems
+            return
+        for suite in self._suites.values():
+            reference = image_reference(suite.manifest)
+            if reference in published and self._store.fingerprint(reference) is None:
+                self._store.set_fingerprint(reference, published[reference].fingerprint)
+
+    def take(self, name: str) -> None:
+        """One bundle."""
+        try:
+            self._take(name)
+        except FormatError as error:
+            if self._strict:
+                raise
+            self.taken.faults += error.problems
+
+    def _take(self, name: str) -> None:
+        suite_name, slug = parse_bundle_path(name) or ("", None)
+        path = self._folder / name
+        if suite_name not in self._suites:
+            return self._pass_over(path, NO_SUITE)
+        if slug is not None and slug not in self._submissions:
+            return self._pass_over(path, NO_SUBMISSION)
+        bundle = read_bundle(_read(path), suite=suite_name, submission=slug, expected=None, path=path)
+        fingerprint = bundle.header.fingerprint
+        reference = image_reference(self._suites[suite_name].manifest)
+        known = self._known_fingerprint(reference, of_references=slug is None)
+        if known not in (None, fingerprint):
+            return self._pass_over(path, OTHER_ENVIRONMENT)
+        if known is None and self._strict and slug is None:
+            self._store.set_fingerprint(reference, fingerprint)
+        self._import(path, bundle, bundle.of(self._runs(suite_name, slug, fingerprint)))
+        return None
+
+    def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
+        """What evidence must be of; None where that is for this bundle to say."""
+        known = self._store.fingerprint(reference)
+        if known and self._vouched and of_references:
+            published = known_image(read_images(fetched_images(self._project)), reference)
+            return None if published and published.fingerprint == known else known
+        return known
+
+    def _import(self, path: Path, bundle: Bundle, kept: Bundle) -> None:
+        not_needed = len(bundle.evidence) - len(kept.evidence)
+        if not_needed and self._strict:
+            raise FormatError([Problem(path, 0, f"holds {not_needed} runs that nothing here needs: expected none")])
+        import_bundle(self._store, kept)
+        self.taken.bundles += 1
+        self.taken.runs += len(kept.evidence)
+        self.taken.replies += len(kept.replies)
+        self.taken.not_needed += not_needed
+
+    def _pass_over(self, path: Path, why: str) -> None:
+        if self._strict:
+            raise FormatError([Problem(path, 0, f"is {why}: nothing of it is taken")])
+        self.taken.passed_over[why] += 1
+
+    def _runs(self, suite: str, slug: str | None, fingerprint: str) -> frozenset[Run]:
+        place = (suite, fingerprint)
+        if place not in self._needed:
+            self._needed[place] = Needed(self._project, self._suites[suite], fingerprint)
+        needed = self._needed[place]
+        return needed.references if slug is None else needed.of(self._submissions[slug])
+
+
+def _read(path: Path) -> bytes:
+    """No more of a file than is read of a bundle at all."""
+    with path.open("rb") as file:
+        return file.read(READING.packed_bytes + 1)

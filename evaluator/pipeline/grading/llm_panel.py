@@ -1,0 +1,260 @@
+"""Where the panel joins: what grading leaves undecided is shown to it, and what it decides is kept.
+
+Grading itself never asks a model, so its verdicts are the same with a panel and without. The panel's stand
+under keys of their own, which add who votes; only decided ones are kept, so nothing undecided ever takes a
+decided one's place. What speaks to models is imported only where there is a panel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from evaluator.errors import MissingError, UsageError
+from evaluator.judges import Basis
+from evaluator.judges.panel.model_judges import BY_MODEL
+from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
+from evaluator.pipeline.grading.cache_keys import Subject, key_of
+from evaluator.pipeline.grading.grader import Grader, PanelPlan
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, Verdict, command_digest, digest_of
+from evaluator.store import Judged
+
+if TYPE_CHECKING:
+    from evaluator.judges.panel.panel import Panel, Undecided
+    from evaluator.judges.panel.reply_cache import Reply
+
+LEDGER: Final = "panel.jsonl"
+"""The ledger's name beside the store."""
+
+KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
+"""The environment's variables that hold what nobody may see."""
+
+_WANTED: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
+[tool.bashboard.panel]
+base_url = "http://127.0.0.1:8080/v1"
+models = ["the-model-it-serves"]"""
+
+
+class PanelUse(NamedTuple):
+    """How one run uses the panel.
+
+    `wanted`: True must ask, False leaves it out, None asks where `environment` holds a key and otherwise
+    decides by the ledger. `max_calls` and `max_usd` limit what it may spend, None not at all.
+    """
+
+    environment: Mapping[str, str]
+    wanted: bool | None = None
+    max_calls: int | None = None
+    max_usd: float | None = None
+
+
+REPLAY: Final = PanelUse({})
+"""Decide by the ledger alone; no model is asked."""
+
+
+@contextlib.contextmanager
+def open_panel(
+    project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
+) -> Iterator[Panel | None]:
+    """The project's panel, None where it has none or it is left out.
+
+    Raises UsageError where none is set up that is wanted or that `judge` needs, MissingError where it is wanted
+    and there is no key.
+    """
+    settings = project.settings.panel
+    if settings is None or not (settings.models or settings.embeddings):
+        if use.wanted or (judge or project.settings.judge) in {each.name for each in BY_MODEL}:
+            raise UsageError(_WANTED)
+        settings = None
+    if settings is None or use.wanted is False:
+        yield None
+        return
+    from evaluator.judges.panel.budget import Budget
+    from evaluator.judges.panel.panel import Panel
+    from evaluator.judges.panel.reply_cache import Ledger
+
+    _check_prices(settings, use, judge or project.settings.judge)
+    key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
+    ledger = Ledger(project.store_path.with_name(LEDGER))
+    budget = Budget(use.max_calls, use.max_usd)
+    try:
+        yield Panel(settings, ledger, budget, progress, key=key, embeddings_key=embeddings_key)
+    finally:
+        ledger.close()
+
+
+def _key(use: PanelUse) -> str | None:
+    key = use.environment.get(KEY_VARIABLE) or None
+    if use.wanted and key is None:
+        raise MissingError(
+            f"{KEY_VARIABLE} is not set, so the panel cannot be asked; a server that needs no key takes any, type: "
+            f"export {KEY_VARIABLE}=none"
+        )
+    return key
+
+
+def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
+    from evaluator.judges.panel.similarity import EMBEDDING
+
+    asked = settings.models
+    if judge in EMBEDDING:
+        asked = (settings.embeddings.model,) if settings.embeddings else ()
+    unpriced = [model.name for model in asked if not model.is_priced]
+    if use.max_usd is not None and unpriced:
+        raise UsageError(
+            f"--max-usd needs the prices of {', '.join(unpriced)}: give input_usd and output_usd per million tokens "
+            "in [tool.bashboard.panel] of pyproject.toml (0 for a server of your own)"
+        )
+
+
+def report(panel: Panel | None) -> str | None:
+    """What asking came to, in one line; None where there is nothing to tell."""
+    if panel is None:
+        return None
+    told = []
+    if panel.stopped:
+        told.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all kept")
+    elif panel.budget.calls:
+        told.append(f"the panel: {panel.budget}")
+    if broken := panel.ledger.unreadable:
+        lines = f"{broken} line{'' if broken == 1 else 's'} of {panel.ledger.path}"
+        told.append(f"passed over {lines} that no reply can be read from")
+    return "; ".join(told) or None
+
+
+def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
+    """What a board says of its panel; nothing where it has none."""
+    if panel is None:
+        return {}
+    findings = [result.finding for result in results]
+    left = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
+    models = ", ".join(model.name for model in panel.settings.models) or "no model"
+    votes = f"{panel.settings.votes} vote{'s' if panel.settings.votes > 1 else ''}"
+    return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
+
+
+class Place(NamedTuple):
+    """One answer: the submission, and the command for a task."""
+
+    submission: str
+    subject: Subject
+
+
+def ask_panel(
+    panel: Panel | None,
+    grader: Grader,
+    places: Iterable[Place],
+    findings: Mapping[Subject, Finding],
+    own: Mapping[str, Sequence[str]],
+) -> dict[Place, Finding]:
+    """What the panel makes of the undecided findings, by place; asked about in the order of `places`.
+
+    `own` are the models that each submission names as its own. Everything that is decided already is final and
+    is not shown to the panel.
+    """
+    undecided = [each for each in dict.fromkeys(places) if findings[each.subject].outcome is Outcome.UNDECIDED]
+    if panel is None or not undecided:
+        return {}
+    parts = {each: _parts(panel, grader, each.subject, own[each.submission]) for each in undecided}
+    keys = {each: key_of(parts[each]) for each in undecided}
+    known = {key: verdict.finding for key, verdict in grader.store.verdicts(keys.values()).items()}
+    asked: dict[str, Place] = {}
+    for each in undecided:
+        if keys[each] not in known:
+            asked.setdefault(keys[each], each)
+    if asked and grader.judge.basis is not Basis.TEXT:
+        grader.gather(each.subject for each in asked.values())
+    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in asked.values()]
+    fresh = dict(zip(asked, panel.decide(items), strict=True))
+    decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
+    grader.store.add_verdicts([_judged(grader, asked[key], parts[asked[key]], fresh[key]) for key in decided])
+    return {each: (known | fresh)[key] for each, key in keys.items()}
+
+
+def plan_panel(
+    panel: Panel | None, grader: Grader, places: Iterable[Place], own: Mapping[str, Sequence[str]]
+) -> PanelPlan | None:
+    """What the panel would be asked about answers that are judged and undecided; nobody is asked, nothing executed."""
+    if panel is None:
+        return None
+    from evaluator.judges.panel.estimate import estimate
+
+    asked = list(dict.fromkeys(places))
+    findings = grader.known(each.subject for each in asked)
+    left = [each for each in asked if each.subject in findings and findings[each.subject].outcome is Outcome.UNDECIDED]
+    keys = {each: key_of(_parts(panel, grader, each.subject, own[each.submission])) for each in left}
+    decided = grader.store.verdicts(keys.values())
+    at_hand = set(grader.recall({each.subject for each in left}))
+    chosen = [each for each in left if keys[each] not in decided and each.subject in at_hand]
+    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
+    found = estimate(panel.settings, panel.ledger, items)
+    return PanelPlan(len(items), found.calls, found.usd)
+
+
+def replies_of(
+    panel: Panel,
+    grader: Grader,
+    places: Iterable[Place],
+    findings: Mapping[Subject, Finding],
+    own: Mapping[str, Sequence[str]],
+) -> dict[Place, tuple[Reply, ...]]:
+    """The replies in the panel's ledger about what was left undecided, by place; a place without any is left out."""
+    from evaluator.judges.panel.estimate import replies_to
+
+    found = {}
+    for each in dict.fromkeys(places):
+        finding = findings[each.subject]
+        if finding.outcome is Outcome.UNDECIDED:
+            item = _undecided(grader, each, finding, own[each.submission])
+            if replies := replies_to(panel.settings, panel.ledger, [item]):
+                found[each] = replies
+    return found
+
+
+def results_with_panel(
+    panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
+) -> list[Result]:
+    """The results in their order, with what the panel decides of the undecided; first candidates are asked first."""
+    if panel is None:
+        return results
+    undecided = [result for result in results if result.finding.outcome is Outcome.UNDECIDED]
+    places = {id(result): Place(result.submission, Subject(result.task, result.command)) for result in undecided}
+    ordered = [places[id(result)] for result in sorted(undecided, key=lambda each: each.rank)]
+    findings = {places[id(result)].subject: result.finding for result in undecided}
+    own = {slug: manifest.models for slug, manifest in manifests.items()}
+    answers = ask_panel(panel, grader, ordered, findings, own)
+    return [
+        result.model_copy(update={"finding": answers[places[id(result)]]}) if id(result) in places else result
+        for result in results
+    ]
+
+
+def _parts(panel: Panel, grader: Grader, subject: Subject, own: Sequence[str]) -> dict[str, str]:
+    """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
+    asked = digest_of(grader.suite.task(subject.task).nl.encode())
+    return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own), "asked": asked}
+
+
+def _undecided(grader: Grader, place: Place, finding: Finding, own: Sequence[str]) -> Undecided:
+    from evaluator.judges.panel.panel import Undecided
+
+    parts = grader.keys.parts(place.subject)
+    evidence = digest_of(parts["command"].encode(), parts["references"].encode())
+    return Undecided(grader.judge.name, grader.case(place.subject), finding, evidence, tuple(own))
+
+
+def _judged(grader: Grader, place: Place, parts: Mapping[str, str], finding: Finding) -> Judged:
+    verdict = Verdict(
+        key=key_of(parts),
+        suite=grader.suite.manifest.name,
+        task=place.subject.task,
+        command=command_digest(place.subject.command or b""),
+        judge=grader.judge.name,
+        judge_version=grader.judge.version,
+        finding=finding,
+    )
+    return Judged(verdict, parts)

@@ -1,0 +1,89 @@
+"""Read what people said of commands, in NL2Bash's columns, and compare text judges with them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import FormatError, Problem, UsageError
+from evaluator.judges import JUDGES, TextScorer, find_judge
+from evaluator.judges.human_agreement import Assessed, agreements
+from evaluator.progress import Progress
+from evaluator.records import Agreement
+
+_TOGETHER: Final = "correct command"
+_ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
+
+
+def compare_with_people(
+    assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
+) -> list[Agreement]:
+    """How the text judges named, or all, agree with people.
+
+    `references` are two files of as many lines: descriptions, and a correct command for each. Raises UsageError for
+    a file that is not there or a judge that gives no score to texts, FormatError for lines that do not read.
+    """
+    chosen = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
+    unfit = [name for name in judges if name not in {judge.name for judge in chosen}]
+    if unfit:
+        raise UsageError(f"{unfit[0]} gives no score to texts; these do: {', '.join(_scorers())}")
+    known = _read_references(*references)
+    rows = _read_assessments(assessments, known)
+    progress.say(f"comparing {', '.join(judge.name for judge in chosen)} with people on {len(rows)} commands")
+    return list(agreements(rows, known, chosen))
+
+
+def _scorers() -> list[str]:
+    return [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: expected a text file: {error}") from error
+
+
+def _read_references(descriptions: Path, commands: Path) -> dict[str, list[str]]:
+    left, right = ([line.strip() for line in _text(path).split("\n")] for path in (descriptions, commands))
+    if len(left) != len(right):
+        raise FormatError(
+            [Problem(commands, 0, f"has {len(right)} lines: expected {len(left)}, as {descriptions} has")]
+        )
+    found: dict[str, list[str]] = {}
+    for description, command in zip(left, right, strict=True):
+        if description:
+            found.setdefault(description, []).append(command)
+    return found
+
+
+def _read_assessments(path: Path, references: Mapping[str, Sequence[str]]) -> list[Assessed]:
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    columns = list(reader.fieldnames or ())
+    people = [name for name in columns if name.startswith(f"{_TOGETHER} ")]
+    missing = [name for name in ("description", "prediction", _TOGETHER) if name not in columns]
+    if missing:
+        raise FormatError([Problem(path, 1, f"has no column {missing[0]!r}; it has: {', '.join(columns)}")])
+    problems: list[Problem] = []
+    rows: list[Assessed] = []
+    for row in reader:
+        faults = list(_faults(row, [_TOGETHER, *people], references))
+        problems += [Problem(path, reader.line_num, fault) for fault in faults]
+        if not faults:
+            said = tuple(_ANSWERS[row[name] or ""] for name in people)
+            rows.append(Assessed(row["description"].strip(), row["prediction"], row[_TOGETHER] == "y", said))
+    if problems:
+        raise FormatError(problems)
+    return rows
+
+
+def _faults(row: Mapping[str, str], answers: Sequence[str], references: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name in answers:
+        allowed = ("y", "n") if name == _TOGETHER else tuple(_ANSWERS)
+        if (row[name] or "") not in allowed:
+            yield f"{name}: expected y or n, found {row[name]!r}"
+    if row["description"].strip() not in references:
+        yield f"description: no reference is given for {row['description']!r:.100}"

@@ -1,0 +1,57 @@
+"""What this machine offers: the engine, the base and the image of every suite, and why it is these."""
+
+from __future__ import annotations
+
+import os
+
+from evaluator.errors import BashboardError
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import SuiteManifest
+from evaluator.sandbox.base import ensure_base, find_base
+from evaluator.sandbox.container import ContainerWorker, WorkerPlan
+from evaluator.sandbox.diagnostics import Fact, engine_facts
+from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
+from evaluator.sandbox.image import KEPT, earlier_images, ensure_image, find_image, prune_images
+from evaluator.sandbox.image_recipe import image_reference
+
+
+def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
+    """What `doctor` shows. With `fix`, what is missing is installed, started and built first.
+
+    Raises MissingError that ends with the line to type where this machine has no engine.
+    """
+    engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
+    facts = engine_facts(engine)
+    for suite in project.suites():
+        facts += _suite_facts(engine, suite.manifest, progress, fix=fix)
+    return facts
+
+
+def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *, fix: bool) -> list[Fact]:
+    name = manifest.base.release
+    base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
+    image = ensure_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
+    facts = [Fact(f"base {name}", base.digest if base else "not there yet", base.why if base else "made when needed")]
+    if image is None:
+        return [
+            *facts,
+            Fact(f"image {manifest.name}", "not there yet", f"{image_reference(manifest)}, built when needed"),
+        ]
+    facts.append(Fact(f"image {manifest.name}", image.reference, "named by all it is made from"))
+    if fix:
+        prune_images(engine, manifest)
+    if earlier := earlier_images(engine, manifest):
+        why = f"made from other inputs; {KEPT} stay for other checkouts, and --fix removes older ones that nobody uses"
+        facts.append(Fact("earlier images", str(len(earlier)), why))
+    facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
+    return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
+
+
+def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
+    """Whether a worker starts here and its jail holds."""
+    try:
+        ContainerWorker(engine, plan).close()
+    except BashboardError as error:
+        return "does not hold", str(error)
+    return "holds", "a worker tried its own jail: capabilities, filter, mounts, clock"

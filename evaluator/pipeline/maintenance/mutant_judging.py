@@ -1,0 +1,247 @@
+"""Mutants judged variant by variant: what fails in one is not executed in the next.
+
+    findings = Elimination(suite, judge, store, fingerprint, execute).judge(mutants, told)
+
+What fails against the references in some of the variants fails in all of them together, so most mutants cost one
+execution. Their variants come in the order of how much the references show there: where there is more to get wrong,
+more fails. That order follows from evidence alone, and so do the findings.
+
+A second run is left out where it cannot matter: where the references were repeated and stand still, what differs
+from them fails whatever the candidate's own second run shows. Only what is being judged is in memory. Evidence is
+kept as soon as it is there and so are verdicts, so that a run which was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from evaluator.errors import InfraError
+from evaluator.judges.case import Case, Executed, Judge
+from evaluator.judges.consensus.usable_references import usable_references
+from evaluator.judges.consensus.views import view
+from evaluator.judges.needs import needs_second_run
+from evaluator.pipeline.grading.cache_keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
+from evaluator.pipeline.grading.grader import SPACING_S
+from evaluator.pipeline.grading.scheduler import Execute, Gathering
+from evaluator.progress import Silence
+from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
+from evaluator.sandbox.requests import Request
+from evaluator.store import Judged, Run, Store
+from evaluator.suites.load import Suite
+from evaluator.suites.mutation_report import AskedMutant
+
+_AGAINST: Final = "all references, variant by variant"
+"""Tells these verdicts from those of a grader, which name the first variant that decides in the world's order."""
+
+_FINAL: Final = frozenset({Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.INFRA_ERROR})
+_BATCH: Final = 100
+"""So many verdicts are written at once; those that an interruption finds unwritten cost no execution again."""
+
+
+@dataclass
+class _Witnesses:
+    """A task's references, executed twice everywhere, and the order of its variants."""
+
+    task: Task
+    references: tuple[Executed, ...]
+    variants: tuple[str, ...]
+    steady: dict[Step | None, bool] = field(default_factory=dict)
+
+    def of(self, variants: Sequence[str]) -> tuple[Executed, ...]:
+        """The references as some of the variants show them."""
+        return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
+
+    def is_steady(self, step: Step | None) -> bool:
+        """Whether all of them were repeated and show the same again in what a step compares."""
+        if step not in self.steady:
+            views = [view(trial, self.task) for each in self.references for trial in each.trials.values()]
+            self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
+        return self.steady[step]
+
+
+class Elimination:
+    """Judges the mutants of a suite's tasks. `execute` is called with what has no evidence yet."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        judge: Judge,
+        store: Store,
+        fingerprint: str,
+        execute: Execute,
+        spacing_s: float = SPACING_S,
+    ) -> None:
+        self._suite, self._rules, self._store = suite, judge, store
+        self._keys = Keys(suite, judge, fingerprint)
+        self._gathering = Gathering(store, execute, Silence(), spacing_s)
+        self._findings: dict[AskedMutant, Finding] = {}
+        self._unwritten: list[Judged] = []
+        self._tell: Callable[[Finding], None] = _tell_nobody
+
+    def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
+        """Findings that were made before and still hold."""
+        keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
+        verdicts = self._store.verdicts(keys.values())
+        return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}
+
+    def judge(self, asked: Sequence[AskedMutant], told: Callable[[Finding], None]) -> dict[AskedMutant, Finding]:
+        """A finding for every mutant, calling `told` with each. Failures of ours are told and not kept."""
+        self._tell, self._findings = told, {}
+        tasks: dict[str, list[AskedMutant]] = {}
+        for mutant in asked:
+            tasks.setdefault(mutant.task.id, []).append(mutant)
+        try:
+            for mutants in tasks.values():
+                self._begin(mutants)
+            self._gathering.finish()
+        finally:
+            self._write()
+        return self._findings
+
+    def _begin(self, mutants: Sequence[AskedMutant]) -> None:
+        """Have a task's references executed, and its mutants judged when that is done."""
+        runs: dict[Run, Request] = {}
+        for command in mutants[0].task.references:
+            for key, request in self._requests(mutants[0].task, command).values():
+                runs |= {(key, 0): request, (key, 1): request}
+        self._gathering.recall({key for key, _ in runs})
+        self._gathering.want(dict(sorted(runs.items(), key=lambda item: item[0][1])), partial(self._enter, mutants))
+
+    def _enter(self, mutants: Sequence[AskedMutant]) -> None:
+        witnesses = self._call(mutants[0].task)
+        for mutant in mutants:
+            if isinstance(witnesses, InfraError):
+                self._settle(mutant, _failure(witnesses))
+            else:
+                self._try_next(mutant, witnesses, ())
+
+    def _call(self, task: Task) -> _Witnesses | InfraError:
+        references = []
+        for command in task.references:
+            executed = self._executed(task, command, self._suite.variants(task))
+            if isinstance(executed, InfraError):
+                return executed
+            references.append(executed)
+        variants = sorted(
+            self._suite.variants(task), key=lambda name: -_shown([each.trials[name] for each in references])
+        )
+        return _Witnesses(task, tuple(references), tuple(variants))
+
+    def _try_next(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
+        """Have a mutant executed in one variant more, and judged by those it was executed in."""
+        if not is_executable(mutant.command):
+            self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
+            return
+        tried = witnesses.variants[: len(tried) + 1]
+        key, request = self._requests(mutant.task, mutant.command)[tried[-1]]
+        self._gathering.recall([key])
+        self._gathering.want({(key, 0): request}, partial(self._weigh, mutant, witnesses, tried))
+
+    def _weigh(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
+        """Judge a mutant by the variants it was tried in; settle it, run it again, or try the next variant."""
+        executed = self._executed(mutant.task, mutant.command, tried)
+        if isinstance(executed, InfraError):
+            self._settle(mutant, _failure(executed))
+            return
+        case = self._case(witnesses, executed, tried)
+        found = self._rules.judge(case)
+        is_last = len(tried) == len(witnesses.variants)
+        if not is_last and (found.outcome not in _FINAL or not _bear_witness(witnesses, case)):
+            self._try_next(mutant, witnesses, tried)
+            return
+        again = self._second_runs(witnesses, executed, found, tried)
+        if again:
+            self._gathering.want(again, partial(self._weigh, mutant, witnesses, tried))
+        else:
+            self._settle(mutant, found)
+            self._forget(mutant, tried)
+
+    def _second_runs(
+        self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
+    ) -> Mapping[Run, Request]:
+        """Second runs that may change the finding, as far as they are not there."""
+        settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
+        if settled or not needs_second_run(found):
+            return {}
+        names = [found.variant] if found.variant in tried else list(tried)
+        requests = self._requests(witnesses.task, executed.command)
+        runs = {(requests[name][0], 1): requests[name][1] for name in names if name is not None}
+        return {run: request for run, request in runs.items() if run not in self._gathering.evidence}
+
+    def _case(self, witnesses: _Witnesses, candidate: Executed, variants: Sequence[str]) -> Case:
+        manifest, task = self._suite.manifest, witnesses.task
+        cwd = cwd_of(self._suite, task)
+        return Case(task, witnesses.of(variants), candidate, home_of(manifest), manifest.scratch, cwd)
+
+    def _requests(self, task: Task, command: bytes) -> Mapping[str, tuple[str, Request]]:
+        return self._keys.requests(task.id, command)
+
+    def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
+        """A command with its evidence in these variants, or the failure of ours that kept it from having any."""
+        requests = self._requests(task, command)
+        self._gathering.recall([requests[name][0] for name in variants])
+        trials = {}
+        for name in variants:
+            key = requests[name][0]
+            failures = (self._gathering.failures.get((key, run)) for run in (0, 1))
+            if failure := next((each for each in failures if each is not None), None):
+                return failure
+            first, again = (self._gathering.evidence.get((key, run)) for run in (0, 1))
+            if first is None:
+                return InfraError("its evidence was not kept")
+            trials[name] = Trial(first=first, again=again)
+        return Executed(command, trials)
+
+    def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
+        """Let go of evidence that the store has; who shares it takes it from there."""
+        requests = self._requests(mutant.task, mutant.command)
+        for name in tried:
+            for run in (0, 1):
+                self._gathering.evidence.pop((requests[name][0], run), None)
+
+    def _settle(self, mutant: AskedMutant, found: Finding) -> None:
+        self._findings[mutant] = found
+        if found.outcome is not Outcome.INFRA_ERROR:
+            parts = self._parts(mutant)
+            verdict = Verdict(
+                key=key_of(parts),
+                suite=self._suite.manifest.name,
+                task=mutant.task.id,
+                command=command_digest(mutant.command),
+                judge=self._rules.name,
+                judge_version=self._rules.version,
+                finding=found,
+            )
+            self._unwritten.append(Judged(verdict, parts))
+        if len(self._unwritten) >= _BATCH:
+            self._write()
+        self._tell(found)
+
+    def _write(self) -> None:
+        self._store.add_verdicts(self._unwritten)
+        self._unwritten = []
+
+    def _parts(self, mutant: AskedMutant) -> dict[str, str]:
+        return {**self._keys.parts(Subject(mutant.task.id, mutant.command)), "against": _AGAINST}
+
+
+def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
+    """Whether the same references count in some variants as in all."""
+    whole = replace(case, references=witnesses.references)
+    return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
+
+
+def _shown(trials: Iterable[Trial]) -> int:
+    """How much is shown: bytes printed, and a line's worth for every path changed."""
+    return sum(trial.first.stdout.size + 20 * len(trial.first.changes) for trial in trials)
+
+
+def _failure(error: InfraError) -> Finding:
+    return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(error)[:500])
+
+
+def _tell_nobody(found: Finding) -> None:
+    """Nobody waits for findings."""

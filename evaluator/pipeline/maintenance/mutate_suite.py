@@ -1,0 +1,94 @@
+"""Test a suite by mutation: make every reference's mutants, execute them, judge them, report.
+
+Everything executed and judged is in the store at once: a run that was interrupted goes on where it was, and one where
+nothing changed executes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from evaluator.errors import UsageError
+from evaluator.judges import find_judge
+from evaluator.pipeline.grading.executor import Bench, open_bench
+from evaluator.pipeline.maintenance.mutant_judging import Elimination
+from evaluator.pipeline.project import Project
+from evaluator.progress import Progress
+from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task
+from evaluator.shell.mutation import mutants_of
+from evaluator.suites.load import Suite
+from evaluator.suites.mutation_report import (
+    AskedMutant,
+    equivalences_path,
+    mark_equivalent,
+    mutants_of_task,
+    read_equivalences,
+    report,
+)
+
+
+def mutate_suite(
+    project: Project,
+    suite: Suite,
+    progress: Progress,
+    *,
+    topics: Collection[str] = (),
+    tasks: Collection[str] = (),
+    workers: int | None = None,
+) -> MutationReport:
+    """What became of the mutants of the tasks named, of those of the topics, or of all."""
+    chosen = choose(suite, topics, tasks)
+    marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
+    asked = [mutant for task in chosen for mutant in mutants_of_task(task, mutants_of)]
+    with open_bench(project, suite, progress, workers=workers) as bench:
+        findings = _judge(suite, asked, bench, progress)
+    ordered = {mutant: findings[mutant] for mutant in asked}
+    ids = {task.id for task in suite.tasks}
+    retired, whole = {mark.task for mark in marks} - ids, not (topics or tasks)
+    return report(suite.manifest.name, ordered, marks, tasks=chosen, retired=retired if whole else (), whole=whole)
+
+
+def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
+    """The tasks that are named or of a named topic; all where nothing is named. Raises UsageError."""
+    known = {task.topic.value for task in suite.tasks}
+    for topic in topics:
+        if topic not in known:
+            raise UsageError(f"suite {suite.manifest.name} has no topic {topic!r}; it has: {', '.join(sorted(known))}")
+    named = {suite.task(name).id for name in tasks}
+    if not topics and not named:
+        return suite.tasks
+    return [task for task in suite.tasks if task.topic.value in topics or task.id in named]
+
+
+def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, because: str) -> Equivalence:
+    """Mark a mutant of a task as equivalent. Raises UsageError where no reference has that mutant."""
+    task = suite.task(task_id)
+    if not any(mutant.command == command for mutant in mutants_of_task(task, mutants_of)):
+        raise UsageError(
+            f"{command.decode(errors='replace')!r} is no mutant of {task.id}; "
+            f"see: bashboard suite mutate {suite.manifest.name} --task {task.id}"
+        )
+    path = equivalences_path(project.root / "fixtures", suite.manifest.name)
+    return mark_equivalent(path, task, command, because)
+
+
+def _judge(
+    suite: Suite, asked: Sequence[AskedMutant], bench: Bench, progress: Progress
+) -> Mapping[AskedMutant, Finding]:
+    """Findings by `consensus`, which is what ranks, whatever judge a board is graded by."""
+    elimination = Elimination(suite, find_judge("consensus"), bench.store, bench.fingerprint(), bench.execute)
+    known = elimination.known(asked)
+    pending = [mutant for mutant in asked if mutant not in known]
+    if not pending:
+        return known
+    left = 0
+
+    def count(found: Finding) -> None:
+        nonlocal left
+        progress.advance()
+        if found.outcome in (Outcome.PASS, Outcome.UNDECIDED):
+            left += 1
+            progress.note(f"{left} do not fail")
+
+    progress.stage("mutants", len(pending))
+    return {**known, **elimination.judge(pending, count)}

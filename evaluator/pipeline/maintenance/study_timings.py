@@ -1,0 +1,81 @@
+"""From a study's measurements to a suite's times: medians, the line through them, and the suite's own `timing`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evaluator.files import write_whole
+from evaluator.metrics.human_time import READING_S, TOKEN_S, reference_tokens
+from evaluator.records import Measurement, Task, Timing
+from evaluator.study.fit import Fit, fitted, line, task_times
+from evaluator.study.ledger import read_measurements
+from evaluator.suites.load import SINCE_FORMAT, Suite
+
+
+def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
+    """What the measurements in these files say of a suite's tasks as they are now. Raises FormatError."""
+    tasks = {task.id: task for task in suite.tasks}
+    counted, left_out = [], Counter[str]()
+    measured = read_measurements(files)
+    for each in measured:
+        why = _unfit(each, suite, tasks.get(each.task))
+        left_out.update([why] if why else [])
+        counted += [] if why else [each]
+    times = task_times(counted, {name: reference_tokens(task) for name, task in tasks.items()})
+    square, robust = fitted(times)
+    return Fit(
+        participants=len({each.participant for each in counted}),
+        n=len(times),
+        least_squares=square,
+        theil_sen=robust,
+        present=line(READING_S, TOKEN_S, times) if times else None,
+        left_out=dict(sorted(left_out.items())),
+        tasks=times,
+    )
+
+
+def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
+    """Why a measurement tells nothing of a suite's tasks."""
+    if measurement.suite != suite.manifest.name:
+        return f"of suite {measurement.suite}"
+    if task is None:
+        return "of a task that the suite has no more"
+    if not task.is_asked_of(measurement.version):
+        return "of a task's earlier wording"
+    return None
+
+
+def write_timings(suite: Suite, fit: Fit) -> list[Path]:
+    """Write the measured medians into the suite's tasks as empirical timings; the files that changed.
+
+    Other lines keep their bytes. A suite of an older format is raised to the one that has `measurements`.
+    """
+    times = {
+        each.task: Timing(human_s=each.median_s, provenance="empirical", measurements=each.measurements)
+        for each in fit.tasks
+    }
+    changed = []
+    for path in sorted((suite.folder / "tasks").glob("*.jsonl")):
+        before = path.read_bytes()
+        after = b"".join(_timed(row, times) for row in before.splitlines(keepends=True))
+        if after != before:
+            write_whole(path, after)
+            changed.append(path)
+    if changed and suite.manifest.format < SINCE_FORMAT:
+        manifest = suite.folder / "suite.toml"
+        raised = re.sub(rb"(?m)^format *= *\d+", b"format = %d" % SINCE_FORMAT, manifest.read_bytes(), count=1)
+        write_whole(manifest, raised)
+        changed.append(manifest)
+    return changed
+
+
+def _timed(row: bytes, times: Mapping[str, Timing]) -> bytes:
+    value = json.loads(row)
+    if value["id"] not in times:
+        return row
+    value["timing"] = times[value["id"]].model_dump(mode="json")
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,196 @@
+"""What a run of the publish workflow hands over to be committed: one archive, `published.tar.gz`.
+
+It holds the files as they will stand, those of the main branch under `submissions/`, those of the branch `evidence`
+under `evidence/`, and `published.json`, which says what they were made from. The same content makes the same bytes.
+
+Whoever commits it has write access, and the archive was carried by a job that cannot vouch for it. So its SHA-256 is
+compared first with what its maker said elsewhere; then no path is taken but of the exact shapes that are written here,
+nothing but regular files, and no more than the limits.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from evaluator.errors import FormatError, InfraError, Problem
+from evaluator.pipeline.evidence.bundle import file_digest
+from evaluator.pipeline.evidence.unpacking import PackedLimits, RefusedError, unpacked
+from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
+
+HEADER: Final = "published.json"
+EVIDENCE: Final = "evidence/"
+
+LIMITS: Final = PackedLimits(packed_bytes=1 << 30, bytes=1 << 30)
+MAX_FILES: Final = 20_000
+MAX_HEADER_BYTES: Final = 64 << 20
+
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_ON_MAIN: Final = re.compile(rf"submissions/{_SLUG}/{_SLUG}\.verdicts\.jsonl")
+_ON_BRANCH: Final = re.compile(rf"images\.json|references/{_SLUG}\.jsonl\.gz|submissions/{_SLUG}/{_SLUG}\.jsonl\.gz")
+
+BlobName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+"""The name that Git gives a file's bytes."""
+
+
+def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
+    for path in paths:
+        if not shape.fullmatch(path):
+            raise ValueError(f"{path!r:.200} is no path that is published")
+
+
+class Landed(Record):
+    """`published.json`: what the archive's files were made from.
+
+    `commit` is the checkout's, None outside Git. `judged` are the submissions whose files are in it, each with the blob
+    names of what was judged and of the verdict files that theirs replace, by path; None where there was no file. Who
+    commits compares them with what stands there now: a submission that was pushed over since is left for the next run.
+    `gone` and `gone_evidence` are paths to be removed on main and on the branch. `told` are Markdown texts for people,
+    by name; `facts` the same for programs.
+    """
+
+    format: Literal[1]
+    rescore: bool = False
+    commit: BlobName | None = None
+    judged: dict[Slug, dict[str, BlobName | None]] = Field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    gone_evidence: tuple[str, ...] = ()
+    told: dict[str, str] = Field(default_factory=dict)
+    facts: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_paths(self) -> Self:
+        _shaped(dict.fromkeys(self.gone), _ON_MAIN)
+        _shaped(dict.fromkeys(self.gone_evidence), _ON_BRANCH)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """`files` are those of the main branch and `evidence` those of the branch `evidence`, by their paths there."""
+
+    header: Landed
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    evidence: Mapping[str, bytes] = field(default_factory=dict)
+
+    def on_main(self) -> dict[str, bytes | None]:
+        """What becomes of paths on main, None where one is removed."""
+        return {**dict.fromkeys(self.header.gone), **self.files}
+
+    def on_branch(self) -> dict[str, bytes | None]:
+        """What becomes of paths on the branch `evidence`, None where one is removed."""
+        return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
+
+    def without(self, slugs: set[str]) -> Landing:
+        """The same without anything of these submissions."""
+        judged = {slug: each for slug, each in self.header.judged.items() if slug not in slugs}
+        gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
+        gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
+        header = self.header.model_copy(update={"judged": judged, "gone": gone, "gone_evidence": gone_evidence})
+        files = {path: data for path, data in self.files.items() if _slug_of(path) not in slugs}
+        return Landing(
+            header, files, {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
+        )
+
+
+def _slug_of(path: str) -> str | None:
+    """The submission that a path is of, None for what is nobody's."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "submissions" else None
+
+
+def blob_name(data: bytes) -> str:
+    """The name that Git gives these bytes as a file.
+
+    >>> blob_name(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def write_landing(landing: Landing, path: Path) -> str:
+    """Write the archive; its SHA-256 in hexadecimal. Raises ValueError for a path that may not be published."""
+    _shaped(landing.files, _ON_MAIN)
+    _shaped(landing.evidence, _ON_BRANCH)
+    contents = {HEADER: canonical_json(landing.header.model_dump(mode="json", exclude_defaults=True))}
+    contents |= {name: landing.files[name] for name in sorted(landing.files)}
+    contents |= {f"{EVIDENCE}{name}": landing.evidence[name] for name in sorted(landing.evidence)}
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, data in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return file_digest(path)
+
+
+def read_landing(path: Path, sha256: str) -> Landing:
+    """The archive at `path`, whose SHA-256 is to be this. Raises FormatError where it is not what is written here."""
+    try:
+        if path.stat().st_size > LIMITS.packed_bytes:
+            raise RefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
+        data = path.read_bytes()
+        found = hashlib.sha256(data).hexdigest()
+        if found != sha256:
+            raise RefusedError(f"has the SHA-256 {found}: expected {sha256}; nothing of it is taken")
+        return _landing(dict(_members(b"".join(unpacked(data, LIMITS.bytes)))))
+    except RefusedError as refusal:
+        raise FormatError([Problem(path, 0, str(refusal))]) from refusal
+    except OSError as error:
+        raise InfraError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    seen: set[str] = set()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for entry in archive:
+                _check_member(entry, seen)
+                content = archive.extractfile(entry)
+                if content is None:
+                    raise RefusedError(f"{entry.name!r:.200} has no content")
+                yield entry.name, content.read()
+    except tarfile.TarError as error:
+        raise RefusedError(f"does not read as an archive: {error}") from error
+
+
+def _check_member(entry: tarfile.TarInfo, seen: set[str]) -> None:
+    named = f"{entry.name!r:.200}"
+    if entry.type != tarfile.REGTYPE or entry.pax_headers:
+        raise RefusedError(f"{named} is no plain file: expected nothing else")
+    if entry.name in seen:
+        raise RefusedError(f"{named} stands there twice")
+    if len(seen) >= MAX_FILES:
+        raise RefusedError(f"more than {MAX_FILES} files")
+    seen.add(entry.name)
+    inside = entry.name.removeprefix(EVIDENCE)
+    shape = _ON_MAIN if inside == entry.name else _ON_BRANCH
+    if entry.name != HEADER and not shape.fullmatch(inside):
+        raise RefusedError(f"{named} is no path that is published")
+
+
+def _landing(contents: dict[str, bytes]) -> Landing:
+    header = contents.pop(HEADER, None)
+    if header is None or len(header) > MAX_HEADER_BYTES:
+        raise RefusedError(f"no {HEADER} that could be read: expected one that says what the files were made from")
+    try:
+        landed = Landed.model_validate_json(header)
+    except ValidationError as error:
+        raise RefusedError(
+            f"{HEADER} does not read: {error.errors(include_url=False, include_input=False)}"[:500]
+        ) from error
+    files = {name: data for name, data in contents.items() if not name.startswith(EVIDENCE)}
+    evidence = {name.removeprefix(EVIDENCE): data for name, data in contents.items() if name.startswith(EVIDENCE)}
+    return Landing(landed, files, evidence)

@@ -1,0 +1,82 @@
+"""Published verdicts that are undecided, for maintainers to rule: each command of a task once, whoever gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from evaluator.github.comment.contested_list import contested_text
+from evaluator.leaderboard.board import Appeal
+from evaluator.pipeline.boards.appeals import appeal_form
+from evaluator.pipeline.boards.published_boards import Files, published_files
+from evaluator.pipeline.grading.results import Answer, answers
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.records import Contested, Finding, Giver, Outcome, command_digest
+from evaluator.submissions.load import Submission
+from evaluator.suites.load import Suite
+
+SHOWN: Final = 2_000
+"""Bytes of a command that an entry holds."""
+
+
+def contested_verdicts(
+    project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> list[Contested]:
+    """What is contested on the suites named (all where none is); those by which most rows may move come first.
+
+    `environ` may tell where the repository is, for links to its form. Raises FormatError for a verdict file that does
+    not read.
+    """
+    entries = load_sound(project).submissions
+    found: list[Contested] = []
+    for suite in [project.suite(name) for name in suites] or project.suites():
+        name = suite.manifest.name
+        files = published_files(project, name, entries)
+        found += contested_of(suite, entries, files, appeal_form(project, name, environ or {}))
+    return found
+
+
+def contested_of(
+    suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
+) -> list[Contested]:
+    """What is contested on one suite, of candidates that are given still."""
+    open_answers: dict[tuple[str, str], list[Answer]] = {}
+    for answer in answers(suite, [each for each in submissions if each.slug in files]):
+        place = (answer.task.id, command_digest(answer.command))
+        verdict = files[answer.submission].by_command.get(place)
+        if answer.candidate and verdict and verdict.finding.outcome is Outcome.UNDECIDED:
+            open_answers.setdefault(place, []).append(answer)
+    made = [
+        _contested(suite.manifest.name, given, files[given[0].submission].by_command[place].finding, appeal)
+        for place, given in open_answers.items()
+    ]
+    return sorted(made, key=lambda each: (-each.rows, each.task, each.digest))
+
+
+def contested_markdown(verdicts: Sequence[Contested]) -> str:
+    """The list as GitHub shows it."""
+    return contested_text(verdicts)
+
+
+def _contested(suite: str, given: Sequence[Answer], finding: Finding, appeal: Appeal | None) -> Contested:
+    first = min(given, key=lambda each: each.rank)
+    task, command = first.task, first.command
+    where = f"{first.submission} {task.id}"
+    options = f" --suite {suite}" + (f" --rank {first.rank}" if first.rank > 1 else "")
+    return Contested(
+        suite=suite,
+        task=task.id,
+        instruction=task.nl,
+        command=command[:SHOWN],
+        size=len(command),
+        digest=command_digest(command),
+        step=finding.step,
+        reason=finding.reason,
+        variant=finding.variant,
+        given_by=tuple(Giver(submission=each.submission, rank=each.rank) for each in given),
+        rows=len({each.submission for each in given if each.rank == 1}),
+        explain=f"bashboard explain {where}{options}",
+        adjudicate=f"bashboard adjudicate {where} pass{options} --because 'WHY'",
+        appeal=appeal(first.submission, task.id, first.rank) if appeal else None,
+    )

@@ -1,0 +1,256 @@
+"""Verdicts for what is due, from evidence that other jobs made. No command is executed here, and no engine looked for.
+
+Each submission is judged by itself (`derivation`), so what its own job brought decides its own row alone. What has no
+evidence gets no verdict: it is told as a failure of ours, and the next run tries again. A file whose header changes is
+published whole or not at all, since lines of two judges or environments do not stand in one file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.errors import UsageError
+from evaluator.pipeline.deriving.comparing import edited_lines, place_of
+from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.llm_panel import report as panel_report
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.publishing.archive import Landing
+from evaluator.pipeline.publishing.derive import Derived, Dossier, Held, Panels
+from evaluator.pipeline.publishing.diff_verdicts import changes_between, changes_markdown
+from evaluator.pipeline.publishing.evidence_sources import Holdings
+from evaluator.pipeline.publishing.filling import Filling
+from evaluator.pipeline.publishing.plan import dossiers_of, lay_grounds
+from evaluator.pipeline.publishing.status import Look, Work, look
+from evaluator.pipeline.publishing.suite_context import Ground
+from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.progress import Progress
+from evaluator.records import Changes, PublishedVerdict
+from evaluator.store import Store
+from evaluator.submissions.load import Submission
+from evaluator.submissions.names import VERDICTS
+
+NOT_ASKED: Final = "execution only: the panel was not asked"
+"""What is said where there is a panel and no key."""
+
+_SHA256: Final = re.compile("[0-9a-f]{64}")
+_FULL: Final = "the archive has no room for more: the next run publishes it"
+_STAYS: Final = "what was published stays, as all lines of a file are of one judge, environment and suite version"
+_NOTHING: Final = "nothing of it could be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of one submission's verdicts on one suite.
+
+    `given` counts verdicts that were asked for and given, `missing` commands without one for a failure of ours, by its
+    words. `written` tells that there is a new file, `left` why there is none; `left_out` counts evidence that the
+    branch has no room for.
+    """
+
+    work: Work
+    given: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    written: bool = False
+    left: str = ""
+    left_out: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        told = {"given": self.given, "missing": dict(self.missing), "written": self.written, "left": self.left}
+        return {**self.work.as_json(), **told, "left_out": self.left_out}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What judging came to: the archive's content, and every submission that something was due of.
+
+    `faults` are bundles that were refused, by submission; `panel` says what asking came to, and `panel_failed` that it
+    ended for another reason than its limits.
+    """
+
+    landing: Landing
+    rows: tuple[Row, ...]
+    faults: Mapping[str, Sequence[str]]
+    panel: str = ""
+    panel_failed: bool = False
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is anything to commit."""
+        return bool(self.landing.on_main() or self.landing.on_branch())
+
+    @property
+    def missing(self) -> int:
+        """How many commands have no verdict for a failure of ours."""
+        return sum(sum(each.missing.values()) for each in self.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "anything": self.anything,
+            "rows": [each.as_json() for each in self.rows],
+            "faults": {slug: list(each) for slug, each in self.faults.items()},
+            "panel": self.panel,
+            "missing": self.missing,
+        }
+
+
+def judge_due(
+    project: Project,
+    progress: Progress,
+    store: Store,
+    collected: Path | None,
+    *,
+    stale: bool = False,
+    slugs: Sequence[str] = (),
+    panels: Panels | None = None,
+    image: str | None = None,
+) -> Judged:
+    """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
+
+    `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
+    is not known, UsageError where `collected` is no folder or `image` no SHA-256.
+    """
+    if collected is not None and not collected.is_dir():
+        raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
+    if image is not None and not _SHA256.fullmatch(image):
+        raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
+    loaded, holdings = load_sound(project, slugs), Holdings.of(project, collected)
+    grounds = lay_grounds(project, store, loaded)
+    filling = Filling(project, holdings)
+    dossiers = list(dossiers_of(grounds, loaded))
+    seen: list[Seen] = []
+    rows: list[Row] = []
+    progress.stage("judging", len(dossiers))
+    for ground, number in dossiers:
+        dossier = Dossier(ground, loaded.submissions[number])
+        looked = look(project, dossier, holdings, panels, stale=stale)
+        seen.append((ground.suite.manifest.name, loaded.submissions[number].slug, looked.published.file))
+        if looked.work.is_stale if stale else looked.work.is_new:
+            rows.append(_judge(dossier, looked, holdings, panels, filling))
+        elif not stale:
+            _keep(dossier, looked, filling)
+        progress.advance()
+    _share(filling, grounds, rows, image)
+    if not (stale or slugs):
+        filling.remove_what_is_gone(loaded)
+    told, facts = _told(project, seen, filling, loaded.submissions) if stale and filling.files else ({}, {})
+    facts["rows"] = [each.as_json() for each in rows]
+    landing = filling.landing(rescore=stale, told=told, facts=facts)
+    return Judged(landing, tuple(rows), holdings.faults, *_asked(panels if rows else None))
+
+
+def _share(filling: Filling, grounds: Sequence[Ground], rows: Sequence[Row], image: str | None) -> None:
+    """What new files rest on beside their own evidence: that of references, and the images it was made in."""
+    for ground in grounds:
+        if any(each.written and each.work.suite == ground.suite.manifest.name for each in rows):
+            filling.put_references(ground)
+    if image is not None:
+        filling.put_images(grounds, image)
+
+
+def _asked(panels: Panels | None) -> tuple[str, bool]:
+    """What asking the panel came to in words, and whether it failed."""
+    if panels is None:
+        return "", False
+    if panels.asking is None:
+        return NOT_ASKED, False
+    return panel_report(panels.asking) or "", panels.asking.failed
+
+
+Seen = tuple[str, str, VerdictFile | None]
+"""A suite, a submission and the file that stands."""
+
+
+def _told(
+    project: Project, seen: Sequence[Seen], filling: Filling, submissions: Sequence[Submission]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """What the files in the archive make of the boards of those that stand, for people and for programs."""
+    before: dict[str, dict[str, VerdictFile]] = {}
+    for suite, slug, file in seen:
+        before.setdefault(suite, {}).update({slug: file} if file else {})
+    changes = _changes(project, before, filling, submissions)
+    return {"changes": changes_markdown(changes)}, {"changes": changes.model_dump(mode="json")}
+
+
+def _changes(
+    project: Project,
+    before: Mapping[str, Mapping[str, VerdictFile]],
+    filling: Filling,
+    submissions: Sequence[Submission],
+) -> Changes:
+    """What the files in the archive make of the boards of those that stand."""
+    after = {suite: dict(files) for suite, files in before.items()}
+    for name, data in filling.files.items():
+        _, slug, file = name.split("/")
+        after[file.removesuffix(VERDICTS)][slug] = verdicts_in(data, Path(name))
+    return changes_between(project, before, after, submissions)
+
+
+def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | None, filling: Filling) -> Row:
+    """Derive one submission's verdicts and put its files into the archive."""
+    held = seen.held or holdings.hold(dossier)
+    if panels is not None:
+        _recall(panels, held)
+    derived = seen.derived if panels is None and seen.derived else dossier.derive(held, panels, seen.asked)
+    asked = set(seen.asked)
+    missing = Counter(each.reason for each in derived.missing if each.subject in asked)
+    if filling.is_full:
+        return Row(seen.work, missing=missing, left=_FULL)
+    if missing and seen.published.causes:
+        return Row(seen.work, missing=missing, left=_STAYS)
+    lines = _lines(dossier, seen, derived)
+    if missing and not lines:
+        return Row(seen.work, missing=missing, left=_NOTHING)
+    data = verdict_bytes(VerdictFile(derived.header, tuple(lines)))
+    written = filling.put_verdicts(dossier, data)
+    replies = {each.key: each for each in (*held.replies, *derived.replies)}
+    kept = derived.replies if asked.issuperset(dossier.subjects) else tuple(replies[key] for key in sorted(replies))
+    follows = set(lines) <= set(derived.verdicts)
+    left_out = filling.put_bundle(dossier, replace(held, replies=kept), data if follows else None)
+    edited = () if seen.work.causes else tuple(edited_lines(seen.published, derived))
+    work = replace(seen.work, edited=edited)
+    return Row(work, len(asked) - missing.total(), missing, written, left_out=left_out)
+
+
+def _recall(panels: Panels, held: Held) -> None:
+    """Have the replies that were published once at hand, so that none is bought twice."""
+    ledger = panels.replay.ledger
+    for reply in held.replies:
+        if ledger.find(reply.key) is None:
+            ledger.add(reply)
+
+
+def _lines(dossier: Dossier, seen: Look, derived: Derived) -> list[PublishedVerdict]:
+    """The lines of the new file: what was derived, and where nothing could be what stands already, in a file of today.
+
+    What another panel decided stays until a rescore asks today's.
+    """
+    fresh = {(each.task, each.command): each for each in derived.verdicts}
+    file = None if seen.published.causes else seen.published.file
+    standing = file.by_command if file else {}
+    asked = set(seen.asked)
+
+    def line(subject: Subject) -> PublishedVerdict | None:
+        place = place_of(subject)
+        if seen.work.causes and subject not in asked:
+            return standing.get(place) or fresh.get(place)
+        return fresh.get(place) or standing.get(place)
+
+    return [found for each in dossier.subjects if (found := line(each)) is not None]
+
+
+def _keep(dossier: Dossier, seen: Look, filling: Filling) -> None:
+    """Note with the evidence which file follows from it, where it was derived again and nothing differs."""
+    if seen.held is None or seen.derived is None or seen.derived.missing or not seen.published.is_whole:
+        return
+    data = verdict_bytes(seen.derived.file)
+    if hashlib.sha256(data).hexdigest() == seen.published.sha256:
+        filling.put_bundle(dossier, Held(seen.held.evidence, seen.derived.replies), data)

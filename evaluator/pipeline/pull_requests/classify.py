@@ -1,0 +1,141 @@
+"""What a pull request's changed files are: which submission it adds, changes, withdraws or renames, and what else.
+
+Pure: paths go in, all of them a stranger's, and none is looked at on any disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from evaluator.github.comment.state import Deed
+from evaluator.github.pulls import ChangedFile, Changes
+from evaluator.submissions.names import MANIFEST_NAME, OWNERS, VERDICTS
+
+FOLDER: Final = "submissions"
+
+
+class _Effect(Enum):
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+_STATUSES: Final = {
+    **dict.fromkeys(("added", "copied", "renamed"), _Effect.ADDED),
+    "removed": _Effect.REMOVED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a pull request's changed files are, all paths below the repository.
+
+    `slugs` are the folders of submissions that it touches, `earlier` among them the name that it renames. `outside`
+    stands outside of `submissions/`, `stray` in it and in no submission; `derived` is the publish workflow's, by
+    whether the pull request adds it. `left` stays of a submission whose manifest goes. Not `complete` means
+    that there are changed files that GitHub does not list.
+    """
+
+    deed: Deed
+    slugs: tuple[str, ...] = ()
+    earlier: str | None = None
+    outside: tuple[str, ...] = ()
+    stray: tuple[str, ...] = ()
+    derived: Mapping[str, bool] | None = None
+    left: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def slug(self) -> str:
+        """The one submission it is about, or empty."""
+        if self.deed is Deed.RENAMES:
+            return next(each for each in self.slugs if each != self.earlier)
+        return self.slugs[0] if len(self.slugs) == 1 else ""
+
+    @property
+    def is_plain(self) -> bool:
+        """True where it is about one submission's own files and nothing else."""
+        alone = self.deed in (Deed.ADDS, Deed.UPDATES, Deed.WITHDRAWS)
+        return alone and self.complete and not (self.outside or self.stray or self.derived or self.left)
+
+
+def touched_slugs(changes: Changes) -> tuple[str, ...]:
+    """The folders of submissions that changed files stand or stood in, in order."""
+    slugs = map(_slug_of, _effects(changes.files))
+    return tuple(sorted({slug for slug in slugs if slug}))
+
+
+def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offer:
+    """What a pull request does; `standing` are the names of the files that the board's branch has, by slug."""
+    effects = _effects(changes.files)
+    slugs = touched_slugs(changes)
+    within = [path for path in effects if path.startswith(f"{FOLDER}/")]
+    if not within and changes.complete:
+        return Offer(Deed.NOTHING, outside=tuple(sorted(effects)))
+    deed, earlier = _deed(slugs, effects, standing)
+    gone = {slug for slug in slugs if _is_gone(slug, effects)}
+    derived = {
+        path: effects[path] is _Effect.ADDED
+        for path in sorted(within)
+        if _is_derived(path) and not (_slug_of(path) in gone and effects[path] is _Effect.REMOVED)
+    }
+    left = (f"{FOLDER}/{slug}/{name}" for slug in gone for name in standing.get(slug, frozenset()))
+    return Offer(
+        deed,
+        slugs,
+        earlier,
+        outside=tuple(sorted(path for path in effects if path not in within)),
+        stray=tuple(sorted(path for path in within if not _slug_of(path) and not _is_derived(path))),
+        derived=derived,
+        left=tuple(sorted(path for path in left if effects.get(path) is not _Effect.REMOVED)),
+        complete=changes.complete,
+    )
+
+
+def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
+    """What happens at each path: what is renamed goes at one and comes at another, and two may change places."""
+    found: dict[str, _Effect] = {}
+    for file in files:
+        rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]
+        rows += [(file.earlier, _Effect.REMOVED)] if file.earlier is not None else []
+        for path, effect in rows:
+            found[path] = effect if found.get(path, effect) is effect else _Effect.CHANGED
+    return found
+
+
+def _slug_of(path: str) -> str:
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == FOLDER else ""
+
+
+def _is_derived(path: str) -> bool:
+    parts = path.split("/")
+    return path == f"{FOLDER}/{OWNERS}" or (len(parts) == 3 and parts[0] == FOLDER and parts[2].endswith(VERDICTS))
+
+
+def _is_gone(slug: str, effects: Mapping[str, _Effect]) -> bool:
+    """True where the manifest goes and nothing comes."""
+    own = {path: effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return f"{FOLDER}/{slug}/{MANIFEST_NAME}" in own and set(own.values()) == {_Effect.REMOVED}
+
+
+def _is_new(slug: str, effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]) -> bool:
+    own = {effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return own == {_Effect.ADDED} and not standing.get(slug)
+
+
+def _deed(
+    slugs: Sequence[str], effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]
+) -> tuple[Deed, str | None]:
+    """What is done to the submissions touched, and the name that one is renamed from."""
+    if len(slugs) == 1:
+        if _is_gone(slugs[0], effects):
+            return Deed.WITHDRAWS, None
+        return (Deed.ADDS if _is_new(slugs[0], effects, standing) else Deed.UPDATES), None
+    for old, new in ((slugs[0], slugs[1]), (slugs[1], slugs[0])) if len(slugs) == 2 else ():
+        if _is_gone(old, effects) and _is_new(new, effects, standing):
+            return Deed.RENAMES, old
+    return Deed.MIXES, None

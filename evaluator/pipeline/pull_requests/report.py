@@ -1,0 +1,268 @@
+"""The answer to a pull request: its state by labels, and what is to be known of it in one comment.
+
+All of it is computed by this checkout's own code from files that are read as data; nothing of the pull request is
+executed. Only the preview's numbers come from the pull request's own run, which may have forged them: they are read
+as that, and the comment says whose they are.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import Problem, Severity
+from evaluator.escaping import printable
+from evaluator.github.comment.body import comment
+from evaluator.github.comment.pull_request_sections import nothing_text
+from evaluator.github.comment.state import CLEARING, LABELS, Deed, Reason
+from evaluator.github.comments import Written, amend_comment, upsert_comment
+from evaluator.github.connection import SERVER, Connection, connect_from
+from evaluator.github.forms import appeal_address
+from evaluator.github.labels import set_labels
+from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files, find_pull, read_pull
+from evaluator.github.repository_files import read_submission
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.pull_requests.author_limits import limit_reasons, suites_answered
+from evaluator.pipeline.pull_requests.classify import Offer, read_offer, touched_slugs
+from evaluator.pipeline.pull_requests.merge_rules import Decision, decide
+from evaluator.pipeline.pulls.numbers import read_numbers
+from evaluator.pipeline.submissions.ownership import NOBODY, Owner, owner_of
+from evaluator.pipeline.submissions.repository import check_folders
+from evaluator.records import Preview
+from evaluator.submissions.names import is_slug, slug_faults
+
+COMMENT: Final = "submission"
+"""The comment's name, by which it is found again."""
+
+
+class Outcome(StrEnum):
+    """What became of a report. `BEGUN` and `PUSHED` take labels back; what comes after writes nothing."""
+
+    REPORTED = "reported"
+    NOTHING = "nothing to say"
+    BEGUN = "its run is under way"
+    PUSHED = "its branch was pushed to"
+    STALE = "a newer push has a run of its own"
+    MISSING = "no open pull request has this run's branch"
+    SEVERAL = "several open pull requests have this run's commit and branch"
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What was said, or with `dry_run` would be: labels in order, the comment's Markdown, and what was written."""
+
+    outcome: Outcome
+    run: int | None
+    head: str
+    number: int | None = None
+    labels: tuple[str, ...] = ()
+    text: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    written: Written | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    labels: frozenset[str]
+    text: str
+
+
+def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Reported:
+    """Answer as a job does: repository, token and addresses stand in its environment. Raises MissingError too."""
+    server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
+    return report(project, connect_from(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
+
+
+def report(
+    project: Project,
+    connection: Connection,
+    run: int,
+    *,
+    now: datetime,
+    server: str = SERVER,
+    dry_run: bool = False,
+) -> Reported:
+    """Answer the pull request that a run is for; done twice it writes once.
+
+    While the run is under way the labels that clear the way to a merge are taken back, since they were said of an
+    earlier commit, and a push can come a moment before somebody merges. `server` is where people read GitHub. Raises
+    PermissionMissingError, GitHubError; FormatError for a broken owners.json of this checkout.
+    """
+    found = find_pull(connection, run)
+    if found.match is not Match.FOUND or found.pull is None:
+        return _unanswered(found, run)
+    if not found.finished:
+        return _take_back(connection, found, run, dry_run=dry_run)
+    said = _say(_Case(project, connection, run, found.pull, server, now))
+    if said is None:
+        return Reported(Outcome.STALE, run, found.head, found.pull.number)
+    outcome = Outcome.REPORTED if said.labels else Outcome.NOTHING
+    text = said.text if said.labels else ""
+    made = Reported(outcome, run, found.head, found.pull.number, tuple(sorted(said.labels)), text)
+    return made if dry_run else _write(connection, made, said)
+
+
+def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = False) -> Reported:
+    """Take back, as a job does, the labels that were said of a commit before the one pushed now."""
+    return recall(connect_from(environ), number, dry_run=dry_run)
+
+
+def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Reported:
+    """Take back the labels that clear the way to a merge: the branch was pushed to, and nobody looked at that yet.
+
+    A push that takes the workflows away has no run that could be answered, so this does not wait for one.
+    """
+    pull = read_pull(connection, number)
+    removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
+    return Reported(Outcome.PUSHED, None, pull.head, number, removed=removed)
+
+
+def _unanswered(found: FoundPull, run: int) -> Reported:
+    outcomes = {Match.STALE: Outcome.STALE, Match.SEVERAL: Outcome.SEVERAL}
+    number = found.pull.number if found.pull else None
+    return Reported(outcomes.get(found.match, Outcome.MISSING), run, found.head, number)
+
+
+def _take_back(connection: Connection, found: FoundPull, run: int, *, dry_run: bool) -> Reported:
+    """Nothing clears the way to a commit that nobody looked at yet."""
+    number = found.numbers[0]
+    removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
+    return Reported(Outcome.BEGUN, run, found.head, number, removed=removed)
+
+
+def _write(connection: Connection, made: Reported, said: _Said) -> Reported:
+    """Write to the pull request, if it is still what was looked at."""
+    number = made.number or 0
+    now = read_pull(connection, number)
+    if (now.head, now.state) != (made.head, "open"):
+        return Reported(Outcome.STALE, made.run, made.head, number)
+    changed = set_labels(connection, number, LABELS, said.labels)
+    speak = upsert_comment if said.labels else amend_comment
+    spoken = speak(connection, number, COMMENT, said.text)
+    made = replace(made, added=changed.added, removed=changed.removed)
+    return replace(made, written=spoken.written, url=spoken.url) if spoken else made
+
+
+# -- what is said
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A pull request, the run that is answered, and by what."""
+
+    project: Project
+    connection: Connection
+    run: int
+    pull: PullRequest
+    server: str
+    now: datetime
+
+    @property
+    def address(self) -> str:
+        """The repository's own page, from which it is fetched too."""
+        return f"{self.server}/{self.connection.name}"
+
+
+def _say(case: _Case) -> _Said | None:
+    """Labels and comment; None where the pull request was pushed to while its files were listed."""
+    changes = changed_files(case.connection, case.pull.number)
+    if changes.heads - {case.pull.head}:
+        return None
+    submissions = case.project.root / "submissions"
+    offer = read_offer(changes, {slug: _names(submissions, slug) for slug in touched_slugs(changes)})
+    with tempfile.TemporaryDirectory(prefix="bashboard-") as kept:
+        return _said(case, offer, Path(kept))
+
+
+def _names(submissions: Path, slug: str) -> frozenset[str]:
+    """The files of a submission in this checkout."""
+    folder = submissions / slug
+    return frozenset(path.name for path in folder.iterdir()) if is_slug(slug) and folder.is_dir() else frozenset()
+
+
+def _said(case: _Case, offer: Offer, kept: Path) -> _Said:
+    problems = _problems(case, offer.slug, kept) if _is_checked(offer) else []
+    sound = not any(each.severity is Severity.ERROR for each in problems)
+    decision = decide(
+        offer,
+        case.pull,
+        _owner(case, offer),
+        problems,
+        _limits(case, offer, kept / "submissions" / offer.slug if sound else None),
+        address=case.address,
+    )
+    if not decision.labels:
+        return _Said(frozenset(), nothing_text())
+    return _answer(case, offer, decision, problems, kept)
+
+
+def _is_checked(offer: Offer) -> bool:
+    return bool(offer.slug) and offer.deed in (Deed.ADDS, Deed.UPDATES, Deed.RENAMES)
+
+
+def _owner(case: _Case, offer: Offer) -> Owner:
+    slug = offer.earlier or offer.slug
+    return owner_of(case.project, case.connection, slug) if is_slug(slug) else NOBODY
+
+
+def _limits(case: _Case, offer: Offer, offered: Path | None) -> tuple[Reason, ...]:
+    if case.pull.insider or offer.deed not in (Deed.ADDS, Deed.UPDATES) or not is_slug(offer.slug):
+        return ()
+    return limit_reasons(case.project, case.connection, case.pull, offer.slug, offered, case.now)
+
+
+def _answer(case: _Case, offer: Offer, decision: Decision, problems: Sequence[Problem], kept: Path) -> _Said:
+    preview, missing, labels = None, "", decision.labels
+    if decision.is_valid and offer.deed is not Deed.WITHDRAWS:
+        preview, missing = read_numbers(
+            case.project, case.connection, case.run, offer.slug, suites_answered(kept / "submissions" / offer.slug)
+        )
+        labels = decision.contested() if preview and preview.undecided else labels
+    text = comment(
+        offer.slug,
+        problems,
+        preview,
+        first_time=case.pull.newcomer and not case.pull.insider,
+        missing=missing,
+        appeal=_appeal(case, offer, preview),
+        deed=offer.deed,
+        reasons=decision.reasons,
+        log=f"{case.address}/actions/runs/{case.run}",
+        commit=case.pull.head,
+    )
+    return _Said(labels, text)
+
+
+def _appeal(case: _Case, offer: Offer, preview: Preview | None) -> str:
+    slug = offer.slug if is_slug(offer.slug) else None
+    suite = preview.suite if preview else None
+    return appeal_address(case.server, case.connection.name, submission=slug, suite=suite)
+
+
+# -- the files, as data
+
+
+def _problems(case: _Case, slug: str, kept: Path) -> list[Problem]:
+    """What the check finds in the submission's folder at the head, with paths as they stand in the repository.
+
+    The folder is written below `kept` beside empty ones of all others, as names are compared with those beside.
+    """
+    place = Path("submissions")
+    if slug in (".", "..") or slug != printable(slug) or len(os.fsencode(slug)) > 255:
+        return [Problem(place, 0, fault) for fault in slug_faults(slug, ())]
+    limits = case.project.settings.limits
+    read = read_submission(case.connection, case.pull.head, f"submissions/{slug}", limits)
+    for folder in case.project.submission_folders():
+        if folder.name != slug:
+            (kept / place / folder.name).mkdir(parents=True, exist_ok=True)
+    read.write(kept / place / slug)
+    found = check_folders(case.project, [kept / place / slug])
+    return [*read.problems, *(each._replace(path=each.path.relative_to(kept)) for each in found)]

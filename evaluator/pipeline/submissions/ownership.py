@@ -1,0 +1,127 @@
+"""`submissions/owners.json`: whose each submission's name is, and whose one is that is not registered yet.
+
+The publish workflow writes the file and a maintainer may; it is read as what a stranger may have written all the
+same, since everything that says "another's" follows from it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem
+from evaluator.escaping import printable
+from evaluator.github.connection import Connection
+from evaluator.github.history import first_author
+from evaluator.pipeline.project import Project
+from evaluator.records import Owners, read_format
+from evaluator.submissions.names import MANIFEST_NAME, OWNERS, is_slug
+from evaluator.submissions.parsing.json_text import read_json
+
+OWNERS_BYTES: Final = 4_194_304
+"""The file is not longer: a name and a number are some 80 bytes, so it has room for fifty thousand."""
+_NESTING: Final = 2
+_TOLD: Final = 20
+
+
+class Holder(StrEnum):
+    """Who holds a name."""
+
+    NOBODY = "nobody"
+    ACCOUNT = "account"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who holds a submission's name; `account` is the number of an account's."""
+
+    holder: Holder
+    account: int | None = None
+
+    @classmethod
+    def of(cls, account: int | None) -> Owner:
+        """An account, or the project where there is none."""
+        return cls(Holder.PROJECT) if account is None else cls(Holder.ACCOUNT, account)
+
+
+NOBODY: Final = Owner(Holder.NOBODY)
+
+
+def owners_path(project: Project) -> Path:
+    """Where the file is."""
+    return project.root / "submissions" / OWNERS
+
+
+def read_owners(project: Project) -> Owners:
+    """What is registered; nothing where there is no file. Raises FormatError with the file's lines."""
+    path = owners_path(project)
+    if not path.exists() and not path.is_symlink():
+        return Owners(format=1, owners={})
+    if path.is_symlink() or not path.is_file():
+        raise FormatError([Problem(path, 0, "expected a regular file: the publish workflow writes it")])
+    with path.open("rb") as file:
+        return parse_owners(file.read(OWNERS_BYTES + 1), path)
+
+
+def parse_owners(data: bytes, path: Path) -> Owners:
+    """The record in the file's bytes. Raises FormatError with the lines of what is wrong."""
+    if len(data) > OWNERS_BYTES:
+        raise FormatError([Problem(path, 0, f"more than {OWNERS_BYTES:,} bytes: it is not read")])
+    try:
+        text = data.decode()
+        found = read_json(text, _NESTING)
+        if found.faults:
+            raise FormatError([Problem(path, 0, printable(fault)) for fault in found.faults])
+        read_format(found.value, OWNERS)
+        return Owners.model_validate(found.value)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)[:_TOLD]
+        raise FormatError([_problem(path, text, each["loc"], each["msg"]) for each in details]) from None
+    except ValueError as error:
+        broken = error.__cause__
+        line = broken.lineno if isinstance(broken, json.JSONDecodeError) else 0
+        raise FormatError([Problem(path, line, printable(str(error)))]) from None
+
+
+def _problem(path: Path, text: str, place: tuple[int | str, ...], message: str) -> Problem:
+    """A fault at the line that the name stands on."""
+    key = json.dumps(str(place[1])) if len(place) > 1 else ""
+    lines = enumerate(text.splitlines(), 1)
+    line = next((number for number, each in lines if key and key in each), 0)
+    named = ".".join(str(each) for each in place if each != "[key]")
+    return Problem(path, line, printable(f"{named}: {message}; expected a submission's slug and an account's number"))
+
+
+def owners_bytes(owners: Owners) -> bytes:
+    """The file's bytes: a line a name, sorted, so that two who add one do not meet."""
+    document = {"format": owners.format, "owners": dict(sorted(owners.owners.items()))}
+    return f"{json.dumps(document, indent=2)}\n".encode()
+
+
+def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
+    """Whose a name is: as registered, or else of whoever's pull request added what stands there; or nobody's yet."""
+    registered = read_owners(project).owners
+    if slug in registered:
+        return Owner.of(registered[slug])
+    if not (project.root / "submissions" / slug).is_dir():
+        return NOBODY
+    return Owner.of(_added_by(connection, slug))
+
+
+def register(project: Project, connection: Connection) -> Owners:
+    """What is registered, and with it every submission that is here and is not yet."""
+    owners = dict(read_owners(project).owners)
+    for folder in project.submission_folders():
+        if is_slug(folder.name) and folder.name not in owners:
+            owners[folder.name] = _added_by(connection, folder.name)
+    return Owners(format=1, owners=owners)
+
+
+def _added_by(connection: Connection, slug: str) -> int | None:
+    return first_author(connection, f"submissions/{slug}/{MANIFEST_NAME}")

@@ -1,0 +1,138 @@
+"""Changes inside programs of other languages that stand in quotes (awk, sed, perl, jq) and in regular expressions.
+
+These are not parsed but matched: each change is one that any of the languages spells alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUNNERS
+
+
+class Rule(NamedTuple):
+    """What `pattern` finds becomes each of `texts`, templates of the match."""
+
+    operator: str
+    pattern: re.Pattern[str]
+    texts: tuple[str, ...]
+
+
+_PROGRAM_RULES: Final = (
+    Rule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)>(\s+|(?=\d))(?!=)(?![\"/&])"), (r"\1>=\2",)),
+    Rule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)<(\s+|(?=\d))(?!=)"), (r"\1<=\2",)),
+    Rule("compare", re.compile(r">=(?!\w)"), (">",)),
+    Rule("compare", re.compile(r"(?<![$<])<=(?!\w)"), ("<",)),
+    Rule("compare", re.compile(r"(?<![!=<>])==(?!=)"), ("!=",)),
+    Rule("compare", re.compile(r"!="), ("==",)),
+    Rule("compare", re.compile(r"!~"), ("~",)),
+    Rule("and-or", re.compile(r"&&"), ("||",)),
+    Rule("and-or", re.compile(r"\|\|"), ("&&",)),
+    Rule("drop-condition", re.compile(r"(?:[^\s{}()&|;]+ [^\s{}()&|;]+ [^\s{}()&|;]+|[^\s{}()&|;]+) && "), ("",)),
+    Rule("drop-condition", re.compile(r" && [^\s{}()&|;]+(?: [^\s{}()&|;]+ [^\s{}()&|;]+)?(?= [{)]|\Z)"), ("",)),
+    Rule("drop-negation", re.compile(r"!(?=[\w(])"), ("",)),
+    Rule("number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)(?<![*/=] )(?<!\] = )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    Rule("number", re.compile(r"(?<=[<>!=]= )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    Rule("number", re.compile(r"(?<=\([a-z] = )\d{1,8}"), ("+1", "-1")),
+    Rule("field", re.compile(r"(?<=\$)\d\b"), ("+1", "-1")),
+    Rule("field", re.compile(r"(?<=\$F\[)\d(?=\])"), ("+1",)),
+    Rule("increment", re.compile(r"\+\+"), ("",)),
+    Rule("arithmetic", re.compile(r"\+="), ("-=", "=")),
+    Rule("drop-statement", re.compile(r"; next\b"), ("",)),
+    Rule("format", re.compile(r"%0(\d)d"), ("%d",)),
+    Rule("format", re.compile(r"%\.(\d)f"), ("%d",)),
+    Rule("quantifier", re.compile(r"\b(any|all)\("), ("all(", "any(")),
+)
+
+_PATTERN_RULES: Final = (
+    Rule("anchor", re.compile(r"(?:(?<=\A)|(?<=[/(|'\s~]))\^(?=[^\]\s])"), ("",)),
+    Rule("anchor", re.compile(r"(?<![\s(])\$(?=\Z|[/)|,]|\\\))(?!['\"])"), ("",)),
+    Rule("regex", re.compile(r"(?<!\[)\\\.(?=\w|\()"), (".",)),
+    Rule("regex", re.compile(r"(?<=[\])}\w.])\+(?![+=\d\s])"), ("*",)),
+    Rule("regex", re.compile(r"(?<=[\])])\*"), ("",)),
+    Rule("regex", re.compile(r"(?<=\w)\?(?=\$|\Z)"), ("",)),
+    Rule("regex", re.compile(r"\{(\d)\}"), ("{+1}", "{-1}", "*")),
+    Rule("regex", re.compile(r"\[\[:(blank|space):\]\]"), (" ",)),
+    Rule("regex", re.compile(r"\[\^([^\]])\]\*"), (".*",)),
+)
+
+_SED_RULES: Final = (
+    Rule("sed-flag", re.compile(r"(?<=/)g(?=\Z|;)"), ("",)),
+    Rule("sed-flag", re.compile(r"(?<=[\d/])p(?=\Z|;)"), ("",)),
+    Rule("number", re.compile(r"(?<![\w\\{\[%:.-])\d{1,8}(?![\d\]}-])"), ("+1", "-1")),
+)
+
+
+def changes_of_languages(script: Script) -> Iterator[Change]:
+    """Every change inside a quoted program or pattern."""
+    for call in script.calls:
+        for word in _quoted(call):
+            rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
+            if call.name == "sed":
+                rules += _SED_RULES
+            strings = _strings(word) if call.name in PROGRAM_RUNNERS - {"sed"} else ()
+            for rule in rules:
+                changes = _matches(rule, word, len(word.quote))
+                if rule.operator == "number":
+                    yield from (each for each in changes if not any(each.edits[0].start in span for span in strings))
+                else:
+                    yield from changes
+            if call.name in PATTERN_READERS:
+                yield from _widened(word)
+    for node in script.nodes():
+        if node.type == "regex" and node.parent is not None and node.parent.type == "binary_expression":
+            place = Place(node.start_byte, node.end_byte, script.source(node))
+            for rule in _PATTERN_RULES:
+                yield from _matches(rule, place, 0)
+
+
+def _strings(word: Place) -> list[range]:
+    """Where a program in single quotes has texts in double ones: numbers in them are words."""
+    if word.quote != "'":
+        return []
+    found = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
+    return [range(word.start + each.start(), word.start + each.end()) for each in found]
+
+
+def _quoted(call: CallSite) -> Iterator[Place]:
+    """Words that hold a program or a pattern: those in quotes, and a first operand without any."""
+    if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
+        return
+    operand = next((word for word in call.words if not word.raw.startswith("-")), None)
+    for word in call.words:
+        if (word.quote and len(word.raw) > 2) or (word is operand and word.is_plain):
+            yield word
+
+
+def _matches(rule: Rule, word: Place, quote: int) -> Iterator[Change]:
+    inner = word.raw[quote : len(word.raw) - quote]
+    for found in rule.pattern.finditer(inner):
+        for template in rule.texts:
+            text = _filled(found, template)
+            if text is not None and text != found[0]:
+                start = word.start + quote
+                yield Change(rule.operator, (Edit(start + found.start(), start + found.end(), text),))
+
+
+def _filled(found: re.Match[str], template: str) -> str | None:
+    """The template with the match's groups, or its number one up or down; None where that is below zero."""
+    step = re.search(r"([+-])1\Z|\{([+-])1\}", template)
+    if step is None:
+        return found.expand(template)
+    digits = found[1] if found.re.groups else found[0]
+    number = int(digits) + (1 if "+" in step[0] else -1)
+    if number < 0:
+        return None
+    text = str(number).zfill(len(digits) if digits.startswith("0") and len(digits) > 1 else 0)
+    return f"{{{text}}}" if template.startswith("{") else text
+
+
+def _widened(word: Place) -> Iterator[Change]:
+    """A pattern without its first, or its last, character."""
+    quote = len(word.quote)
+    if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
+        yield Change("pattern", (Edit(word.start + quote, word.start + quote + 1),))
+        yield Change("pattern", (Edit(word.end - quote - 1, word.end - quote),))

@@ -1,0 +1,90 @@
+"""Which options and operands the program of the NLC2CMD organisers knew: `nlc2cmd.toml`, ready to be looked up."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from evaluator.shell.options import Options, option_table
+
+_NUMBER: Final = re.compile("[0-9]")
+
+
+class Grammar(NamedTuple):
+    """What their grammar says of one utility.
+
+    flags     letters with one dash, words and long options, mapped to the number of their values
+    attached  those of them whose value is never the next word
+    commands  those of them whose value is a command line in quotes
+    operands  a slot a letter; `nlc2cmd.toml` says what they mean
+    number    whether what begins with a dash and is no option is the flag `-` with a value
+    """
+
+    flags: dict[str, int]
+    attached: frozenset[str]
+    commands: frozenset[str]
+    operands: str
+    number: bool
+
+
+def _entries() -> dict[str, dict[str, Any]]:
+    table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
+    return {name: table[entry["like"]] if "like" in entry else entry for name, entry in table.items()}
+
+
+@cache
+def grammar_2020() -> Mapping[str, Grammar]:
+    """Their grammar by utility: what is not in it they refused."""
+    return {name: _grammar(entry) for name, entry in _entries().items()}
+
+
+def _grammar(entry: Mapping[str, Any]) -> Grammar:
+    letters = re.findall(r"([^:])(:*)", entry.get("letters", ""))
+    flags = {f"-{letter}": int(bool(colons)) for letter, colons in letters}
+    for dashes, key in (("-", "words"), ("--", "long")):
+        flags |= {dashes + name.rstrip("="): int(name.endswith("=")) for name in entry.get(key, "").split()}
+    commands = {f"-{letter}" for letter in entry.get("commands", "")}
+    commands |= {f"--{name}" for name in entry.get("long_commands", "").split()}
+    flags |= entry.get("word_counts", {}) | dict.fromkeys(commands, 1)
+    return Grammar(
+        flags=flags,
+        attached=frozenset(f"-{letter}" for letter, colons in letters if colons == "::"),
+        commands=frozenset(commands),
+        operands=entry.get("operands", ""),
+        number=entry.get("number", False),
+    )
+
+
+@cache
+def option_table_2020() -> Mapping[str, Options]:
+    """The option table with their grammar in the place of the utilities it has.
+
+    So a command that they refused has the flags that they would have seen, had they read it.
+    """
+    table = dict(option_table())
+    for name, grammar in grammar_2020().items():
+        table[name] = _as_options(grammar, table.get(name, Options()))
+    return table
+
+
+def _as_options(grammar: Grammar, options: Options) -> Options:
+    letters = {flag[1]: values for flag, values in grammar.flags.items() if len(flag) == 2}
+    attached = frozenset(flag[1] for flag in grammar.attached)
+    words = {flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"}
+    scripts = [flag[1] for flag in sorted(grammar.commands) if len(flag) == 2 and options.script == flag[1]]
+    script = scripts[0] if scripts and "*" not in grammar.operands else ""
+    runs = options.runs if {*grammar.operands} & {"c", "e"} else None
+    return options._replace(
+        flags=frozenset(letter for letter, values in letters.items() if not values),
+        values=frozenset(letter for letter, values in letters.items() if values) - attached - {script},
+        attached=attached,
+        long_values=frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n),
+        words=words,
+        number=(options.number or _NUMBER) if grammar.number else None,
+        runs=runs,
+        script=script,
+    )

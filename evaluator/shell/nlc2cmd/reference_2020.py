@@ -1,0 +1,387 @@
+"""Commands as the program of the NLC2CMD organisers read them in 2020: which utilities and flags, or why not at all.
+
+Their program took bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`), and gave up on
+whatever neither of them had: a utility or long option not in the grammar, an operand too many, lists, redirections,
+loops, assignments. Published scores are what it read, so it is followed here quirk by quirk:
+
+* Options are recognised in their source text: `"-n"` in quotes is an operand, and so is a word with a substitution.
+* An option with an optional value takes the next word: `grep --color -n` has one flag. Last in a cluster it takes none.
+* A command line in quotes (`sh -c`, `ssh`) is one simple command with nothing in it to expand, or is refused.
+* A redirection is overlooked after the last operand that a utility can have, and refused before.
+* What follows an assignment, or a program named by an expansion, is not read.
+* A word that begins with a parameter is an argument, whatever else it expands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+from evaluator.shell.bashlex_reader import parsed
+from evaluator.shell.fast_path import expansion, is_list, plain_stages
+from evaluator.shell.nlc2cmd.grammar_2020 import Grammar, grammar_2020
+from evaluator.shell.nlc2cmd.typo_fixes import mended
+from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
+from evaluator.shell.utilities import EXECUTORS
+from evaluator.shell.words import unquoted
+
+_FIND_OPERATORS: Final = frozenset({"(", ")", "\\(", "\\)", "!", "-o", "-a", ","})
+_OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
+_COMPOUND: Final = frozenset({"for", "while", "until", "if", "case", "select"})
+_FIRST: Final = re.compile(r"[\w./+-]++(?=[ \t;|&]|\Z)")
+_EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
+
+
+class RefusedError(Exception):
+    """Their program gives up on the command; the message says why. Never leaves the room."""
+
+
+class Called(NamedTuple):
+    """A utility as their program sees it: its name, and the flags of its whole subtree as often as they are given."""
+
+    utility: str
+    flags: tuple[str, ...]
+
+
+class _Node(NamedTuple):
+    """A utility in their tree: a child is a flag, an argument (the empty text) or a utility."""
+
+    name: str
+    children: list[_Child]
+
+
+_Child: TypeAlias = "str | _Node"
+_ARGUMENT: Final = ""
+
+
+class _Expanded(NamedTuple):
+    """What bashlex's node says of a word with a parameter or a home directory, and no other expansion."""
+
+    kind: str
+    parts: tuple[_Expanded, ...] = ()
+
+
+_EXPANDED: Final = {kind: _Expanded("word", (_Expanded(kind),)) for kind in ("parameter", "tilde")}
+
+
+class _Piece(NamedTuple):
+    """A word of a command, or what else stands among its words: then it has no `word`.
+
+    `source` is as it is written, `word` what bashlex makes of it, `node` bashlex's node where it has to be read.
+    """
+
+    source: str
+    word: str | None
+    node: Any = None
+
+    @property
+    def may_be_flag(self) -> bool:
+        """Words with nothing to expand, and those that begin with a dash and a parameter after it."""
+        if self.word is None:
+            return False
+        return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
+
+
+def read_as_organisers(command: str) -> tuple[Called, ...]:
+    """Utilities in pre-order as their program has them. Raises RefusedError where it gives up."""
+    text = mended(command)
+    try:
+        refuse_hostile(text)
+        children = _read(text)
+        if not children:
+            _refuse("calls nothing")
+        return tuple(_flattened(children))
+    except (UnreadableError, RecursionError) as error:
+        raise RefusedError(str(error)) from error
+
+
+def _read(text: str) -> list[_Child]:
+    stages = plain_stages(text)
+    trees = _Trees(text)
+    if stages is None:
+        _refuse_early(text)
+        return trees.children(_parsed(text), 0)
+    children: list[_Child] = [] if len(stages) == 1 else [_ARGUMENT]
+    for stage in stages:
+        children += _Call(_plain(stage), trees, 0).children()
+    return children
+
+
+def _refuse_early(text: str) -> None:
+    """Refuse what is refused whatever a parser makes of the rest, and save its time."""
+    first = _FIRST.match(text)
+    if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
+        _refuse("unsupported: compound")
+    if first and first[0] not in grammar_2020():
+        _refuse(f"unknown utility: {first[0]}")
+    if is_list(text):
+        _refuse("unsupported: list")
+
+
+def _plain(words: Iterable[str]) -> list[_Piece]:
+    """The words of a plain stage. Of one that is expanded nothing has to be known but by what."""
+    return [_Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED.get(expansion(word))) for word in words]
+
+
+def _parsed(text: str) -> Any:
+    trees = parsed(text)
+    if len(trees) != 1:
+        _refuse("several commands")
+    return trees[0]
+
+
+def _refuse(why: str) -> NoReturn:
+    raise RefusedError(why)
+
+
+def _flattened(children: Iterable[_Child]) -> Iterator[Called]:
+    for child in children:
+        if isinstance(child, _Node):
+            yield Called(child.name, tuple(_flags(child.children)))
+            yield from _flattened(child.children)
+
+
+def _flags(children: Iterable[_Child]) -> Iterator[str]:
+    for child in children:
+        if isinstance(child, _Node):
+            yield from _flags(child.children)
+        elif child:
+            yield child
+
+
+class _Trees:
+    """bashlex's trees of one text; their nodes say where in it they stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def children(self, node: Any, depth: int) -> list[_Child]:
+        """What a node calls."""
+        if depth > MAX_DEPTH:
+            _refuse(f"nested deeper than {MAX_DEPTH}")
+        match node.kind:
+            case "command":
+                return _Call([self._piece(part) for part in node.parts], self, depth).children()
+            case "pipeline":
+                return [_ARGUMENT, *self._stages(node, depth)]
+            case "list" if len(node.parts) <= 2:
+                return self.children(node.parts[0], depth + 1)
+            case "commandsubstitution" | "processsubstitution":
+                return self.children(node.command, depth + 1)
+            case "word":
+                return self._word(node, depth)
+            case "assignment":
+                return [child for part in node.parts for child in self.children(part, depth + 1)]
+        _refuse(f"unsupported: {node.kind}")
+
+    def _stages(self, node: Any, depth: int) -> Iterator[_Child]:
+        for part in node.parts:
+            if part.kind == "command":
+                yield from self.children(part, depth + 1)
+            elif part.kind != "pipe":
+                _refuse(f"stage of a pipeline: {part.kind}")
+
+    def _word(self, node: Any, depth: int) -> list[_Child]:
+        if not node.parts or node.parts[0].kind in ("parameter", "tilde"):
+            return [_ARGUMENT]
+        return [_ARGUMENT, *(child for part in node.parts for child in self.children(part, depth + 1))]
+
+    def _piece(self, node: Any) -> _Piece:
+        source = self.text[slice(*node.pos)]
+        if node.kind != "word":
+            return _Piece(source, None, node)
+        return _Piece(source, node.word, node if node.parts else None)
+
+
+class _Call:
+    """One pass over the words of one command."""
+
+    def __init__(self, pieces: Sequence[_Piece], trees: _Trees, depth: int) -> None:
+        self.pieces, self.trees, self.depth = pieces, trees, depth
+        self.name = ""
+        self.grammar: Grammar
+        self.found: list[_Child] = []
+        self.at = 1
+        self.options = True
+        self.expected: list[str] = []
+        self.filled: set[int] = set()
+        self.replaced: str | None = None
+        self.runs: int | None = None
+
+    def children(self) -> list[_Child]:
+        """The utility that is called, or what stands in its place."""
+        if not self.pieces:
+            return []
+        first = self.pieces[0]
+        if first.node is not None:
+            return self.trees.children(first.node, self.depth + 1)
+        return [self._utility(first.source)]
+
+    def _utility(self, name: str) -> _Node:
+        grammar = grammar_2020().get(name)
+        if grammar is None:
+            _refuse(f"unknown utility: {name}")
+        self.name, self.grammar = name, grammar
+        while self.at < len(self.pieces):
+            self._take(self.pieces[self.at])
+        if self.expected:
+            _refuse("incomplete")
+        self._add_implied()
+        return _Node("grep" if name in _EXTENDED else name, self.found)
+
+    def _take(self, piece: _Piece) -> None:
+        if piece.word == "--":
+            self.options = bool(self.expected)
+            self.at += 1
+        elif self.expected:
+            self._take_value(piece)
+        elif self.options and piece.may_be_flag and self._take_flag(piece):
+            self.at += 1
+        elif self._take_operand(piece):
+            self.options = True
+        elif piece.word is None:
+            self.at += 1
+        else:
+            _refuse(f"unmatched: {piece.source}")
+
+    def _take_flag(self, piece: _Piece) -> bool:
+        source, flags = piece.source, self.grammar.flags
+        if piece.word in _OPERATORS or (self.name == "find" and piece.word in _FIND_OPERATORS):
+            return True
+        if source[0] not in "-+":
+            return False
+        if self.name == "find" and source in EXECUTORS:
+            self._add(source, "exec")
+        elif source.startswith("--"):
+            self._take_long(source)
+        elif source in flags:
+            self._open(source) if source not in self.grammar.attached else self._add(source)
+        elif source[:2] in flags:
+            self._take_cluster(source)
+        elif self.grammar.number and source[0] == "-":
+            self._add("-", *(["value"] if source == "-" else []))
+        else:
+            return False
+        return True
+
+    def _add(self, flag: str, *expected: str) -> None:
+        self.found.append(flag)
+        self.expected += expected
+
+    def _open(self, flag: str) -> None:
+        """Add a flag whose values are the words that follow."""
+        kind = "command" if flag in self.grammar.commands else "value"
+        self._add(flag, *[kind] * self.grammar.flags[flag])
+
+    def _take_long(self, source: str) -> None:
+        flag, _, value = source.partition("=")
+        if flag not in self.grammar.flags:
+            _refuse(f"unknown option: {flag}")
+        if not value:
+            self._open(flag)
+        elif self.grammar.flags[flag] and flag not in self.grammar.commands:
+            self._add(flag)
+        else:
+            _refuse(f"unexpected value: {source}")
+
+    def _take_cluster(self, source: str) -> None:
+        for position, letter in enumerate(source[1:], start=2):
+            flag = f"-{letter}"
+            if flag not in self.grammar.flags:
+                _refuse(f"unknown option: {flag}")
+            self._add(flag)
+            if self.grammar.flags[flag] and position < len(source):
+                if flag in self.grammar.commands:
+                    _refuse(f"a command attached to {flag}")
+                self._note(flag, source[position:])
+                return
+
+    def _note(self, flag: _Child, value: str) -> None:
+        if flag == "-I" and self.name == "xargs":
+            self.replaced = value
+
+    def _take_value(self, piece: _Piece) -> None:
+        kind = self.expected[0]
+        if kind == "exec":
+            self._take_executed()
+        elif kind == "value":
+            self._note(self.found[-1], piece.source)
+            self._take_argument(piece)
+        elif not self._take_command(piece):
+            _refuse(f"unmatched: {piece.source}")
+        elif piece.node is not None:
+            return  # a command that is expanded leaves the option without a value
+        del self.expected[0]
+
+    def _take_argument(self, piece: _Piece) -> None:
+        self.found += [_ARGUMENT] if piece.node is None else self.trees.children(piece.node, self.depth + 1)
+        self.at += 1
+
+    def _take_operand(self, piece: _Piece) -> bool:
+        for slot, kind in enumerate(self.grammar.operands):
+            if kind == "c":
+                if self._take_command(piece):
+                    return True
+            elif kind == "e":
+                self._take_rest()
+                return True
+            elif kind == "*" or slot not in self.filled:
+                self.filled.add(slot)
+                self._take_argument(piece)
+                return True
+        return False
+
+    def _take_command(self, piece: _Piece) -> bool:
+        """Take a command line in quotes, or a word that is expanded; False where it is neither."""
+        if piece.node is not None:
+            self._take_argument(piece)
+            return True
+        if len(piece.source) < 2 or piece.source[0] not in "'\"" or piece.source[-1] not in "'\"":
+            return False
+        self.found += self._read_line(piece.source[1:-1])
+        self.at += 1
+        return True
+
+    def _read_line(self, text: str) -> list[_Child]:
+        if self.depth > MAX_DEPTH:
+            _refuse(f"nested deeper than {MAX_DEPTH}")
+        trees = _Trees(text)
+        stages = plain_stages(text)
+        if stages is not None:
+            if len(stages) > 1 or any(map(expansion, stages[0])):
+                _refuse("a command in quotes that is not simple")
+            return _Call(_plain(stages[0]), trees, self.depth + 1).children()
+        tree = _parsed(text)
+        if tree.kind != "command" or any(part.kind not in ("word", "assignment") or part.parts for part in tree.parts):
+            _refuse("a command in quotes that is not simple")
+        return trees.children(tree, self.depth + 1)
+
+    def _take_executed(self) -> None:
+        position = len(self.found) - 1
+        start, stops = self.at, ((";", "+") if str(self.found[-1]).startswith("-exec") else (";",))
+        while self.at < len(self.pieces) and self.pieces[self.at].word not in stops:
+            self.at += 1
+        self.found += _Call(self.pieces[start : self.at], self.trees, self.depth + 1).children()
+        end = self.pieces[self.at].word if self.at < len(self.pieces) else ";"
+        self.found[position] = f"{self.found[position]}::{end}"
+        self.at += 1
+
+    def _take_rest(self) -> None:
+        called = _Call(self.pieces[self.at :], self.trees, self.depth + 1).children()
+        if self.pieces[self.at].node is None:
+            self.runs = len(self.found)
+        self.found += called
+        self.at = len(self.pieces)
+
+    def _add_implied(self) -> None:
+        """What their program adds: `-E` and `-F` of grep's other names, and `-I` of an xargs that runs something."""
+        if self.name in _EXTENDED and not any(flag in self.found for flag in _EXTENDED[self.name]):
+            self.found.insert(0, _EXTENDED[self.name][0])
+        if self.name != "xargs":
+            return
+        if "-I" not in self.found:
+            if self.runs is not None:
+                self.found.insert(self.runs, "-I")
+        elif self.replaced is None or (self.replaced != "{}" and self.runs is None):
+            _refuse("xargs -I without what it replaces, or where")

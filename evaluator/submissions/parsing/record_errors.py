@@ -1,0 +1,126 @@
+"""A JSON text to a record, with every wrong field named in a submitter's words.
+
+Pydantic finds the faults; its own words speak of Python. Each of its error types becomes one sentence here:
+where in the record, what was expected, what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from evaluator.escaping import printable
+from evaluator.records import Author, Candidate, Record
+from evaluator.submissions.messages import described, listed, nearest, quoted
+
+MOST_FAULTS: Final = 20
+"""Faults named for one record; a line made of nothing but faults has a hundred thousand."""
+
+_PARTS: Final[Mapping[str, type[Record]]] = {"candidates": Candidate, "authors": Author}
+"""Records inside records, by the field that holds them."""
+
+_EXPECTED: Final[Mapping[str, str]] = {
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "tuple_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "string_too_short": "at least {min_length} character(s)",
+    "string_too_long": "at most {max_length} characters",
+    "too_short": "at least {min_length} item(s)",
+    "too_long": "at most {max_length} items",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+
+_PATTERNS: Final[Mapping[str, str]] = {
+    "task": "a task's name: letters, digits, '_', '.' and '-', at most 64, a letter or digit first",
+    "suites": "a suite's name (lower case, digits, '-') and its version, such as core = \"1.2.0\"",
+}
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+Location = tuple[str | int, ...]
+"""Keys and indexes that lead to a field."""
+
+
+class Fault(NamedTuple):
+    """One field that is not what its record says."""
+
+    location: Location
+    message: str
+
+
+def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[Fault]]:
+    """The record in a JSON text that is known to parse, or None with what is wrong with its fields."""
+    try:
+        return kind.model_validate_json(text, strict=True), []
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    faults = [_fault(kind, detail) for detail in details[:MOST_FAULTS] if not _is_echo(detail)]
+    if len(details) > MOST_FAULTS:
+        faults.append(Fault((), f"{len(details) - MOST_FAULTS:,} more fields are wrong here"))
+    return None, faults
+
+
+def _is_echo(detail: ErrorDetails) -> bool:
+    """True for "too short" said of an array only because its items are wrong, which is said already."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
+
+
+def _fault(kind: type[Record], detail: ErrorDetails) -> Fault:
+    location: Location = tuple(part for part in detail["loc"] if part != "[key]")
+    return Fault(location, f"{_place(location)}{_message(kind, location, detail)}")
+
+
+def _place(location: Location) -> str:
+    if not location:
+        return ""
+    steps = (f"[{part}]" if isinstance(part, int) else f".{printable(part[:60])}" for part in location)
+    return "".join(steps).lstrip(".") + ": "
+
+
+def _message(kind: type[Record], location: Location, detail: ErrorDetails) -> str:
+    match detail["type"]:
+        case "missing":
+            return f"missing field: expected {_fields(kind, location)}"
+        case "extra_forbidden":
+            names = _part(kind, location).model_fields
+            return f"unknown field{nearest(str(location[-1]), names) or f': expected {listed(names, 20)}'}"
+        case "string_pattern_mismatch":
+            return f"expected {_PATTERNS[str(location[0])]}, found {described(detail['input'])}"
+        case "json_invalid":
+            return "half of a surrogate pair in a string: write the whole character, or bytes as base64"
+        case "value_error":
+            return printable(str(detail["ctx"]["error"]))
+        case known if known in _EXPECTED:
+            expected = _EXPECTED[known].format_map(detail.get("ctx", {}))
+            return f"expected {expected}, found {_found(detail)}"
+        case _:
+            return printable(detail["msg"])
+
+
+def _found(detail: ErrorDetails) -> str:
+    value = detail["input"]
+    if detail["type"] in {"string_too_long", "string_too_short"}:
+        return f"{len(value):,}"
+    return described(value)
+
+
+def _part(kind: type[Record], location: Location) -> type[Record]:
+    return _PARTS.get(str(location[0]), kind) if len(location) > 1 else kind
+
+
+def _fields(kind: type[Record], location: Location) -> str:
+    record = _part(kind, location)
+    required = [name for name, field in record.model_fields.items() if field.is_required()]
+    return f"every one of {listed(required, 20)}" if len(required) > 1 else quoted(required[0])

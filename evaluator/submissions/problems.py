@@ -1,0 +1,49 @@
+"""Collects what is wrong with one file, all of it, without letting a hostile file fill the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluator.errors import Problem, Severity
+from evaluator.submissions.messages import counted
+
+
+class Report:
+    """The problems of one file. At most `most` errors and `most` warnings are listed; the rest are counted."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        self.path = path
+        self._most = most
+        self._listed: dict[Severity, list[Problem]] = {severity: [] for severity in Severity}
+        self._found = dict.fromkeys(Severity, 0)
+
+    def error(self, line: int, message: str) -> None:
+        """Note what refuses the submission; `line` is 1-based, 0 for the whole file."""
+        self._add(line, message, Severity.ERROR)
+
+    def warning(self, line: int, message: str) -> None:
+        """Note what is allowed and may still be a mistake."""
+        self._add(line, message, Severity.WARNING)
+
+    @property
+    def refused(self) -> bool:
+        """True once an error was noted."""
+        return self._found[Severity.ERROR] > 0
+
+    def problems(self) -> list[Problem]:
+        """Everything noted, by line; what is not listed is counted at the end."""
+        every = [problem for problems in self._listed.values() for problem in problems]
+        every.sort(key=lambda problem: problem.line)
+        return every + [note for severity in Severity for note in self._unlisted(severity)]
+
+    def _add(self, line: int, message: str, severity: Severity) -> None:
+        self._found[severity] += 1
+        if self._found[severity] <= self._most:
+            self._listed[severity].append(Problem(self.path, line, message, severity))
+
+    def _unlisted(self, severity: Severity) -> list[Problem]:
+        more = self._found[severity] - self._most
+        if more <= 0:
+            return []
+        message = f"{counted(more, f'more {severity}')} in this file; mend those listed and check again"
+        return [Problem(self.path, 0, message, severity)]

@@ -1,0 +1,134 @@
+"""Prompts that put a suite's tasks to a model, and the way back from its replies to predictions.
+
+A prompt says what every system may know: the instruction, and the machine that the command will run on. Of
+references, worlds' files and what is compared it says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, Field, ValidationError
+
+from evaluator.errors import FormatError, Problem
+from evaluator.records import SuiteManifest, Task
+from evaluator.submissions.messages import listed, nearest, quoted
+
+COMPLETIONS: Final = "/v1/chat/completions"
+
+_RULES: Final = (
+    "You translate an instruction into one Bash command. Answer with the command alone: no explanation, no prompt "
+    "sign, no alternatives. It may have several lines. It runs once, without a terminal, a network or anybody to ask."
+)
+
+
+def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str, str]]:
+    """The messages that put one task to a model of chats; `cwd` is where its command will start."""
+    base = manifest.base
+    packages = ", ".join(base.packages) or "none"
+    machine = (
+        f"The machine: {base.distribution} {base.release}, {manifest.shell}, user {manifest.user}, working directory "
+        f"{cwd}, date {manifest.clock:%Y-%m-%d %H:%M} UTC. Packages beyond the essential ones: {packages}."
+    )
+    return [{"role": "system", "content": f"{_RULES}\n{machine}"}, {"role": "user", "content": task.nl}]
+
+
+def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
+    """One task's prompt as a line of JSON: `task` and `messages`."""
+    return json.dumps({"task": task, "messages": messages}, ensure_ascii=False)
+
+
+def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
+    """One task's prompt as a request of a batch: its `custom_id` is the task's id; temperature 0."""
+    body = {"model": model, "messages": messages, "temperature": 0}
+    request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
+    return json.dumps(request, ensure_ascii=False)
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+
+
+class _Usage(BaseModel):
+    prompt_tokens: Annotated[int, Field(ge=0)] | None = None
+    completion_tokens: Annotated[int, Field(ge=0)] | None = None
+
+
+class _Body(BaseModel):
+    choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
+    usage: _Usage | None = None
+
+
+class _Response(BaseModel):
+    status_code: int = 200
+    body: Any = None
+
+
+class _Reply(BaseModel):
+    """A line of a batch's results; what else a server puts there is its own affair."""
+
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
+    """Prediction lines by task from a batch's results, and the tasks whose request failed there.
+
+    Each line's first choice becomes `output`, with the tokens that the server counted. A failed request leaves its
+    task unanswered. Raises FormatError that names every line which is no result, or of no task of the suite.
+    """
+    lines: dict[str, str] = {}
+    failed: list[str] = []
+    problems: list[Problem] = []
+    for number, text in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
+        try:
+            reply = _Reply.model_validate_json(text)
+            _expect_new(reply.custom_id, tasks, {*lines, *failed})
+            if reply.error is not None or reply.response is None or reply.response.status_code != 200:
+                failed.append(reply.custom_id)
+            else:
+                lines[reply.custom_id] = _prediction(reply.custom_id, _Body.model_validate(reply.response.body))
+        except ValueError as error:
+            problems.append(Problem(path, number, _fault(error)))
+    if problems:
+        raise FormatError(problems)
+    return lines, failed
+
+
+def _expect_new(task: str, tasks: Collection[str], seen: Collection[str]) -> None:
+    if task in seen:
+        raise ValueError(f"custom_id {quoted(task)} again: expected one result a task; keep one of the two")
+    if task not in tasks:
+        raise ValueError(f"custom_id {quoted(task)} is no task of the suite{nearest(task, tasks)}")
+
+
+def _fault(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    faults = (f"{'.'.join(map(str, each['loc'])) or 'line'}: {each['msg']}" for each in error.errors(include_url=False))
+    expected = 'expected a line of a batch\'s results, {"custom_id": "<task>", "response": {"body": {"choices": ...}}}'
+    return f"{expected}; {listed(faults, 3)}"
+
+
+def _prediction(task: str, body: _Body) -> str:
+    usage = body.usage or _Usage()
+    line: Mapping[str, object] = {
+        "task": task,
+        "output": body.choices[0].message.content or "",
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+    }
+    return json.dumps({name: value for name, value in line.items() if value is not None}, ensure_ascii=False)
+
+
+def prediction_file(tasks: Iterable[str], lines: Mapping[str, str]) -> bytes:
+    """`<suite>.jsonl` with the lines there are, in the suite's order."""
+    return "".join(f"{lines[task]}\n" for task in tasks if task in lines).encode()

@@ -1,0 +1,196 @@
+"""What does not hold of a foreign suite, by class: an audit, because nobody here may mend it.
+
+A suite of ours must hold before anyone is measured by it (`verify`). A suite of somebody else's is taken as it is,
+and whoever reads a board of it should know what it measures: how many tasks stand in it twice, ask for something else
+than their references do, have references that fail, show nothing or disagree, and worlds that were never built whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, Record, Task
+from evaluator.suites.importers.command_traits import needs_network
+from evaluator.suites.importers.draft import Read
+
+
+class Fault(StrEnum):
+    """What of a suite does not hold."""
+
+    DUPLICATE = "duplicate"
+    PROMPT = "prompt"
+    COMMAND = "command"
+    ENVIRONMENT = "environment"
+
+
+class AuditNote(Record):
+    """One thing that does not hold. `kind` names it within its class; `place` is a task, or a world's variant.
+
+    `reference` is the 1-based number of the reference that it is about.
+    """
+
+    fault: Fault
+    kind: str
+    place: str
+    reference: int | None = None
+    command: str = ""
+    reason: str
+
+
+FAILS: Final = "fails"
+NOT_FOUND: Final = "is not found"
+SHOWS_NOTHING: Final = "shows nothing"
+NEEDS_NETWORK: Final = "needs the network"
+
+_NUMBER: Final = re.compile(r"(?<![\w./:-])\d+(?![\w./:-]*\w)")
+_PATH: Final = re.compile(r"(?<![\w.~}/:<])/(?:[\w.+-]+/?)+")
+_ORDER: Final = re.compile(
+    r"\b(sort(ed)?|order(ed)?|ascending|descending|alphabetical(ly)?|in reverse|largest|smallest|biggest|newest|oldest"
+    r"|alphanumerical(ly)?|numerical(ly)?|chronological(ly)?|reversed?|longest|shortest|highest|lowest"
+    r"|(first|last|top) (\d+|\w+ (lines|words|rows|files))|lines \d+|every other line"
+    r"|contents? of (the )?(file )?[\w/.-]*\.\w+)\b",
+    re.IGNORECASE,
+)
+_CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
+"""What programs say on standard error when nothing is wrong, or beside what they have said already."""
+
+_SPACES: Final = re.compile(r"\s+")
+_ODD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\ufeff\ufffd]")
+_FEWEST_WORDS: Final = 3
+_NO_SUCH_COMMAND: Final = 127
+
+
+def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
+    """Duplicates and prompts, from the texts alone."""
+    yield from _duplicates(tasks)
+    for task in tasks:
+        for kind, reason in _prompt_faults(task):
+            yield AuditNote(fault=Fault.PROMPT, kind=kind, place=task.id, reason=reason)
+
+
+def _duplicates(tasks: Sequence[Task]) -> Iterator[AuditNote]:
+    instructions: dict[tuple[str, str], str] = {}
+    answers: dict[tuple[str, frozenset[bytes]], str] = {}
+    for task in tasks:
+        asked = (task.world, _SPACES.sub(" ", task.nl).strip(" .").casefold())
+        answered = (task.world, frozenset(task.references))
+        if first := instructions.get(asked):
+            yield _duplicate(task, "same instruction", f"asks what {first} asks")
+        elif first := answers.get(answered):
+            yield _duplicate(task, "same references", f"has the references of {first} under another instruction")
+        if len(set(task.references)) < len(task.references):
+            yield _duplicate(task, "one reference twice", "its references are one command given twice")
+        instructions.setdefault(asked, task.id)
+        answers.setdefault(answered, task.id)
+
+
+def _duplicate(task: Task, kind: str, reason: str) -> AuditNote:
+    return AuditNote(fault=Fault.DUPLICATE, kind=kind, place=task.id, reason=reason)
+
+
+def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
+    commands = b"\n".join(task.references).decode(errors="replace")
+    if len(task.nl.split()) < _FEWEST_WORDS:
+        yield "hardly says anything", f"has fewer than {_FEWEST_WORDS} words"
+    if found := _ODD.search(task.nl):
+        yield "odd characters", f"holds the character {found[0]!r}"
+    for number in sorted(set(_NUMBER.findall(task.nl))):
+        if not re.search(rf"(?<!\d){number}(?!\d)", commands):
+            yield "number", f"says {number}, which no reference does"
+    for path in sorted({found.rstrip("/.") for found in _PATH.findall(task.nl)} - {""}):
+        if path.rpartition("/")[2] not in commands:
+            yield "path", f"names {path}, which no reference does"
+
+
+def reference_notes(
+    task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: Read
+) -> Iterator[AuditNote]:
+    """What one reference's runs show, by the name of the variant; `number` is 1-based."""
+    command = task.references[number - 1]
+
+    def note(kind: str, reason: str) -> AuditNote:
+        text = command.decode(errors="replace")
+        return AuditNote(fault=Fault.COMMAND, kind=kind, place=task.id, reference=number, command=text, reason=reason)
+
+    if asks := needs_network(command, read):
+        yield note(NEEDS_NETWORK, f"{asks} asks another machine; commands have none here")
+    runs = [(variant, evidence) for variant, each in trials.items() for evidence in each[:1]]
+    broken = next((pair for pair in runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
+    if broken:
+        yield note(NOT_FOUND if broken[1].status == _NO_SUCH_COMMAND else FAILS, _failure(*broken))
+    if runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in runs):
+        yield note(SHOWS_NOTHING, "prints nothing and changes nothing in any variant")
+    if any(evidence.stdout.truncated for _, evidence in runs):
+        yield note("prints too much", "prints more than is kept")
+
+
+def _failure(variant: str, evidence: Evidence) -> str:
+    ended = f"status {evidence.status}" if evidence.ending is Ending.EXITED else evidence.ending.value
+    said = evidence.stderr.data.decode(errors="replace").strip().splitlines()
+    return f"ends with {ended} in variant {variant}" + (f": {said[0][:200]}" if said else "")
+
+
+def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
+    """What judging says of a reference by the others, or with `number` None of doing nothing; None where it holds."""
+    passes = finding.outcome is Outcome.PASS
+    if number is None:
+        if not passes:
+            return None
+        reason = "true passes: whoever does nothing is right"
+        return AuditNote(fault=Fault.COMMAND, kind="doing nothing passes", place=task.id, reason=reason)
+    if passes:
+        return None
+    kind = "undecided" if finding.outcome is Outcome.UNDECIDED else "references disagree"
+    kind = "refused by its verifier" if task.verify else kind
+    return AuditNote(
+        fault=Fault.COMMAND,
+        kind=kind,
+        place=task.id,
+        reference=number,
+        command=task.references[number - 1].decode(errors="replace"),
+        reason=f"{'' if task.verify else 'judged by the others: '}{finding.outcome.value}, {finding.reason}",
+    )
+
+
+def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
+    """A reference whose own two runs differ."""
+    return AuditNote(
+        fault=Fault.COMMAND,
+        kind="changes from run to run",
+        place=task.id,
+        reference=number,
+        command=task.references[number - 1].decode(errors="replace"),
+        reason=f"two runs in variant {variant} differ in {', '.join(fields[:5])}",
+    )
+
+
+def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
+    """What the commands that build a world complained of."""
+    for line in (each for each in complaints if not _CHATTER.search(each)):
+        yield AuditNote(fault=Fault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300])
+
+
+def missing_world_note(world: str, reason: str) -> AuditNote:
+    """A world that could not be built."""
+    return AuditNote(fault=Fault.ENVIRONMENT, kind="is not built", place=world, reason=reason[:500])
+
+
+_ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|cat|ls\s+-\w*[tSXv])\b")
+"""A stage whose lines have an order of their own."""
+
+
+def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
+    """Whether lines are to be compared in their order: it is asked for, and all references print the very same.
+
+    One command given twice agrees with itself whatever it is: there a stage of it has to be one that orders.
+    `outputs` are the references' outputs by variant. Compared as a set, the reverse of an order would pass.
+    """
+    if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
+        return False
+    if len(set(task.references)) < 2 and not _ORDERS.search(task.references[0]):
+        return False
+    same = all(len(set(each)) == 1 for each in outputs.values())
+    return same and any(each and each[0].count(b"\n") > 1 for each in outputs.values())

@@ -1,0 +1,111 @@
+"""What a foreign command is about and how its output is to be compared, read from its structure alone.
+
+Foreign suites say neither. Two equivalent references often print different layouts of one answer, or one of them
+tells what it does and the other is silent: then output is chatter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from evaluator.records import OutputMode, Topic
+from evaluator.suites.importers.draft import Called, Read
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TOPICS: Final[Sequence[tuple[Topic, frozenset[str]]]] = (
+    (Topic.PERMISSIONS, _names("chmod chown chgrp umask setfacl getfacl chattr lsattr")),
+    (
+        Topic.ARCHIVES,
+        _names("tar gzip gunzip zcat bzip2 bunzip2 xz unxz zip unzip cpio ar zgrep zless bzcat xzcat"),
+    ),
+    (Topic.PROCESSES, _names("ps pgrep pkill kill killall pstree top jobs nice renice pidof lsof nohup")),
+    (Topic.FILES, _names("cp mv rm rmdir mkdir touch ln dd install rsync truncate rename unlink mktemp")),
+    (Topic.SEARCH, _names("find locate which whereis type rg")),
+    (
+        Topic.TEXT,
+        _names(
+            "awk gawk mawk sed grep egrep fgrep sort uniq cut tr wc head tail cat tac nl paste join comm diff fold fmt "
+            "column rev od xxd hexdump strings split csplit expand unexpand shuf printf echo seq yes jq tee cmp look "
+            "md5sum sha1sum sha256sum sha512sum cksum sum base64 tsort pr perl"
+        ),
+    ),
+)
+"""In the order of what tells most: a command that finds files and changes their modes is about modes."""
+
+SILENT: Final = _names(
+    "cp mv rm rmdir mkdir touch ln chmod chown chgrp install truncate unlink rename gzip gunzip bzip2 bunzip2 xz unxz "
+    "tar cpio dd rsync mkfifo mknod split csplit sleep true"
+)
+"""Utilities that print nothing when all goes well and nothing verbose is asked of them."""
+
+NETWORK: Final = _names(
+    "curl wget dig nslookup host ping ping6 traceroute tracepath mtr ftp sftp scp telnet nc ncat netcat whois"
+)
+"""Utilities that ask another machine. `ssh` is told from `ssh -V` by its operand."""
+
+_ABOUT_ITSELF: Final = frozenset({"-V", "--version", "-h", "--help"})
+_VERBOSE: Final = frozenset({"-v", "-V", "--verbose", "-t", "--list", "-c", "--changes", "--to-stdout", "-l"})
+_TAR_QUIET: Final = frozenset({"-c", "-l"})
+_PRINTS: Final = frozenset({"-print", "-print0", "-printf", "-ls", "-fprint"})
+_TO_A_FILE: Final = re.compile(r"(?<![<>|2])>>?\s*(?!&)[^\s<>&|;()]+\s*(?:2>\s*(?:&1|/dev/null)\s*)?$")
+_SEVERAL: Final = re.compile(r";|&&|\|\||\n")
+
+
+def topic_of(command: bytes, read: Read) -> Topic:
+    """The topic that the most telling of a command's utilities has; `system` where none tells."""
+    names = {utility.name for utility in _all(read(command) or ())}
+    if names & {"for", "while", "if"} or re.search(rb"\b(do|then)\b", command):
+        return Topic.SCRIPTS
+    return next((topic for topic, members in _TOPICS if names & members), Topic.SYSTEM)
+
+
+def output_of(references: Sequence[bytes], read: Read) -> OutputMode:
+    """`none` where one of the references is silent by its structure, so that the others only chatter; else `set`."""
+    return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
+
+
+def is_silent(command: bytes, read: Read) -> bool:
+    """Whether a command that succeeds prints nothing, whatever it finds: what prints last is silent, or redirected."""
+    text = command.decode(errors="replace").strip()
+    utilities = read(command)
+    if utilities is None:
+        return False
+    if not _SEVERAL.search(text.replace(r"\;", "")):
+        return bool(_TO_A_FILE.search(text)) or (bool(utilities) and _is_quiet(utilities[-1]))
+    return bool(utilities) and all(_is_quiet(utility) for utility in utilities)
+
+
+def _is_quiet(utility: Called) -> bool:
+    flags = {name for name, _ in utility.flags}
+    if utility.name == "find":
+        acts = "-delete" in flags or bool(utility.nested)
+        return acts and not flags & _PRINTS and all(map(_is_quiet, utility.nested))
+    if utility.name == "xargs":
+        return bool(utility.nested) and all(map(_is_quiet, utility.nested))
+    if utility.name == "sed":
+        return bool(flags & {"-i", "--in-place"})
+    if utility.name in ("tar", "cpio"):
+        return not flags & (_VERBOSE - _TAR_QUIET) and "-O" not in flags
+    if utility.name in ("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz"):
+        return not flags & _VERBOSE and bool(utility.arguments)
+    return utility.name in SILENT and not flags & {"-v", "--verbose", "-c", "--changes"}
+
+
+def needs_network(command: bytes, read: Read) -> str | None:
+    """The utility of a command that asks another machine, or None."""
+    for utility in _all(read(command) or ()):
+        asks = utility.arguments or {name for name, _ in utility.flags} - _ABOUT_ITSELF
+        if (utility.name in NETWORK and asks) or (utility.name == "ssh" and utility.arguments):
+            return utility.name
+    return None
+
+
+def _all(utilities: Sequence[Called]) -> Iterator[Called]:
+    for utility in utilities:
+        yield from utility.walk()

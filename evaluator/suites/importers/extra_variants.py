@@ -1,0 +1,316 @@
+"""Further variants of an imported world, made for each task from what its references look for.
+
+A publisher's world shows whether a command finds what is there; hardly ever, whether it would find too much. So a
+task gets objects near everything its references ask about, in variants beside the publisher's own, which stays as it
+is. They are apart by what references may disagree about, because a task is asked only where its own agree:
+
+    near   more that matches, and lines that nearly do
+    missed names that nearly match and the same beside: nothing that is to be found
+    deep   the same further down and beside
+    edges  one unit on either side of every size, age and mode that is asked for, and the other case
+    kinds  folders, links and hidden files by names that match
+    odd    blanks in names, empty lines and files, duplicates, other white space
+
+Nothing is derived from candidates or from mutants, and nothing that stands in the world is replaced: lines are added
+to files that references name.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from string import ascii_lowercase
+from typing import Final
+
+from evaluator.records import Variant
+from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, Read
+from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, Search, Wants, wants_of
+from evaluator.suites.importers.setup_functions import FUNCTIONS
+
+NEAR: Final = "near"
+MISSED: Final = "missed"
+DEEP: Final = "deep"
+EDGES: Final = "edges"
+KINDS: Final = "kinds"
+ODD: Final = "odd"
+OURS: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
+VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in OURS))
+"""A strengthened world's variants, the publisher's first."""
+
+_BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
+_MOST_PATTERNS: Final = 4
+_SIZES: Final = (900, 1100, 10_300, 2_100_000)
+"""Where nothing is asked of sizes: these sort otherwise as text, as numbers, and as people read them."""
+
+_BULKS: Final = (("big", 9000), ("bigger", 40_000), ("biggest", 120_000))
+"""Bytes that take their room on a disk, where room is asked for."""
+
+_PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", "1 a/b/c.d")
+
+
+def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
+    """The set-up that gives a task of a strengthened world its objects, None where its references look for nothing.
+
+    In the publisher's variant it does nothing.
+    """
+    wants = wants_of(references, read)
+    quoted = b"\n".join(references).decode(errors="replace")
+    cases = {name: [*_searched(name, wants, quoted), *_added(name, wants)] for name in OURS}
+    cases = {name: lines for name, lines in cases.items() if lines}
+    if not cases:
+        return None
+    head = f"{FUNCTIONS}CLOCK={int(CLOCK.timestamp())} start=$PWD\n"
+    blocks = [f"{name})\n" + "\n".join(lines) + "\n;;" for name, lines in cases.items()]
+    return f"{head}case $VARIANT in\n{chr(10).join(blocks)}\nesac 2>/dev/null\nexit 0\n".encode()
+
+
+def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
+    """The publisher's variant, and those in which a set-up of ours does something."""
+    text = setup.decode() if setup else ""
+    return (DEFAULT_VARIANTS[0].name, *(name for name in OURS if f"\n{name})\n" in text))
+
+
+def _searched(name: str, wants: Wants, text: str) -> Iterator[str]:
+    makers = {NEAR: _near, MISSED: _missed, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
+    for search in wants.searches:
+        lines = list(makers[name](search, wants, text))
+        if not lines:
+            continue
+        for root in search.roots:
+            yield f"if [ -d {shlex.quote(root)} ] && cd {shlex.quote(root)}; then made=()"
+            yield from lines
+            yield from _finish(search, sized=name != EDGES)
+            yield 'fi; cd "$start"'
+
+
+def _finish(search: Search, *, sized: bool) -> Iterator[str]:
+    """Give what was made everything that is asked of it, but for what it was made to differ in."""
+    if search.size is not None and sized:
+        yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
+    if search.modes:
+        yield f"all chmod {search.modes[0]:o} --"
+    yield f"all dated {search.age_s}; packed; all dated {search.age_s}; spread"
+    yield f"dated {USUAL_AGE_S} ."
+
+
+def _named(pattern: str, star: str) -> str:
+    """A name, or a path below the folder searched, that a pattern matches."""
+    plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
+    star = f"{star}.txt" if pattern == "*" else star
+    return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
+
+
+def _patterns(search: Search) -> tuple[str, ...]:
+    return search.patterns[:_MOST_PATTERNS] or ("*",)
+
+
+def _put(search: Search, path: str, text: str) -> str:
+    where = shlex.quote(path)
+    if search.kind == "d":
+        return f"folder {where}"
+    return f"link . {where}" if search.kind == "l" else f"put {where} {shlex.quote(text)}"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _near_words(words: Sequence[str]) -> list[str]:
+    """Lines that hold a word, hold it more than once or within another, or lack a letter of it."""
+    found = []
+    for word in words:
+        found += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
+    return found
+
+
+def _near(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    for pattern in _patterns(search):
+        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+            yield _put(search, _named(pattern, f"alt{letter}"), content)
+    if len(search.roots) > 1:
+        yield 'put differing.txt "$PWD"; put same.txt same'
+    if search.disk:
+        yield from (f"bulky {_named(_patterns(search)[0], name)} {size}" for name, size in _BULKS)
+    if not search.ages:
+        yield "spread=700"
+
+
+def _missed(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
+    for pattern in _patterns(search):
+        for miss in _misses(pattern):
+            yield _put(search, miss, one)
+        if search.patterns or len(search.roots) == 1:
+            yield _put(search, f"../beside/{_named(pattern, 'alt')}", one)
+        if _is_quoted(pattern, text):
+            here = (_put(search, _named(pattern, star), one) for star in ("here", "there"))
+            yield f'( cd "$start"; {"; ".join(here)} )'
+
+
+def _texts(wants: Wants) -> list[str]:
+    return [*(_lines([each]) for each in _near_words(wants.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
+
+
+def _is_quoted(pattern: str, text: str) -> bool:
+    """Whether a pattern stands in quotes wherever it stands, so that a name that it matches here changes nothing."""
+    plain = re.escape(pattern)
+    quoted = re.findall(rf"['\"]{plain}['\"]", text)
+    anywhere = re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text)
+    return "*" in pattern and "/" not in pattern and 0 < len(quoted) == len(anywhere)
+
+
+def _deep(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    full = _lines([*_near_words(wants.words), *_PLAIN_LINES])
+    for pattern in _patterns(search):
+        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+            yield _put(search, f"in_{letter}/{_named(pattern, 'one')}", content)
+        for folder in ("s1/s2", "s1/s2/s3", "s1/s2/s3/s4"):
+            yield _put(search, f"{folder}/{_named(pattern, 'deep')}", full)
+    if not search.ages:
+        yield "spread=700"
+
+
+def _misses(pattern: str) -> Iterator[str]:
+    """Names that a pattern nearly matches: another ending, another beginning, without its dot."""
+    name = _named(pattern, "miss")
+    if pattern == "*":
+        return
+    yield f"{name}.bak"
+    folder, slash, last = name.rpartition("/")
+    yield f"{folder}{slash}{last.swapcase()}"
+    stem, dot, ending = last.rpartition(".")
+    yield f"{folder}{slash}{stem.swapcase()}{dot}{ending}"
+    if not pattern.startswith("*"):
+        yield f"{folder}{slash}x{last}"
+    if "*." in pattern:
+        yield _named(pattern.replace("*.", "*"), "miss")
+    if "." in name:
+        yield name.rpartition(".")[0] + ".zzz"
+
+
+def _rows(count: int) -> str:
+    """So many lines, all different, whose numbers sort otherwise as text."""
+    return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
+
+
+def _edges(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    pattern = _patterns(search)[0]
+    size = "" if search.size is None else search.size
+
+    def place(number: int, mark: str) -> str:
+        name = _named(pattern, f"{mark}{number}")
+        return shlex.quote(name if "*" in pattern else f"{mark}{number}/{name}")
+
+    sizes = dict.fromkeys(edge for bound in search.sizes for edge in bound.edges() if edge <= LARGEST)
+    for number, edge in enumerate((*sizes, *_SIZES)):
+        yield f"sized {place(number, 'size')} {edge}"
+    if search.kind == "f":
+        yield f"text={shlex.quote(_lines(wants.words or _PLAIN_LINES[:1]))}; owned {place(0, 'owned')}"
+        ages = dict.fromkeys(edge for bound in search.ages for edge in bound.edges())
+        yield from (f"aged {place(number, 'age')} {age} {size}" for number, age in enumerate(ages))
+        modes = enumerate(_modes(search))
+        yield from (f"moded {place(number, 'mode')} {mode:o} {search.age_s} {size}" for number, mode in modes)
+    for number, other in enumerate(search.beside):
+        yield f'o=$(cd "$start"; stat -c %Y -- {shlex.quote(other)}) && for d in -1 0 1; do n={place(number, "new")}$d;'
+        yield '  [ -e "$n" ] || { into "$n"; echo new > "$n"; touch -d "@$(( o + d ))" -- "$n"; }; done'
+    yield from _other_case(search, wants)
+
+
+def _modes(search: Search) -> Iterator[int]:
+    """The modes asked for, and those with a bit more or less."""
+    for mode in search.modes:
+        yield mode
+        for bit in (0o1, 0o4, 0o10, 0o40, 0o100, 0o200, 0o400):
+            yield mode ^ bit
+
+
+def _other_case(search: Search, wants: Wants) -> Iterator[str]:
+    """Names and words in the other case, each in a file of its own; matching ones too, so that there is something."""
+    case = [word.swapcase() for word in wants.words if word.swapcase() != word]
+    for pattern in _patterns(search):
+        name = _named(pattern, "Case")
+        if pattern != "*":
+            folder, slash, last = name.rpartition("/")
+            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(wants.words or _PLAIN_LINES[:1]))
+        for number, word in enumerate(case):
+            yield _put(search, f"w{number}/{_named(pattern, 'word')}", _lines([word, "another line"]))
+            yield _put(search, _named(pattern, f"word{number}"), _lines([word, "another line"]))
+    yield from (_put(search, name, "same name\n") for name in ("Twice.txt", "sub/tWICE.txt") if not search.patterns)
+
+
+def _kinds(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    content = _lines([*wants.words, *_PLAIN_LINES[:3]])
+    for number, pattern in enumerate(_patterns(search)):
+        folder, link, file = (shlex.quote(_apart(pattern, star)) for star in ("folder", "link", "file"))
+        inside = shlex.quote(f"{_apart(pattern, 'folder')}/inside.dat")
+        yield f"put target{number}.dat {shlex.quote(content)}"
+        if search.kind != "d":
+            yield f"folder {folder}; put {inside} {shlex.quote(content)}; into {inside}"
+        if search.kind != "l":
+            yield f'link "$PWD/target{number}.dat" {link}'
+        if search.kind != "f":
+            yield f"put {file} {shlex.quote(content)}"
+        if search.kind == "d":
+            yield f"folder {shlex.quote(_apart(pattern, 'vacant'))}"
+        if search.kind == "l":
+            yield f"link . {shlex.quote(_apart(pattern, 'more'))}"
+    if not search.ages and search.kind != "d":
+        yield "folder ancient; dated 40000000 ancient; made=(${made[@]/ancient/}); spread=700"
+
+
+def _apart(pattern: str, star: str) -> str:
+    """A name that the pattern matches, in a folder of its own where the pattern leaves no choice."""
+    name = _named(pattern, star)
+    return name if "*" in pattern else f"of_{star}/{name}"
+
+
+def _odd(search: Search, wants: Wants, text: str) -> Iterator[str]:
+    content = _lines([*wants.words, "", *_PLAIN_LINES])
+    for pattern in _patterns(search):
+        name = _named(pattern, "two words")
+        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*wants.words, "one")[:1]))
+        yield _put(search, _apart(pattern, "copy1"), content)
+        yield _put(search, _apart(pattern, "copy2"), content)
+        yield _put(search, _apart(pattern, "empty"), "")
+        folder, slash, last = _named(pattern, "hidden").rpartition("/")
+        yield _put(search, f"{folder}{slash}.{last.lstrip('.')}", content)
+        yield _put(search, f".inside/{_named(pattern, 'hid')}", content)
+    yield "folder vacant; folder vacant2/vacant3"
+
+
+def _added(name: str, wants: Wants) -> Iterator[str]:
+    """Lines for files that references name, where there are such files."""
+    makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
+    lines = makers[name](wants) if name in makers else []
+    yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in wants.files if lines)
+    if name == ODD:
+        yield from (f"target {shlex.quote(file)}" for file in wants.targets)
+    if name == KINDS:
+        yield from (f"paths {shlex.quote(file)}" for file in wants.files)
+        yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(wants.files))
+
+
+def _near_lines(wants: Wants) -> list[str]:
+    together = [" ".join((*wants.words[:at], word[1:], *wants.words[at + 1 :])) for at, word in enumerate(wants.words)]
+    return [
+        *together,
+        " ".join(wants.words),
+        *_near_words(wants.words),
+        *_PLAIN_LINES,
+        *(f"row {row}" for row in range(12)),
+    ]
+
+
+def _edge_lines(wants: Wants) -> list[str]:
+    words = wants.words
+    case = [" ".join((*words[:at], word.swapcase(), *words[at + 1 :])) for at, word in enumerate(words)]
+    case += [word.swapcase() for word in words]
+    lengths = [(f"{length} " + "ab " * length)[: length + step] for length in wants.lengths for step in (-1, 0, 1, 2)]
+    return [*case, *lengths, "Apple", "apple", "banana", "Banana", "100", "20", "3"]
+
+
+def _odd_lines(wants: Wants) -> list[str]:
+    words = [f"\t{word}" for word in wants.words]
+    return [*words, "", "   ", "\t", "twice", "twice", "", "ends in blanks  ", "carriage return\r", "cr\rinside", "end"]

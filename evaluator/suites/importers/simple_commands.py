@@ -1,0 +1,123 @@
+"""Which commands of a corpus stand alone: one utility, its options, and at most two operands that are words.
+
+The filter is that of the plan for a filtered NL2Bash: no pipes, redirections or substitutions; coreutils, findutils
+and text tools only; at most two literal operands. Left out as well is what cannot be judged by what it prints: what
+changes state, what never ends, and what reads what nobody types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from evaluator.suites.importers.draft import Called, Read
+
+MOST_OPERANDS: Final = 2
+
+
+class LeftOutError(Exception):
+    """A command that does not stand alone, and the reason."""
+
+
+class Atomic(NamedTuple):
+    """A command that does: its utility, and the operands that name files or folders."""
+
+    utility: Called
+    files: tuple[str, ...]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FILTERS: Final = _names(
+    "cat head tail wc sort uniq cut nl tac rev paste join comm fold fmt od expand unexpand pr column hexdump xxd "
+    "strings md5sum sha1sum sha256sum sha512sum cksum sum base64 tsort shuf"
+)
+"""Read the files that all their operands name, and standard input where there is none."""
+
+_SCRIPTED: Final = _names("grep egrep fgrep sed awk gawk mawk")
+"""Take a pattern or program first, unless an option gives it."""
+
+_LOOKERS: Final = _names("find ls stat du readlink realpath diff cmp file tree dir")
+"""Look at the files that their operands name, or at where they are."""
+
+_TALKERS: Final = _names(
+    "echo printf seq basename dirname date expr pwd whoami id groups uname nproc printenv arch hostid logname factor "
+    "cal"
+)
+"""Read no file."""
+
+_CHANGERS: Final = _names(
+    "cp mv rm rmdir mkdir touch ln chmod chown chgrp install truncate unlink mkfifo mknod split csplit dd tee shred "
+    "sync rename mktemp link"
+)
+_ENDLESS: Final = _names("yes sleep watch top")
+_GIVES_SCRIPT: Final = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
+_ACTIONS: Final = _names("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -quit")
+_FOLLOWS: Final = _names("-f -F --follow --retry")
+_WRITES: Final = re.compile(r"\b(system|close)\s*\(|>|\|\s*\"|(?:^|[;}/\dgip])\s*[we]\s+\S")
+_QUOTED: Final = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\$`])*\"|\\.", re.DOTALL)
+_STRUCTURE: Final = (
+    ("a pipe", re.compile(r"\|")),
+    ("a redirection", re.compile(r"[<>]")),
+    ("a substitution or variable", re.compile(r"[$`]")),
+    ("several commands", re.compile(r"[;&()\n]")),
+    ("a quote that does not end", re.compile(r"['\"]")),
+)
+
+
+def atomic(command: str, read: Read) -> Atomic:
+    """The command's one utility and the files it names. Raises LeftOutError."""
+    bare = _QUOTED.sub("x", command)
+    for reason, pattern in _STRUCTURE:
+        if pattern.search(bare):
+            raise LeftOutError(reason)
+    utilities = read(command)
+    if utilities is None or len(utilities) != 1 or not utilities[0].name:
+        raise LeftOutError("not read as one command")
+    utility = utilities[0]
+    if utility.name in _CHANGERS or _changes(utility):
+        raise LeftOutError("changes state")
+    if utility.nested:
+        raise LeftOutError("runs another command")
+    if len(utility.arguments) > MOST_OPERANDS:
+        raise LeftOutError(f"more than {MOST_OPERANDS} operands")
+    if utility.name in _ENDLESS or (utility.name == "tail" and _flags(utility) & _FOLLOWS):
+        raise LeftOutError("does not end")
+    return Atomic(utility, _files(utility))
+
+
+def _flags(utility: Called) -> frozenset[str]:
+    return frozenset(name for name, _ in utility.flags)
+
+
+def _changes(utility: Called) -> bool:
+    flags = _flags(utility)
+    script = utility.arguments[0] if utility.arguments else ""
+    return (
+        (utility.name == "find" and bool(flags & _ACTIONS))
+        or (utility.name == "sed" and (bool(flags & {"-i", "--in-place"}) or bool(_WRITES.search(script))))
+        or (utility.name in ("awk", "gawk", "mawk") and bool(_WRITES.search(script)))
+        or (utility.name == "sort" and bool(flags & {"-o", "--output"}))
+        or (utility.name == "uniq" and len(utility.arguments) > 1)
+        or (utility.name == "date" and bool(flags & {"-s", "--set"}))
+    )
+
+
+def _files(utility: Called) -> tuple[str, ...]:
+    """The operands that name files. Raises LeftOutError for a utility of another kind, or one that waits for input."""
+    operands: Sequence[str] = utility.arguments
+    if utility.name in _TALKERS:
+        return ()
+    if utility.name in _LOOKERS:
+        return tuple(operands)
+    if utility.name in _SCRIPTED and not _flags(utility) & _GIVES_SCRIPT:
+        operands = operands[1:]
+    elif utility.name not in _FILTERS | _SCRIPTED:
+        raise LeftOutError("another utility")
+    recursive = utility.name.endswith("grep") and _flags(utility) & {"-r", "-R", "--recursive"}
+    if (not operands and not recursive) or "-" in operands:
+        raise LeftOutError("reads standard input")
+    return tuple(operands)

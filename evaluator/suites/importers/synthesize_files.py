@@ -1,0 +1,143 @@
+"""Files for commands that nobody gave any: what a command names is made, so that it has something to find.
+
+A pattern gets a name that matches it, beside all those that other commands of the same world asked for. What is made
+differs in age, mode and length by turns, so that predicates on them tell something apart.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from evaluator.suites.importers.draft import CLOCK, Called
+from evaluator.suites.importers.simple_commands import Atomic
+
+HOME: Final = "/home/user"
+
+_AGES_S: Final = (1800, 5 * 3600, 30 * 3600, 3 * 86400, 20 * 86400, 90 * 86400, 400 * 86400)
+_MODES: Final = ("644", "755", "600", "777", "640")
+_NAMES: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"})
+_BESIDE: Final = re.compile(r"-(?:newer\w*|anewer|cnewer|samefile)")
+_NO_FILE: Final = re.compile(r"\.\.|[\0\n]|^-|//")
+_UNTOUCHED: Final = ("/proc", "/sys", "/dev", "/run")
+_MOST_CHARACTERS: Final = 120
+_ACCOUNT: Final = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
+
+
+def seeds_of(found: Atomic) -> dict[str, bool]:
+    """Absolute paths that a command wants to be there, each with whether it is to be a folder."""
+    utility = found.utility
+    flags = utility.flags
+    seeds = {path: _is_folder(utility, path) for operand in found.files for path in _paths(operand, HOME)}
+    if utility.name in ("find", "ls", "du", "tree") and not found.files:
+        seeds[HOME] = True
+    roots = [path for path, folder in seeds.items() if folder] or [HOME]
+    directories = ("-type", "d") in [tuple(flag) for flag in flags]
+    for name, value in flags:
+        if name in _NAMES:
+            seeds |= dict.fromkeys(_paths(value.removeprefix("*/"), roots[0]), directories)
+        elif _BESIDE.fullmatch(name):
+            seeds |= dict.fromkeys(_paths(value, HOME), False)
+    return {path: folder for path, folder in seeds.items() if _is_ours(path)}
+
+
+def accounts_of(found: Atomic) -> dict[str, str]:
+    """Users and groups that a command asks for by name, each with the program that adds one."""
+    programs = {"-user": "useradd -M", "-group": "groupadd"}
+    named = {value: programs[name] for name, value in found.utility.flags if name in programs}
+    return {name: program for name, program in named.items() if _ACCOUNT.fullmatch(name)}
+
+
+def _is_folder(utility: Called, operand: str) -> bool:
+    last = operand.rstrip("/").rpartition("/")[2]
+    if operand.endswith("/") or last in ("", ".", "user"):
+        return True
+    if utility.name in ("find", "tree", "du", "ls"):
+        return utility.name == "find" or "." not in last.lstrip(".")
+    recursive = {name for name, _ in utility.flags} & {"-r", "-R", "--recursive"}
+    return bool(recursive) and "." not in last
+
+
+def _paths(pattern: str, root: str) -> Iterator[str]:
+    """A path that the pattern matches, below `root` unless it is absolute; two where it has a star."""
+    for star in ("x", "long name") if "*" in pattern else ("x",):
+        plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
+        plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
+        plain = f"{HOME}{plain[1:]}" if plain.startswith("~") else plain
+        whole = plain if plain.startswith("/") else f"{root.rstrip('/')}/{plain}" if plain not in ("", ".") else root
+        yield whole.rstrip("/") or "/"
+
+
+def _is_ours(path: str) -> bool:
+    if path == "/" or path.startswith(_UNTOUCHED) or len(path) > _MOST_CHARACTERS:
+        return False
+    return not _NO_FILE.search(path)
+
+
+def fits(seeds: Mapping[str, bool], placed: Mapping[str, bool]) -> bool:
+    """Whether seeds can stand in a world with others: no path is a folder for one and a file for another."""
+    for path, folder in seeds.items():
+        if placed.get(path, folder) is not folder or any(placed.get(above) is False for above in _above(path)):
+            return False
+        if not folder and any(each.startswith(f"{path}/") for each in placed):
+            return False
+    return True
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
+    """Build a world that has these paths; what the base has already is left as it is.
+
+    `words` are patterns that commands look for in files: most files hold some of them. `accounts` are users and
+    groups, of which each has something of its own.
+    """
+    lines = [
+        *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
+        'folder() { [ -e "$1" ] && return; mkdir -p -- "$1/inner"; echo new > "$1/notes.txt"; '
+        f'echo old > "$1/inner/old.log"; touch -d "@{int(CLOCK.timestamp()) - 40 * 86400}" "$1/inner/old.log"; }} '
+        "2>/dev/null",
+        'file() { [ -e "$1" ] && return; mkdir -p -- "${1%/*}"; cat > "$1"; chmod "$2" "$1"; '
+        'touch -d "@$3" "$1"; } 2>/dev/null',
+    ]
+    looked_for = list(dict.fromkeys(word for word in words if word.isprintable() and len(word) < 40))
+    files = [path for path, folder in seeds.items() if not folder]
+    lines += [f"folder {shlex.quote(path)}" for path, folder in seeds.items() if folder]
+    for number, path in enumerate(files):
+        when = int(CLOCK.timestamp()) - _AGES_S[number % len(_AGES_S)]
+        text = _text(number, looked_for)
+        lines.append(f"file {shlex.quote(path)} {_MODES[number % len(_MODES)]} {when} <<'.'\n{text}.")
+    lines += [_OTHERS]
+    for name, program in accounts.items():
+        kind = "chgrp" if program == "groupadd" else "chown"
+        lines.append(f"{program} {name} 2>/dev/null; touch of_{name}; {kind} {name} of_{name}")
+    lines.append("exit 0")
+    return "\n".join(lines) + "\n"
+
+
+def _text(number: int, words: list[str]) -> str:
+    """A few lines: numbers, fields, repetition, and a word or two that somebody looks for."""
+    some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
+    rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
+    return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
+
+
+_OTHERS: Final = f"""mkdir -p kinds/deep/deeper kinds/empty 'kinds/with blank'
+cd kinds
+: > nothing
+head -c 3000 /dev/zero | tr '\\0' x > three_kilobytes
+truncate -s 2M two_megabytes
+truncate -s 60M sixty_megabytes
+echo '#!/bin/sh' > run.sh; chmod 4755 run.sh
+echo hidden > .hidden; echo blank > 'with blank/a file.txt'; echo deep > deep/deeper/last.txt
+ln -sf run.sh link; ln -sf nowhere broken; ln -f run.sh hard
+chown nobody:nogroup nothing; chmod 2775 deep
+find {HOME} -newermt @{int(CLOCK.timestamp()) - 60} -exec touch -h -d @{int(CLOCK.timestamp()) - 7200} {{}} +
+cd {HOME}"""
+"""One of each kind that predicates ask for, but no pipe: `grep -R` would read it until its time is up."""

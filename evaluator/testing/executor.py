@@ -1,0 +1,107 @@
+"""An executor that runs nothing: it answers from a table or a function, and remembers what it was asked.
+
+    execution = PlayedExecution({"date": "today", "reboot": InfraError("the engine went away")})
+    Grader(suite, judge, store, fingerprint, execution, Silence())
+
+What is tested with it is what the pipeline does with answers; what commands really show is the sandbox's part.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from evaluator.errors import InfraError
+from evaluator.judges import find_judge
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.boards.scored_boards import board_of
+from evaluator.pipeline.grading.adjudications import rulings_of
+from evaluator.pipeline.grading.grader import Grader
+from evaluator.pipeline.project import Project
+from evaluator.pipeline.submissions.repository import load_submissions
+from evaluator.progress import Silence
+from evaluator.records import Evidence
+from evaluator.sandbox.image_recipe import image_reference
+from evaluator.sandbox.requests import Answer, Request
+from evaluator.store import Store
+from evaluator.testing.evidence import Raw, evidence
+
+FINGERPRINT: Final = "f" * 64
+"""Of the base that nothing was executed on."""
+
+Shows = Answer | Raw
+"""What a command shows: evidence, our failure, or only its standard output."""
+
+
+class Call(NamedTuple):
+    """One execution asked for: the command, world and variant, how often that was asked before, and when."""
+
+    command: str
+    world: str
+    variant: str
+    before: int
+    at: float
+
+
+Play = Callable[[Call], Shows]
+
+
+class PlayedExecution:
+    """Answers every request by `play`; a table of commands stands for one that shows the same everywhere.
+
+    `calls` holds what was asked, in order. With `breaks_after` it raises `breaks_with` once it has given so
+    many answers, as a run that is interrupted does.
+    """
+
+    def __init__(
+        self,
+        play: Play | Mapping[str, Shows],
+        *,
+        breaks_after: int | None = None,
+        breaks_with: type[BaseException] = KeyboardInterrupt,
+    ) -> None:
+        self._play: Play = play if callable(play) else lambda call: play[call.command]
+        self._breaks_after, self._breaks_with = breaks_after, breaks_with
+        self.calls: list[Call] = []
+
+    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+        """Every request with its answer, in the order asked, when it is due."""
+        for request in requests:
+            time.sleep(max(0.0, request.not_before - time.monotonic()))
+            if len(self.calls) == self._breaks_after:
+                raise self._breaks_with
+            yield request, self._answer(request)
+
+    def _answer(self, request: Request) -> Answer:
+        command, variant = request.job.command.decode(), request.world.variant
+        call = Call(command, request.world.name, variant, self.counts[command, variant], time.monotonic())
+        self.calls.append(call)
+        shown = self._play(call)
+        return shown if isinstance(shown, Evidence | InfraError) else evidence(shown)
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How often each command was executed in each variant."""
+        return Counter((call.command, call.variant) for call in self.calls)
+
+    @property
+    def commands(self) -> set[str]:
+        """The commands that were executed at all."""
+        return {call.command for call in self.calls}
+
+
+def played_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
+    """The boards of a checkout, graded with its own store and no engine: afterwards nothing needs executing."""
+    submissions = load_submissions(project)
+    boards = []
+    store = Store(project.store_path)
+    for suite in project.suites():
+        store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
+        rulings, executor = rulings_of(project, suite), PlayedExecution(play)
+        named = find_judge(judge)
+        grader = Grader(suite, named, store, FINGERPRINT, executor, Silence(), spacing_s=0, rulings=rulings)
+        boards.append(board_of(suite, submissions, grader))
+    store.close()
+    return boards

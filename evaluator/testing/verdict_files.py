@@ -1,0 +1,47 @@
+"""Verdict files for tests: what a board's results would be published as."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from evaluator.judges import find_judge
+from evaluator.leaderboard.board import SuiteBoard
+from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
+from evaluator.pipeline.project import Project
+from evaluator.records import Outcome, PublishedVerdict, VerdictsHeader, command_digest, digest_of
+from evaluator.testing.executor import FINGERPRINT
+
+JUDGE: Final = find_judge("consensus")
+
+
+def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
+    """The header of verdicts that today's judge gave; `fields` are changed in it."""
+    told = {
+        "format": 1,
+        "suite": board.name,
+        "suite_version": board.manifest.version,
+        "judge": JUDGE.name,
+        "judge_version": JUDGE.version,
+        "fingerprint": FINGERPRINT,
+    }
+    return VerdictsHeader.model_validate({**told, **fields})
+
+
+def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
+    """A submission's results as a verdict file, a line for each command of a task; infra-errors are left out."""
+    lines: dict[tuple[str, str], PublishedVerdict] = {}
+    for each in board.results:
+        digest = command_digest(each.command or b"")
+        if each.submission == slug and each.finding.outcome is not Outcome.INFRA_ERROR:
+            key = digest_of(each.task.encode(), digest.encode())
+            run = each.run.model_copy(update={"wall_ms": None}) if each.run else None
+            verdict = PublishedVerdict(key=key, task=each.task, command=digest, finding=each.finding, run=run)
+            lines[each.task, digest] = verdict
+    return VerdictFile(header_of(board, **header), tuple(sorted(lines.values(), key=lambda each: each.key)))
+
+
+def write_verdicts(project: Project, board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
+    """Write a submission's verdict file where it is published."""
+    file = verdict_file(board, slug, **header)
+    verdicts_path(project, slug, board.name).write_bytes(verdict_bytes(file))
+    return file

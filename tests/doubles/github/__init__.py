@@ -1,0 +1,44 @@
+"""A GitHub on loopback, in front of real Git repositories, with what our client asks of it and nothing else.
+
+    with GitHubServer(folder) as github:
+        board = github.repository("board", github.user("maintainer"))
+        board.git.commit("main", {"README.md": b"A board.\\n"})
+        fork = github.fork(board, github.user("stranger"))
+        fork.git.commit("mine", {"submissions/mine/core.jsonl": b"..."})
+        pull = github.open_pull(board, fork, "mine", title="Mine")
+        token = github.token({"pull_requests": "write"})
+        run = github.start(board, "publish", "push", board.git.resolve("refs/heads/main"))
+        job = github.add_job(run, "execute (mine)", notices=[("evidence", "mine core 0f…")])
+
+A clone is made from `board.git.folder`. A job's token ends with it: `del github.tokens[token]`.
+
+`description.py`, which needs the development dependencies, holds each request and answer against GitHub's own
+description of its interface.
+"""
+
+from tests.doubles.github.commits import Method
+from tests.doubles.github.hosted_repository import ACTIONS_BOT
+from tests.doubles.github.repositories import BareRepository, Link, Submodule
+from tests.doubles.github.server import Exchange, Fault, GitHubServer
+from tests.doubles.github.state import Annotation, Artifact, Comment, Hosted, Job, Label, Pull, Run, Token, User
+
+__all__ = [
+    "ACTIONS_BOT",
+    "Annotation",
+    "Artifact",
+    "BareRepository",
+    "Comment",
+    "Exchange",
+    "Fault",
+    "GitHubServer",
+    "Hosted",
+    "Job",
+    "Label",
+    "Link",
+    "Method",
+    "Pull",
+    "Run",
+    "Submodule",
+    "Token",
+    "User",
+]

@@ -1,0 +1,90 @@
+"""Addresses, people and repositories as GitHub's documents have them."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from tests.doubles.github.state import Hosted, User
+
+Document = dict[str, Any]
+
+_USER_PATHS: Final = "events followers following gists organizations:orgs received_events repos starred subscriptions"
+_REPOSITORY_PATHS: Final = (
+    "archive assignees blobs:git/blobs branches collaborators comments commits compare contents contributors "
+    "deployments downloads events forks git_commits:git/commits git_refs:git/refs git_tags:git/tags hooks "
+    "issue_comment:issues/comments issue_events:issues/events issues keys labels languages merges milestones "
+    "notifications pulls releases stargazers statuses subscribers subscription tags teams trees:git/trees"
+)
+_FLAGS: Final = "downloads issues projects wiki pages"
+_COUNTS: Final = "forks forks_count open_issues open_issues_count size stargazers_count watchers watchers_count"
+
+
+def stamp(when: datetime) -> str:
+    """A time as GitHub writes it."""
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def node(kind: str, number: int) -> str:
+    """The other name that every thing has."""
+    return base64.b64encode(f"{kind}{number}".encode()).decode()
+
+
+def addresses(url: str, paths: str) -> Document:
+    """The `…_url` fields below an address; `name:path` where they differ."""
+    pairs = (path.partition(":") for path in paths.split())
+    return {f"{name}_url": f"{url}/{other or name}" for name, _, other in pairs}
+
+
+def user_document(url: str, user: User) -> Document:
+    """A `simple-user`."""
+    here = f"{url}/users/{quote(user.login)}"
+    return {
+        **addresses(here, _USER_PATHS),
+        "login": user.login,
+        "id": user.id,
+        "node_id": node("U", user.id),
+        "type": user.kind,
+        "url": here,
+        "avatar_url": f"{here}/avatar",
+        "html_url": f"{here}/page",
+        "gravatar_id": "",
+        "site_admin": False,
+    }
+
+
+def maybe_user(url: str, user: User | None) -> Document | None:
+    """A `nullable-simple-user`: null where the account is gone."""
+    return user_document(url, user) if user else None
+
+
+def repository_url(url: str, hosted: Hosted) -> str:
+    """A repository's address in the interface."""
+    return f"{url}/repos/{hosted.full_name}"
+
+
+def repository_document(url: str, hosted: Hosted) -> Document:
+    """A `repository`, which is a `minimal-repository` too."""
+    here = repository_url(url, hosted)
+    page, made = f"{url}/{hosted.full_name}", stamp(hosted.created)
+    return {
+        **addresses(here, _REPOSITORY_PATHS),
+        **{f"has_{name}": name == "issues" for name in _FLAGS.split()},
+        **dict.fromkeys(_COUNTS.split(), 0),
+        **dict.fromkeys(("description", "homepage", "language", "license", "mirror_url"), None),
+        **dict.fromkeys(("created_at", "updated_at", "pushed_at"), made),
+        **{f"{name}_url": page for name in ("html", "clone", "git", "ssh", "svn")},
+        "id": hosted.id,
+        "node_id": node("R", hosted.id),
+        "name": hosted.name,
+        "full_name": hosted.full_name,
+        "owner": user_document(url, hosted.owner),
+        "private": False,
+        "fork": hosted.parent is not None,
+        "url": here,
+        "default_branch": "main",
+        "archived": False,
+        "disabled": False,
+    }

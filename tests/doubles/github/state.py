@@ -1,0 +1,158 @@
+"""What the double remembers: people, repositories, pull requests, comments, labels, runs and their artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tests.doubles.github.repositories import BareRepository
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An account; `kind` is `User` or `Bot`."""
+
+    id: int
+    login: str
+    kind: str = "User"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Whose a token is and what it may: by permission (`contents`, `pull_requests`, …) `read` or `write`."""
+
+    user: User
+    permissions: Mapping[str, str]
+
+    def may(self, needed: tuple[tuple[str, str], ...]) -> bool:
+        """Whether one of these permissions, each with its level, is held."""
+        return any(self.permissions.get(name) in {level, "write"} for name, level in needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a repository; `color` is six hexadecimal digits."""
+
+    id: int
+    name: str
+    color: str
+    description: str | None
+
+
+@dataclass(slots=True)
+class Comment:
+    """A comment below an issue or a pull request."""
+
+    id: int
+    user: User | None
+    body: str
+    created: datetime
+    updated: datetime
+
+
+@dataclass(slots=True)
+class Pull:
+    """An issue, or a pull request where it has a `head`; `head_repository` is None when its fork was deleted."""
+
+    number: int
+    id: int
+    user: User | None
+    title: str
+    body: str | None
+    created: datetime
+    updated: datetime
+    state: str = "open"
+    head: str = ""
+    head_ref: str = ""
+    head_repository: Hosted | None = None
+    base: str = ""
+    base_ref: str = "main"
+    merged: datetime | None = None
+    merge_commit: str | None = None
+    introduced: frozenset[str] = frozenset()
+    """The commits that its merge brought into the branch, the merge itself among them."""
+    reason: str | None = None
+    """Why it was closed, as GitHub says it: `completed`, `not_planned`."""
+    association: str = "FIRST_TIME_CONTRIBUTOR"
+    comments: list[Comment] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Artifact:
+    """What a run uploaded: a zip. `size` is what GitHub says of it, its true size unless a test says otherwise."""
+
+    id: int
+    name: str
+    content: bytes
+    size: int
+    created: datetime
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a step printed as a command for the log: `level` is `notice`, `warning` or `failure`."""
+
+    level: str
+    message: str
+    title: str = ""
+    path: str = ".github"
+    line: int = 1
+
+
+@dataclass(slots=True)
+class Job:
+    """A job of a run's attempt; `conclusion` is None while it runs. Its annotations are its check run's."""
+
+    id: int
+    check_run: int
+    name: str
+    conclusion: str | None
+    attempt: int
+    created: datetime
+    annotations: list[Annotation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of a workflow for a commit; `conclusion` is None while it runs, `workflow` its file's name."""
+
+    id: int
+    head: str
+    head_ref: str
+    head_repository: Hosted
+    event: str
+    conclusion: str | None
+    created: datetime
+    workflow: str = "submission"
+    attempt: int = 1
+    artifacts: list[Artifact] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Hosted:
+    """A repository with all that belongs to it; `parent` is what it was forked from.
+
+    `protected` are branches that nobody may move but by a pull request, save those of these numbers.
+    `actions_propose` is the setting by which a workflow's own token may open pull requests.
+    """
+
+    id: int
+    owner: User
+    name: str
+    git: BareRepository
+    created: datetime
+    parent: Hosted | None = None
+    issues: dict[int, Pull] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
+    protected: dict[str, frozenset[int]] = field(default_factory=dict)
+    actions_propose: bool = True
+
+    @property
+    def full_name(self) -> str:
+        """Owner and name, as addresses have them."""
+        return f"{self.owner.login}/{self.name}"

@@ -1,0 +1,83 @@
+"""The artifacts of a run. The runner of any job may add, read and remove every artifact of its run."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.doubles.github import Artifact, GitHubServer, Run
+from tests.doubles.workflows.expressions import WorkflowError
+
+_FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
+
+
+class Shelf:
+    """The artifacts of one run. Every job of the run has a token for them, and so has code that escapes from a job."""
+
+    def __init__(self, github: GitHubServer, run: Run) -> None:
+        self._github, self._run = github, run
+
+    def find(self, name: str) -> Artifact | None:
+        """Return the artifact of that name, or None."""
+        return next((artifact for artifact in self._run.artifacts if artifact.name == name), None)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, in the order of the uploads."""
+        return tuple(artifact.name for artifact in self._run.artifacts)
+
+    def put(self, name: str, files: Mapping[str, bytes]) -> Artifact:
+        """Upload files by path. Raises WorkflowError for a name that exists already, or that GitHub refuses."""
+        if not name or _FORBIDDEN.search(name):
+            raise WorkflowError(f"artifact {name!r}: GitHub refuses the name")
+        if self.find(name):
+            raise WorkflowError(f"artifact {name!r}: the run has one of that name (409 Conflict)")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for path, content in sorted(files.items()):
+                archive.writestr(zipfile.ZipInfo(path), content)
+        return self._github.upload(self._run, name, packed.getvalue())
+
+    def remove(self, name: str) -> None:
+        """Delete an artifact. The token of any job of the run may do so."""
+        self._run.artifacts[:] = [artifact for artifact in self._run.artifacts if artifact.name != name]
+
+    def take(self, name: str, folder: Path) -> list[str]:
+        """Unpack an artifact below a folder, and return the paths. Raises WorkflowError if it does not exist."""
+        artifact = self.find(name)
+        if artifact is None:
+            raise WorkflowError(f"artifact {name!r} is not found, only {', '.join(self.names()) or 'none'}")
+        folder.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(io.BytesIO(artifact.content)) as archive:
+            archive.extractall(folder)
+            return archive.namelist()
+
+
+def chosen_files(root: Path, patterns: Sequence[str], *, hidden: bool) -> dict[str, bytes]:
+    """Return the files of an upload, by path below the deepest folder that all patterns share.
+
+    A pattern is a file or a folder. Hidden files are left out unless `hidden` is set. Raises WorkflowError for globs.
+    """
+    if any(re.search(r"[*?\[!]", pattern) for pattern in patterns):
+        raise WorkflowError(f"path {patterns!r}: this runner knows files and folders alone")
+    places = [root / pattern for pattern in patterns]
+    files = {file for place in places for file in _below(place) if hidden or not _is_hidden(file.relative_to(root))}
+    if not files:
+        return {}
+    within = _shared([place if place.is_dir() else place.parent for place in places])
+    return {file.relative_to(within).as_posix(): file.read_bytes() for file in files}
+
+
+def _below(place: Path) -> list[Path]:
+    return [file for file in place.rglob("*") if file.is_file()] if place.is_dir() else [place] * place.is_file()
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _shared(folders: Sequence[Path]) -> Path:
+    first, *others = folders
+    return next(parent for parent in (first, *first.parents) if all(other.is_relative_to(parent) for other in others))

@@ -1,0 +1,308 @@
+"""Runs the workflow files of a repository on the double of GitHub, and each `run:` step for real.
+
+Jobs run one after the other, in an order that their `needs` allow. The runner also does what GitHub does to keep
+secrets from untrusted code. A fork's pull request gets no secret and a read-only token. Only a job that names an
+environment gets the secrets of the environment. A token has the permissions of its job, and ends with the job.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from evaluator.testing.workflows.calls import check_calls, interface, outputs_of, passed_inputs, passed_secrets
+from tests.doubles.github import Annotation, GitHubServer, Hosted, Run
+from tests.doubles.workflows.caches import CacheStore
+from tests.doubles.workflows.expressions import Contexts, Known, Value, WorkflowError, condition, filled, filled_text
+from tests.doubles.workflows.job_context import Seat, about_run
+from tests.doubles.workflows.job_machine import Machine
+from tests.doubles.workflows.load_workflow import Call, Job, Workflow, read_workflow
+from tests.doubles.workflows.steps import StandIn, StepResult, Steps
+from tests.doubles.workflows.triggers import Event, dispatch_inputs, triggered
+
+_FOLDER: Final = ".github/workflows"
+_MATRIX_JOBS: Final = 256
+"""The most jobs that GitHub makes of a matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of a job. `conclusion` is `success`, `failure` or `skipped`.
+
+    A job of a called workflow is named `<calling job> / <job>`. `permissions` are those of its token, and `secrets`
+    the names of the secrets that it could read.
+    """
+
+    name: str
+    conclusion: str
+    outputs: Mapping[str, str]
+    log: str = ""
+    steps: tuple[StepResult, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    summary: str = ""
+    permissions: Mapping[str, str] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The result of a run. `run` is the run as the double of GitHub describes it, with its artifacts."""
+
+    workflow: str
+    run: Run
+    concurrency: str
+    jobs: Mapping[str, JobResult]
+
+    @property
+    def conclusion(self) -> str:
+        """`success`, or `failure` if a job failed."""
+        return str(self.run.conclusion)
+
+    @property
+    def log(self) -> str:
+        """The logs of all jobs."""
+        return "".join(f"--- {job.name}: {job.conclusion}\n{job.log}" for job in self.jobs.values())
+
+
+@dataclass(slots=True)
+class Actions:
+    """The workflows of a repository. `secrets` are the repository's, and `environments` has those of environments.
+
+    `variables` are added to the environment of every step. `stand_ins` replace scripts, by the beginning of the
+    script. `escapes` are attacks after the steps of the job of that name, by code that left its sandbox. `site` is
+    the folder of the deployed site.
+    """
+
+    github: GitHubServer
+    hosted: Hosted
+    folder: Path
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
+    escapes: dict[str, Callable[[Seat], None]] = field(default_factory=dict)
+    caches: CacheStore = field(init=False)
+    site: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.caches = CacheStore(self.folder / "caches")
+        self.site = self.folder / "site"
+
+    def waiting(self, event: Event) -> list[Workflow]:
+        """Return the workflows that an event starts, in the order of their files' names."""
+        return [workflow for workflow in self._files(event).values() if triggered(workflow, event)]
+
+    def _files(self, event: Event) -> dict[str, Workflow]:
+        """Read the workflow files of an event's commit, by path. Raises WorkflowError if GitHub would refuse a file."""
+        git = event.hosted.git
+        blobs = (
+            entry
+            for entry in git.tree(event.commit, recursive=True)
+            if entry.path.startswith(f"{_FOLDER}/") and entry.size
+        )
+        files = {blob.path: read_workflow(blob.path, git.blob(blob.sha).decode()) for blob in blobs}
+        for workflow in files.values():
+            check_calls(workflow, files)
+        return files
+
+    def trigger(self, event: Event, *, only: Sequence[str] = ()) -> dict[str, RunResult]:
+        """Run the workflows that an event starts, or only those named, and return the results by name.
+
+        Raises WorkflowError if the event does not start a workflow of `only`, or if a workflow file is refused.
+        """
+        waiting = {workflow.name: workflow for workflow in self.waiting(event)}
+        missing = sorted(set(only) - set(waiting))
+        if missing:
+            raise WorkflowError(f"{event.name} starts {', '.join(waiting) or 'nothing'}, and not {', '.join(missing)}")
+        return {name: self.run(workflow, event) for name, workflow in waiting.items() if name in only or not only}
+
+    def run(self, workflow: Workflow, event: Event) -> RunResult:
+        """Run one workflow."""
+        run = self.github.start(self.hosted, Path(workflow.path).stem, event.name, *event.head)
+        return _Runner(self, workflow, event, run, self._files(event)).run()
+
+
+class _Runner:
+    """Runs one workflow for one event."""
+
+    def __init__(
+        self, actions: Actions, workflow: Workflow, event: Event, run: Run, files: Mapping[str, Workflow]
+    ) -> None:
+        self.actions, self.workflow, self.event, self.github_run, self.files = actions, workflow, event, run, files
+        self.results: dict[str, JobResult] = {}
+
+    def run(self) -> RunResult:
+        graph = _Graph(self, self.workflow, Known(dispatch_inputs(self.workflow, self.event)))
+        group = filled_text(self.workflow.concurrency, {"github": self.github_context(), "inputs": graph.inputs})
+        graph.run()
+        self.github_run.conclusion = "failure" if "failure" in graph.conclusions() else "success"
+        return RunResult(self.workflow.name, self.github_run, group, self.results)
+
+    def github_context(self) -> Known:
+        """Return the context `github` as the expressions of jobs know it."""
+        about = about_run(self.actions.github, self.event, self.workflow, self.github_run)
+        return Known({**about, "event": self.event.payload})
+
+    def skip(self, name: str) -> None:
+        self.actions.github.add_job(self.github_run, name, "skipped")
+        self.results[name] = JobResult(name, "skipped", {})
+
+
+class _Graph:
+    """The jobs of one workflow file in a run. A called workflow has a graph of its own.
+
+    `passed` are the secrets that a caller passes. It is None for the workflow that the event started, which has all.
+    `before` are the conclusions of all jobs before a call: GitHub judges `success()` by every job upstream, across the
+    border of a called workflow.
+    """
+
+    def __init__(
+        self,
+        runner: _Runner,
+        workflow: Workflow,
+        inputs: Known,
+        prefix: str = "",
+        passed: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+    ) -> None:
+        self._runner, self._workflow, self.inputs, self._prefix = runner, workflow, inputs, prefix
+        self._passed, self._before = passed, before
+        self.needed: dict[str, Known] = {}
+        self._upstream: dict[str, list[str]] = {}
+
+    def run(self) -> None:
+        """Run every job after the jobs that it needs."""
+        waiting = dict(self._workflow.jobs)
+        while waiting:
+            name = next(name for name, job in waiting.items() if set(job.needs) <= set(self.needed))
+            job = waiting.pop(name)
+            # a job is skipped if any job before it was skipped, unless its condition says otherwise
+            before = [*self._before, *(conclusion for need in job.needs for conclusion in self._upstream[need])]
+            self.needed[name], inner = self._job(job, before)
+            self._upstream[name] = [*before, *inner, self.needed[name]["result"]]
+
+    def conclusions(self) -> list[str]:
+        return [needed["result"] for needed in self.needed.values()]
+
+    def _job(self, job: Job, before: Sequence[str]) -> tuple[Known, list[str]]:
+        """Run a job, once for each combination of its matrix.
+
+        Returns its entry in the context `needs`, and the conclusions of the jobs that it called.
+        """
+        needs = Known({name: self.needed[name] for name in job.needs})
+        contexts = {"github": self._runner.github_context(), "needs": needs, "inputs": self.inputs}
+        holds = condition(job.condition, contexts, success=all(conclusion == "success" for conclusion in before))
+        if job.call is not None:
+            return self._call(job, job.call, contexts, before, skipped=not holds)
+        outputs = dict.fromkeys(job.outputs, "")
+        if not holds:
+            self._runner.skip(self._prefix + (job.name or job.id))
+            return Known(result="skipped", outputs=Known(outputs)), []
+        results = [self._one(job, contexts, values) for values in _combinations(job, contexts)]
+        for result in results:
+            outputs |= {name: value for name, value in result.outputs.items() if value}
+        failed = any(result.conclusion == "failure" for result in results)
+        return Known(result="failure" if failed else "success", outputs=Known(outputs)), []
+
+    def _call(
+        self, job: Job, call: Call, contexts: Contexts, before: Sequence[str], *, skipped: bool
+    ) -> tuple[Known, list[str]]:
+        """Run the jobs of a called workflow. One failed job fails the call, which still has its outputs."""
+        name = filled_text(job.name or job.id, contexts)
+        called = self._runner.files[call.path]
+        declared = interface(called)
+        if skipped:
+            self._runner.skip(name)
+            return Known(result="skipped", outputs=Known(dict.fromkeys(declared.outputs, ""))), []
+        inputs = Known(passed_inputs(call, declared, contexts))
+        passed = passed_secrets(call, {**contexts, "secrets": self._secrets("")})
+        graph = _Graph(self._runner, called, inputs, f"{name} / ", passed, before)
+        graph.run()
+        outputs = outputs_of(declared, graph.needed, {"github": contexts["github"], "inputs": inputs})
+        inner = graph.conclusions()
+        result = "failure" if "failure" in inner else "success" if "success" in inner else "skipped"
+        return Known(result=result, outputs=Known(outputs)), inner
+
+    def _one(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> JobResult:
+        actions = self._runner.actions
+        contexts = {**contexts, "matrix": Known(matrix)}
+        name = self._prefix + filled_text(job.name or job.id, contexts)
+        if matrix and "${{" not in job.name:
+            name += f" ({', '.join(map(str, matrix.values()))})"
+        hosted = actions.github.add_job(self._runner.github_run, name, None)
+        seat = self._seat(job, contexts, matrix)
+        seat.env.update({key: filled_text(value, contexts) for key, value in job.env.items()})
+        steps = Steps(seat, actions.stand_ins)
+        steps.run(job.steps)
+        if name in actions.escapes:
+            actions.escapes[name](seat)
+        outputs = steps.outputs()
+        del actions.github.tokens[seat.token]
+        hosted.conclusion = "failure" if seat.failed else "success"
+        hosted.annotations += seat.log.annotations
+        result = self._runner.results[name] = JobResult(
+            name=name,
+            conclusion=hosted.conclusion,
+            outputs=outputs,
+            log=seat.log.text,
+            steps=tuple(steps.results),
+            annotations=tuple(seat.log.annotations),
+            summary=seat.summary,
+            permissions=seat.permissions,
+            secrets=frozenset(seat.secrets),
+        )
+        return result
+
+    def _secrets(self, environment: str) -> dict[str, str]:
+        """Return the secrets of a job. A called workflow reads an environment's secret only if the name is passed."""
+        actions = self._runner.actions
+        if self._runner.event.from_fork:
+            return {}
+        own = actions.environments.get(environment, {})
+        if self._passed is None:
+            return {**actions.secrets, **own}
+        return {name: secret for name, value in self._passed.items() if (secret := own.get(name, value))}
+
+    def _seat(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> Seat:
+        runner, actions = self._runner, self._runner.actions
+        secrets = self._secrets(filled_text(job.environment, contexts))
+        permissions = _readable(job.permissions) if runner.event.from_fork else dict(job.permissions)
+        token = actions.github.token({**permissions, "metadata": "read"})
+        seat = Seat(
+            github=actions.github,
+            event=runner.event,
+            workflow=runner.workflow,
+            job=job,
+            run=runner.github_run,
+            machine=Machine.fresh(actions.folder / "machine", actions.variables),
+            caches=actions.caches,
+            site=actions.site,
+            token=token,
+            permissions=permissions,
+            secrets=secrets,
+            needs=contexts["needs"],
+            matrix=matrix,
+            inputs=self.inputs,
+        )
+        for secret in (token, *secrets.values()):
+            seat.log.mask(secret)
+        return seat
+
+
+def _readable(permissions: Mapping[str, str]) -> dict[str, str]:
+    """Return the permissions that a fork's pull request keeps of these."""
+    return {name: "read" for name in permissions if name != "id_token"}
+
+
+def _combinations(job: Job, contexts: Contexts) -> Iterator[dict[str, Value]]:
+    """Yield the combinations of a job's matrix, or one empty combination without a matrix."""
+    rows: list[Sequence[Value]] = []
+    for name, value in job.matrix.items():
+        row = filled(value, contexts)
+        if not isinstance(row, list) or not 0 < len(row) <= _MATRIX_JOBS:
+            raise WorkflowError(f"job {job.id}: matrix {name}: expected 1 to {_MATRIX_JOBS} values, found {row!r}")
+        rows.append(row)
+    yield from (dict(zip(job.matrix, values, strict=True)) for values in itertools.product(*rows))

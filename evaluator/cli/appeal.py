@@ -24,8 +24,8 @@ def appeal(
     applies to every submission with that command. If the issue is incomplete, a comment there says what is missing. The
     repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
     """
+    from evaluator.github.connection import repository_of
     from evaluator.pipeline.pull_requests.appeals import answer_appeal
-    from evaluator.pipeline.repository import repository_of
 
     answer = answer_appeal(here(), repository_of(os.environ), issue, ruling_named(ruling), dry_run=dry_run)
     if answer.ruled is None:

@@ -74,7 +74,7 @@ def fetch(
     The store keeps only the evidence that the suites and submissions of this checkout need. The files of the branch
     stay in .bashboard/evidence. Missing evidence is executed when it is needed.
     """
-    from evaluator.pipeline.evidence.fetching import fetch_evidence
+    from evaluator.pipeline.evidence.import_bundles import fetch_evidence
 
     project = here()
     with _inert(), shown_progress() as progress:
@@ -175,7 +175,7 @@ def import_(
     Only evidence of this checkout's commands and environment is imported. With --sha256, the digest of all files and
     their names is compared before any bundle is read.
     """
-    from evaluator.pipeline.evidence.fetching import import_evidence
+    from evaluator.pipeline.evidence.import_bundles import import_evidence
 
     with _inert(), shown_progress() as progress:
         taken = import_evidence(here(), progress, folder, sha256)

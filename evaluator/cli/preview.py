@@ -100,7 +100,7 @@ def _show(made: Previewed, *, as_json: bool, markdown: bool, out: Path | None) -
 def _changed(project: Project, since: str) -> str | None:
     """Return the one submission that differs from a commit, or None and print a message if there is none."""
     from evaluator.errors import UsageError
-    from evaluator.pipeline.submitting.changed import changed_submissions
+    from evaluator.pipeline.submissions.repository import changed_submissions
 
     found = [folder.name for folder in changed_submissions(project, since).there]
     if len(found) > 1:

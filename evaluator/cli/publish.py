@@ -46,8 +46,8 @@ def plan(
 
     from evaluator.cli.publish_text import print_plan
     from evaluator.github.job_output import give_outputs, inert, summarise
-    from evaluator.pipeline.deriving.desk import open_desk
     from evaluator.pipeline.publishing.plan import plan_publishing
+    from evaluator.pipeline.publishing.suite_context import open_desk
     from evaluator.pipeline.publishing.summaries import plan_markdown
 
     project = here()
@@ -89,10 +89,10 @@ def judge(
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
     from evaluator.github.job_output import conceal, give_outputs, inert, summarise
-    from evaluator.pipeline.deriving.desk import open_desk
     from evaluator.pipeline.grading.llm_panel import KEYS, PanelUse
     from evaluator.pipeline.publishing.archive import write_landing
     from evaluator.pipeline.publishing.judge_pending import judge_due
+    from evaluator.pipeline.publishing.suite_context import open_desk
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
     conceal(os.environ, sys.stdout, KEYS)
@@ -124,7 +124,7 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
     """
     from evaluator.cli.publish_text import print_verified
     from evaluator.github.job_output import inert
-    from evaluator.pipeline.deriving.desk import open_desk
+    from evaluator.pipeline.publishing.suite_context import open_desk
     from evaluator.pipeline.publishing.verify import verify_published
     from evaluator.pipeline.submissions.repository import diff_annotations
 

@@ -52,10 +52,10 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
     """
     from evaluator.errors import InfraError
     from evaluator.escaping import printable
+    from evaluator.github.connection import repository_of
     from evaluator.github.job_output import summarise
     from evaluator.pipeline.publishing.collect import collect as take
     from evaluator.pipeline.publishing.collect import collected_markdown
-    from evaluator.pipeline.repository import repository_of
 
     expected = None if expect is None else _slugs(expect)
     with shown_progress() as progress:
@@ -83,10 +83,10 @@ def commit(
     judges it again. The push to main is never forced. Running the command again changes nothing. With --outputs, the
     step's output `commit` is the new head of main.
     """
+    from evaluator.github.connection import repository_of
     from evaluator.github.job_output import give_outputs, summarise
     from evaluator.pipeline.publishing.archive import read_landing
     from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
-    from evaluator.pipeline.repository import repository_of
 
     done = commit_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(done.left_out)
@@ -115,10 +115,10 @@ def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summar
 
     The evidence goes to its own branch. If such a pull request is open already, it is updated.
     """
+    from evaluator.github.connection import repository_of
     from evaluator.github.job_output import summarise
     from evaluator.pipeline.publishing.archive import read_landing
     from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
-    from evaluator.pipeline.repository import repository_of
 
     found = propose_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(found.left_out)

@@ -64,7 +64,7 @@ def run(
 ) -> None:
     """Execute one command exactly as scoring does, and print its evidence. Stores nothing."""
     from evaluator.cli.evidence_view import evidence_table
-    from evaluator.pipeline.grading.run import run_command
+    from evaluator.pipeline.grading.executor import run_command
 
     with shown_progress() as progress:
         found = run_command(

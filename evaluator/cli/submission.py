@@ -66,8 +66,7 @@ def check(
 
 def _check_since(project: Project, since: str) -> list[Problem]:
     """Return the problems of submissions that differ from a commit. Prints those that were withdrawn."""
-    from evaluator.pipeline.submissions.repository import check_folders
-    from evaluator.pipeline.submitting.changed import changed_submissions
+    from evaluator.pipeline.submissions.repository import changed_submissions, check_folders
 
     changed = changed_submissions(project, since)
     for slug in changed.withdrawn:

@@ -3,6 +3,8 @@
 What GitHub asks of its callers is kept: after a limit it is left alone for as long as it says. What fails on its
 side is asked for again, except what makes something new: a `POST` whose answer was lost may have been obeyed, so
 whoever posts looks before posting again.
+
+Which repository on GitHub a command is about, and by whose leave: a job's environment says both.
 """
 
 from __future__ import annotations
@@ -210,3 +212,8 @@ def _said(error: GithubException) -> str:
     """GitHub's own words, which may hold a stranger's."""
     said = error.data.get("message") if isinstance(error.data, dict) else None
     return printable(str(said or error.message or "no reason given"))[:300]
+
+
+def repository_of(environ: Mapping[str, str]) -> Connection:
+    """The repository of GITHUB_REPOSITORY, by GITHUB_TOKEN. Raises MissingError for what is not set."""
+    return connect_from(environ)

@@ -6,14 +6,12 @@ Adding a judge is one file here and one line below.
 from __future__ import annotations
 
 from evaluator.judges.bleu import Bleu
-from evaluator.judges.case import Basis, Case, Executed, Judge
+from evaluator.judges.case import JUDGES, Basis, Case, Executed, Judge, find_judge, needs_second_run, register
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 from evaluator.judges.consensus.views import volatile_fields
 from evaluator.judges.exact import Exact
-from evaluator.judges.needs import needs_second_run
 from evaluator.judges.nl2cmd import Nl2cmd
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.judges.registry import JUDGES, find_judge, register
 from evaluator.judges.tfidf import ExecTfidf, Tfidf
 from evaluator.judges.threshold import TextScorer
 

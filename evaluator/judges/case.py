@@ -2,6 +2,10 @@
 
 A judge never sees the world, the clock or another submission, so a finding can be derived again from
 stored evidence at any time and by any other judge.
+
+Which findings ask for a second, spaced run of the candidate before they count.
+
+Judges by name, so that a board can be graded again by any of them and they can be compared.
 """
 
 from __future__ import annotations
@@ -9,9 +13,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
-from evaluator.records import Finding, Task, Trial
+from evaluator.errors import UsageError
+from evaluator.records import Finding, Outcome, Step, Task, Trial
+
+_COMPARED: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
+
+
+def needs_second_run(finding: Finding) -> bool:
+    """True where the candidate did not pass and comparing evidence decided so.
+
+    Only there can a field that changes from run to run be at fault. Over-long, unreadable, missing and
+    verified commands would say the same again.
+    """
+    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +98,22 @@ class Judge(Protocol):
     def judge(self, case: Case) -> Finding:
         """What this heuristic says of the candidate."""
         ...
+
+
+JUDGES: Final[dict[str, Judge]] = {}
+"""Every judge by its name, in the order of registration."""
+
+
+def register(judge: Judge) -> Judge:
+    """Add a judge under its own name and return it. Raises ValueError where the name is taken."""
+    if judge.name in JUDGES:
+        raise ValueError(f"a judge named {judge.name!r} is registered already")
+    JUDGES[judge.name] = judge
+    return judge
+
+
+def find_judge(name: str) -> Judge:
+    """The judge of that name. Raises UsageError, which lists the names there are."""
+    if name not in JUDGES:
+        raise UsageError(f"no judge is named {name!r}; there are: {', '.join(JUDGES)}")
+    return JUDGES[name]

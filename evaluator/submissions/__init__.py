@@ -7,8 +7,7 @@ none. Only `files` reads the disk; everything else here takes bytes and returns 
 from __future__ import annotations
 
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.load import Submission, load_submission
 from evaluator.submissions.suite_info import SuiteInfo
-from evaluator.submissions.validate import check_submission
+from evaluator.submissions.validate import Submission, check_submission, load_submission
 
 __all__ = ["Submission", "SubmissionLimits", "SuiteInfo", "check_submission", "load_submission"]

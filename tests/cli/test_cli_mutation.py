@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluator.cli.survivors import mutation_lines
+from evaluator.cli.suite_mutation import mutation_lines
 from evaluator.records import Equivalence, JudgedMutant, MutationReport, OperatorTally, Outcome, StaleEquivalence
 
 

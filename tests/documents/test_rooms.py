@@ -21,7 +21,7 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
     **{room: GROUND | {"records"} | INPUTS for room in STAGES},
     "store": GROUND | {"records"},
     "pipeline": GROUND | {"records", "store"} | INPUTS | STAGES,
-    "cli": GROUND | {"records", "pipeline"},
+    "cli": GROUND | {"records", "pipeline", "github"},
     "testing": GROUND | {"records", "store", "pipeline"} | INPUTS | STAGES,
 }
 ROOMS: Final = sorted({path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")})

@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 from evaluator.cli import app
 from evaluator.errors import EngineError, MissingError, UsageError
 from evaluator.github.comment.body import MARKER, comment
-from evaluator.github.preview_artifact import read_preview
 from evaluator.pipeline.boards.preview_board import preview_submission
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.project import Project
+from evaluator.pipeline.pull_requests.report import read_preview
 from evaluator.progress import Silence
 from evaluator.records import Preview, Role, Topic, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evaluator.errors import FormatError
-from evaluator.github.preview_artifact import PREVIEW_BYTES, read_preview
+from evaluator.pipeline.pull_requests.report import PREVIEW_BYTES, read_preview
 from evaluator.records import schema_of
 from evaluator.records.preview import NAMED, PATHS, TOLD
 from tests.github.preview_examples import contested, document, preview, rival, tasks

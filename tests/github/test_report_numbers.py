@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator.github.comment.body import comment
-from evaluator.pipeline.pulls.numbers import read_numbers
+from evaluator.pipeline.pull_requests.report import read_numbers
 from evaluator.records import Preview
 from tests.doubles.github import GitHubServer, Run
 from tests.github.github_bench import Bench

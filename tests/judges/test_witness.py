@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.judges.words import Printed, may_say_the_same
+from evaluator.judges.consensus.single_reference import Printed, may_say_the_same
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import added, case, evidence, task
 

@@ -9,7 +9,7 @@ import pytest
 from evaluator.judges import JUDGES
 from evaluator.leaderboard.judges_page import judges_part
 from evaluator.leaderboard.write import write_pages
-from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
 from evaluator.records import Agreement, JudgeFigures, PairKind, Part, Validation
 
 ROOT = Path(__file__).parents[2]

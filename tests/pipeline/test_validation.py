@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import FormatError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.boards.judge_figures import read_validation
+from evaluator.pipeline.boards.scored_boards import read_validation
 from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.judges import find_judge
-from evaluator.pipeline.deriving.desk import open_desk
 from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
 from evaluator.pipeline.evidence.required_runs import Needed, reference_subjects, submitted_subjects
 from evaluator.pipeline.grading.adjudications import rulings_of
@@ -22,6 +21,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import Landing
 from evaluator.pipeline.publishing.judge_pending import Judged, judge_due
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
+from evaluator.pipeline.publishing.suite_context import open_desk
 from evaluator.pipeline.publishing.verify import Verified, verify_published
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Silence

@@ -16,6 +16,7 @@ from evaluator.errors import FormatError, UsageError
 from evaluator.judges.panel.reply_cache import Ledger, Reply
 from evaluator.pipeline.evidence.bundle import (
     Bundle,
+    PackedLimits,
     bundle_path,
     export_bundle,
     file_digest,
@@ -26,8 +27,7 @@ from evaluator.pipeline.evidence.bundle import (
     read_bundle,
     write_bundle,
 )
-from evaluator.pipeline.evidence.shards import Shard
-from evaluator.pipeline.evidence.unpacking import PackedLimits
+from evaluator.pipeline.evidence.produce import Shard
 from evaluator.records import BundleHeader, KeptEvidence
 from evaluator.store import Run, Store
 from evaluator.testing.evidence import evidence

@@ -13,12 +13,12 @@ import pytest
 
 from evaluator.errors import InfraError, MissingError, UsageError
 from evaluator.judges.panel.reply_cache import Reply
-from evaluator.pipeline.deriving.desk import open_desk
 from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle, write_bundle
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.pipeline.publishing.archive import blob_name
 from evaluator.pipeline.publishing.judge_pending import judge_due
+from evaluator.pipeline.publishing.suite_context import open_desk
 from evaluator.progress import Silence
 from evaluator.records import Evidence, Outcome, Ruling, Step
 from evaluator.sandbox.image_recipe import image_reference

@@ -17,8 +17,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.committed import committed_files
-from evaluator.pipeline.publishing.diff_verdicts import changes_since
+from evaluator.pipeline.publishing.diff_verdicts import changes_since, committed_files
 from evaluator.records import Changes, Finding, Outcome, Step, SuiteChanges, digest_of
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.executor import Shows, played_boards

@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
 from evaluator.errors import UsageError
-from evaluator.github.preview_artifact import read_preview
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submitting.changed import Changed, changed_submissions
+from evaluator.pipeline.pull_requests.report import read_preview
+from evaluator.pipeline.submissions.repository import Changed, changed_submissions
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.executor import played_boards
 

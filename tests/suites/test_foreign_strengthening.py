@@ -14,7 +14,7 @@ from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.upkeep.holding import held_variants
+from evaluator.pipeline.maintenance.import_suite import held_variants
 from evaluator.progress import Silence
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import FormatError, MissingError, UsageError
-from evaluator.pipeline.boards.scored_boards import suites_on_board
 from evaluator.pipeline.maintenance.import_suite import add_suite
+from evaluator.pipeline.submissions.repository import suites_on_board
 from evaluator.progress import Silence
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of

@@ -27,12 +27,10 @@ from evaluator.judges.consensus.same_words import same_words
 from evaluator.judges.consensus.sets import alignment_of, compare_sets, is_same_set
 from evaluator.judges.consensus.shell_effects import is_left_over
 from evaluator.judges.consensus.single_reference import with_doubt
-from evaluator.judges.consensus.usable_references import show_nothing, usable_references
-from evaluator.judges.consensus.views import DIMENSIONS, View, file_mode, view
+from evaluator.judges.consensus.usable_references import asks_elsewhere, show_nothing, usable_references
+from evaluator.judges.consensus.views import DIMENSIONS, Sight, View, file_mode, same_bytes, sights_of, view
 from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
-from evaluator.judges.sights import Sight, same_bytes, sights_of
-from evaluator.judges.unseen import asks_elsewhere
 from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
 
 _OUTCOMES: Final = {Agreement.DIFFERENT: Outcome.FAIL, Agreement.UNKNOWN: Outcome.UNDECIDED}

@@ -28,7 +28,7 @@ from evaluator.records import (
 )
 from evaluator.sandbox.requests import Answer, Request
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 

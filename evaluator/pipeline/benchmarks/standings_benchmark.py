@@ -16,7 +16,7 @@ from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.write import write_pages
 from evaluator.metrics.frames import results_frame, utilities_frame
 from evaluator.pipeline.benchmarks.synthetic_boards import Drawing, drawing, facts_of
-from evaluator.pipeline.boards.ranking import rank_submissions
+from evaluator.pipeline.boards.assembly import rank_submissions
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 

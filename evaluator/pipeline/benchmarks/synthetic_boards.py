@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.frames import TaskFacts, results_frame, utilities_frame
-from evaluator.pipeline.boards.ranking import rank_submissions
+from evaluator.pipeline.boards.assembly import rank_submissions
 from evaluator.records import (
     Author,
     Base,

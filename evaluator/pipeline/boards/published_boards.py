@@ -22,13 +22,13 @@ from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
-from evaluator.pipeline.boards.scored_boards import judge_error, suites_on_board
+from evaluator.pipeline.boards.scored_boards import judge_error
 from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.results import Answer, answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
 from evaluator.records import (
     Finding,
     JudgedBy,
@@ -43,7 +43,7 @@ from evaluator.records import (
     command_digest,
 )
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 NO_VERDICT: Final = Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason="no verdict is published yet")

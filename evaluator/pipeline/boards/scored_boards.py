@@ -1,31 +1,51 @@
-"""From submissions to a board: what becomes of what they answer, and where that puts them."""
+"""From submissions to a board: what becomes of what they answer, and where that puts them.
+
+The figures of judges that the project publishes: where they are, and reading them.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem
 from evaluator.judges import find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
-from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
 from evaluator.pipeline.grading.llm_panel import Place, describe_panel, plan_panel, results_with_panel
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import run_figures
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_submissions
+from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
 from evaluator.progress import Progress
-from evaluator.records import Outcome, Result
-from evaluator.submissions.load import Submission
+from evaluator.records import Outcome, Result, Validation
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
+
+
+PUBLISHED: Final = Path("site/assets/judges.json")
+"""Where the figures are that the site shows."""
+
+
+def read_validation(path: Path) -> Validation:
+    """The figures in a file; none where there is no file. Raises FormatError where it is something else."""
+    if not path.is_file():
+        return Validation(format=1)
+    try:
+        return Validation.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise FormatError([Problem(path, 0, f"does not read as figures of judges: {error}")]) from error
 
 
 def board_of(
@@ -109,12 +129,6 @@ def judge_error(project: Project, judge: str | None = None) -> JudgeError | None
     return measured_error(
         each for each in published.figures if (each.judge, each.version) == (asked.name, asked.version)
     )
-
-
-def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """The suites that have a board: ours, and of others' those that somebody here answers."""
-    answered = {name for submission in submissions for name in submission.manifest.suites}
-    return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]
 
 
 def plan_rescore(

@@ -1,4 +1,7 @@
-"""The public site: pages written from the boards and built, and a built site served on this machine."""
+"""The public site: pages written from the boards and built, and a built site served on this machine.
+
+Where a verdict is appealed: the issue form of the repository, as far as anybody knows where that is.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,40 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluator.errors import MissingError, UsageError
+from evaluator.github.forms import appeal_address, split_address
+from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
-from evaluator.pipeline.boards.appeals import appeal_form
-from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
 from evaluator.pipeline.boards.published_boards import published_boards
-from evaluator.pipeline.boards.scored_boards import make_boards
+from evaluator.pipeline.boards.scored_boards import PUBLISHED, make_boards, read_validation
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
+
+
+def repository_of(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """Server and repository: of the job that this runs in, otherwise by `repo_url` of mkdocs.yml; None by neither."""
+    path = project.root / "mkdocs.yml"
+    server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
+    if not (server and repository) and path.is_file():
+        from mkdocs.utils.yaml import yaml_load
+
+        with path.open("rb") as file:
+            return split_address(str(yaml_load(file).get("repo_url") or ""))
+    return split_address(f"{server}/{repository}")
+
+
+def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
+    """The form for verdicts of one suite; None where nobody knows where the repository is."""
+    found = repository_of(project, environ)
+    if found is None:
+        return None
+    server, repository = found
+
+    def address(submission: str, task: str | None, rank: int | None) -> str:
+        return appeal_address(server, repository, submission=submission, suite=suite, task=task, rank=rank)
+
+    return address
 
 
 def build_boards_site(

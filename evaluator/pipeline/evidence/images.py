@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, ImageError, Problem, UsageError
-from evaluator.pipeline.boards.scored_boards import suites_on_board
 from evaluator.pipeline.evidence.bundle import file_digest
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.records import Digest, Images, KnownImage, canonical_json, read_format
 from evaluator.sandbox.image_recipe import image_reference

@@ -2,11 +2,14 @@
 
 What is missing is executed as grading executes it: references twice, a candidate once more where it does not pass. So
 a submission's bundle holds what its verdicts follow from, and nothing of a reference's.
+
+Shares of the work, so that several machines do all of it between them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,19 +18,40 @@ from typing import Final, NamedTuple, TypeVar
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import notice
-from evaluator.pipeline.boards.scored_boards import suites_on_board
 from evaluator.pipeline.evidence.bundle import bundle_path, export_bundle, fitting, write_bundle
 from evaluator.pipeline.evidence.required_runs import Needed, reference_subjects, submitted_subjects
-from evaluator.pipeline.evidence.shards import Shard
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.submissions.repository import load_sound, load_submissions
+from evaluator.pipeline.submissions.repository import load_sound, load_submissions, suites_on_board
 from evaluator.progress import Progress
 from evaluator.records import Outcome
 from evaluator.store import Run
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
+
+_FORM: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
+
+
+class Shard(NamedTuple):
+    """The `number`-th of `shards` parts, from 1 on."""
+
+    number: int
+    shards: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """What `2/5` means. Raises UsageError."""
+        found = _FORM.fullmatch(text)
+        number, shards = map(int, found.groups()) if found else (0, 0)
+        if not 1 <= number <= shards:
+            raise UsageError(f"--shard {text}: expected i/n with i from 1 to n, such as 2/5")
+        return cls(number, shards)
+
+    def of(self, slugs: Iterable[str]) -> list[str]:
+        """This part of the names, sorted. For the same names the parts have no name in common and leave none out."""
+        return sorted(set(slugs))[self.number - 1 :: self.shards]
+
 
 ANNOUNCED: Final = "evidence"
 """Title of the notices by which a job says what it made."""

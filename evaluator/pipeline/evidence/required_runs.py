@@ -13,7 +13,7 @@ from evaluator.pipeline.grading.cache_keys import Keys, Subject, is_executable
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.project import Project
 from evaluator.store import Run
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 

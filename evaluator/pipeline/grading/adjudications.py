@@ -19,7 +19,7 @@ from evaluator.pipeline.grading.cache_keys import Rulings
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions
 from evaluator.records import Adjudication, Ruling, Task, command_digest, json_lines, read_format
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 FILE: Final = "adjudications.jsonl"

@@ -14,8 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Basis, Case, Executed, Judge
-from evaluator.judges.needs import needs_second_run
+from evaluator.judges.case import Basis, Case, Executed, Judge, needs_second_run
 from evaluator.pipeline.grading.cache_keys import (
     Keys,
     Rulings,

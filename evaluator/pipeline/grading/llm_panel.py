@@ -13,18 +13,31 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
 from evaluator.judges import Basis
+from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
+from evaluator.judges.panel.panel import Panel
+from evaluator.judges.panel.reply_cache import Ledger, Reply
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
 from evaluator.pipeline.grading.cache_keys import Subject, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, Verdict, command_digest, digest_of
+from evaluator.records import (
+    Finding,
+    Outcome,
+    Result,
+    Step,
+    SubmissionManifest,
+    Verdict,
+    command_digest,
+    digest_of,
+)
 from evaluator.store import Judged
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel, Undecided
     from evaluator.judges.panel.reply_cache import Reply
+
 
 LEDGER: Final = "panel.jsonl"
 """The ledger's name beside the store."""
@@ -72,9 +85,7 @@ def open_panel(
     if settings is None or use.wanted is False:
         yield None
         return
-    from evaluator.judges.panel.budget import Budget
     from evaluator.judges.panel.panel import Panel
-    from evaluator.judges.panel.reply_cache import Ledger
 
     _check_prices(settings, use, judge or project.settings.judge)
     key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
@@ -258,3 +269,16 @@ def _judged(grader: Grader, place: Place, parts: Mapping[str, str], finding: Fin
         finding=finding,
     )
     return Judged(verdict, parts)
+
+
+class Panels(NamedTuple):
+    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
+    decides what is published, so that whoever has the replies comes to the same."""
+
+    replay: Panel
+    asking: Panel | None = None
+
+    @property
+    def unasked(self) -> Panels:
+        """The same where nobody is asked."""
+        return Panels(self.replay)

@@ -10,7 +10,7 @@ from evaluator.pipeline.grading.cache_keys import Subject
 from evaluator.pipeline.grading.text_metrics import nlc2cmd_scores, text_figures
 from evaluator.records import Candidate, Finding, Prediction, Result, RunFigures, Task, TextFigures, Usage
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 

@@ -31,7 +31,7 @@ from evaluator.judges.labelled_pairs import (
     table_4_pairs,
 )
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.pipeline.boards.judge_figures import PUBLISHED, read_validation
+from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
 from evaluator.pipeline.grading.cache_keys import Slips, Subject
 from evaluator.pipeline.grading.executor import Bench, open_bench
 from evaluator.pipeline.grading.grader import Grader

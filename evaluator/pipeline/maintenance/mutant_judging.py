@@ -19,10 +19,9 @@ from functools import partial
 from typing import Final
 
 from evaluator.errors import InfraError
-from evaluator.judges.case import Case, Executed, Judge
+from evaluator.judges.case import Case, Executed, Judge, needs_second_run
 from evaluator.judges.consensus.usable_references import usable_references
 from evaluator.judges.consensus.views import view
-from evaluator.judges.needs import needs_second_run
 from evaluator.pipeline.grading.cache_keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
 from evaluator.pipeline.grading.grader import SPACING_S
 from evaluator.pipeline.grading.scheduler import Execute, Gathering

@@ -23,8 +23,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
-from evaluator.pipeline.evidence.bundle import file_digest
-from evaluator.pipeline.evidence.unpacking import PackedLimits, RefusedError, unpacked
+from evaluator.pipeline.evidence.bundle import PackedLimits, RefusedError, file_digest, unpacked
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"

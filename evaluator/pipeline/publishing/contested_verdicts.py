@@ -7,13 +7,13 @@ from typing import Final
 
 from evaluator.github.comment.contested_list import contested_text
 from evaluator.leaderboard.board import Appeal
-from evaluator.pipeline.boards.appeals import appeal_form
 from evaluator.pipeline.boards.published_boards import Files, published_files
+from evaluator.pipeline.boards.site import appeal_form
 from evaluator.pipeline.grading.results import Answer, answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import Contested, Finding, Giver, Outcome, command_digest
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 SHOWN: Final = 2_000

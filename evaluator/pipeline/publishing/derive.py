@@ -23,7 +23,7 @@ from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Ledger, Reply
 from evaluator.pipeline.grading.cache_keys import Subject, is_executable
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
-from evaluator.pipeline.grading.llm_panel import Place, ask_panel, plan_panel, replies_of
+from evaluator.pipeline.grading.llm_panel import Panels, Place, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile
@@ -41,26 +41,13 @@ from evaluator.records import (
 )
 from evaluator.sandbox.requests import Answer, Request
 from evaluator.store import Run, Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 MAX_PLACE_BYTES: Final = 4096
 """Of a finding's place that are published: a path is no longer, a variable's name may be."""
 
 _ABSENT: Final = InfraError("its evidence is not at hand")
-
-
-class Panels(NamedTuple):
-    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
-    decides what is published, so that whoever has the replies comes to the same."""
-
-    replay: Panel
-    asking: Panel | None = None
-
-    @property
-    def unasked(self) -> Panels:
-        """The same where nobody is asked."""
-        return Panels(self.replay)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,25 +3,31 @@
 Both boards are of the submissions as they stand now, so that only verdicts make a difference. Why a verdict is another
 is told by what the two files say: their headers, the verdicts' keys, and which step decided. A key names everything
 that its verdict depends on, so where it is the same, only what the panel said can be another.
+
+Verdict files as they stand at a commit: Git is asked, and its answer read as data.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from evaluator.errors import FormatError, Problem
 from evaluator.github.comment.rescore_table import changes_text
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import Files, published_board, published_files
+from evaluator.pipeline.git import ask_git, commit_named
 from evaluator.pipeline.grading.results import Answer, answers
-from evaluator.pipeline.grading.verdict_files import VerdictFile
+from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.committed import committed_files
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import (
+    SLUG_PATTERN,
     Changes,
     Flip,
     Place,
@@ -34,8 +40,40 @@ from evaluator.records import (
     command_digest,
 )
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.names import VERDICTS
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
+
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_ENTRY: Final = re.compile(
+    rf"100(?:644|755) blob (?P<blob>[0-9a-f]{{40,64}}) +(?P<size>\d+)\t"
+    rf"submissions/(?P<slug>{_SLUG})/(?P<suite>{_SLUG}){re.escape(VERDICTS)}"
+)
+"""A line of `git ls-tree --long`: a regular file whose path is a verdict file's."""
+
+
+def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
+    """Every suite's verdict files at a commit, by suite.
+
+    Raises UsageError where there is no such commit here, FormatError for a file that does not read.
+    """
+    name = commit_named(project.root, commit)
+    listed = ask_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
+    lines = (line.decode(errors="replace") for line in listed.split(b"\0"))
+    found: dict[str, dict[str, VerdictFile]] = {}
+    for entry in filter(None, map(_ENTRY.fullmatch, lines)):
+        found.setdefault(entry["suite"], {})[entry["slug"]] = _file(project.root, entry)
+    return found
+
+
+def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
+    """The file of an entry; what is larger than a verdict file may be is not asked for."""
+    path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
+    data = ask_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
+    if data is None:
+        raise FormatError([Problem(path, 0, f"cannot be read at that commit: {int(entry['size']):,} bytes")])
+    return verdicts_in(data, path)
+
 
 SHOWN: Final = 240
 """Bytes of a command that a flip holds."""

@@ -13,9 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluator.errors import FormatError, Problem
-from evaluator.pipeline.evidence.bundle import READING, SUFFIX, Bundle, bundle_path, read_bundle
+from evaluator.pipeline.evidence.bundle import (
+    READING,
+    SUFFIX,
+    Bundle,
+    RefusedError,
+    bundle_path,
+    packed_lines,
+    read_bundle,
+)
 from evaluator.pipeline.evidence.images import fetched_images
-from evaluator.pipeline.evidence.unpacking import RefusedError, packed_lines
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.derive import Dossier, Held
 from evaluator.records import BundleHeader, Evidence

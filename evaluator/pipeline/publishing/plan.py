@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evaluator.errors import Problem
-from evaluator.pipeline.boards.scored_boards import suites_on_board
 from evaluator.pipeline.grading.grader import PanelPlan
+from evaluator.pipeline.grading.llm_panel import Panels
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Dossier, Panels
+from evaluator.pipeline.publishing.derive import Dossier
 from evaluator.pipeline.publishing.evidence_sources import Holdings
 from evaluator.pipeline.publishing.status import Work, look
 from evaluator.pipeline.publishing.suite_context import Ground, environment_of, lay_ground
-from evaluator.pipeline.submissions.repository import Loaded, load_sound
+from evaluator.pipeline.submissions.repository import Loaded, load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
 

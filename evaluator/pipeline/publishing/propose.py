@@ -24,8 +24,7 @@ from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import Landing
-from evaluator.pipeline.publishing.commit import keep_evidence
-from evaluator.pipeline.publishing.current import MAIN, Current, current_at, left_out_markdown, main_head
+from evaluator.pipeline.publishing.commit import MAIN, Current, current_at, keep_evidence, left_out_markdown, main_head
 from evaluator.pipeline.publishing.diff_verdicts import changes_between
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import Changes

@@ -1,24 +1,59 @@
-"""What the verdicts on one suite stand on, whoever's they are, and in which environment today's are given."""
+"""What the verdicts on one suite stand on, whoever's they are, and in which environment today's are given.
+
+What is planned, judged and checked with: the store and the panel of a checkout, open for one command.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evaluator.errors import BashboardError, MissingError
 from evaluator.judges import Judge, find_judge
 from evaluator.judges.case import Basis
+from evaluator.judges.panel.budget import Budget
+from evaluator.judges.panel.panel import Panel
+from evaluator.judges.panel.settings import KEY_VARIABLE
 from evaluator.pipeline.evidence.images import fetched_images, known_image, read_images
 from evaluator.pipeline.evidence.required_runs import Needed
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.cache_keys import Keys, Rulings, Slips
 from evaluator.pipeline.grading.known_mutants import slips_of
+from evaluator.pipeline.grading.llm_panel import REPLAY, Panels, PanelUse, open_panel
 from evaluator.pipeline.project import Project
+from evaluator.progress import Progress, Silence
 from evaluator.records import Evidence, VerdictsHeader
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Run, Store
 from evaluator.suites.load import Suite
+
+
+class Desk(NamedTuple):
+    """The project's store, and its panel where it has one."""
+
+    store: Store
+    panels: Panels | None
+
+
+@contextlib.contextmanager
+def open_desk(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Desk]:
+    """What is planned, judged and checked with; the panel buys where `use` has a key."""
+    with contextlib.closing(Store(project.store_path)) as store, _open_panels(project, progress, use) as panels:
+        yield Desk(store, panels)
+
+
+@contextlib.contextmanager
+def _open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Panels | None]:
+    """The project's panel as publishing uses it, None where it has none; it buys where `use` has a key."""
+    with open_panel(project, progress, use) as panel:
+        if panel is None:
+            yield None
+            return
+        replay = Panel(panel.settings, panel.ledger, Budget(), Silence())
+        yield Panels(replay, panel if use.environment.get(KEY_VARIABLE) else None)
 
 
 @dataclass(frozen=True, slots=True)

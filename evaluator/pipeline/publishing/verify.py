@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.errors import FormatError, Problem
-from evaluator.pipeline.boards.scored_boards import suites_on_board
-from evaluator.pipeline.deriving.comparing import Published, edited_lines, place_of, published_of
+from evaluator.pipeline.grading.llm_panel import Panels
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Dossier, Held, Panels
+from evaluator.pipeline.publishing.derive import Dossier, Held
 from evaluator.pipeline.publishing.evidence_sources import Holdings
+from evaluator.pipeline.publishing.status import Published, edited_lines, place_of, published_of
 from evaluator.pipeline.publishing.suite_context import Ground, lay_ground
-from evaluator.pipeline.submissions.repository import load_sound
+from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
-from evaluator.submissions.load import Submission
+from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 

@@ -22,7 +22,7 @@ from evaluator.github.repository_files import read_file
 from evaluator.pipeline.grading.adjudications import Adjudicated, adjudication_of, adjudications_path
 from evaluator.pipeline.grading.verdict_files import read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.current import MAIN, main_head
+from evaluator.pipeline.publishing.commit import MAIN, main_head
 from evaluator.records import SLUG_PATTERN, Finding, Ruling
 
 COMMENT: Final = "appeal"

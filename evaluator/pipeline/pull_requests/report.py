@@ -3,6 +3,13 @@
 All of it is computed by this checkout's own code from files that are read as data; nothing of the pull request is
 executed. Only the preview's numbers come from the pull request's own run, which may have forged them: they are read
 as that, and the comment says whose they are.
+
+A preview's numbers, from the artifact of a pull request's own run, which may have forged them.
+
+What does not read, does not add up or is not of this board and this submission is not shown, and it is said why. What
+remains can lie about its own submission and do nothing else.
+
+A preview as the artifact of a run that a stranger's pull request has made: read as what may be forged.
 """
 
 from __future__ import annotations
@@ -16,8 +23,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import Problem, Severity
+from pydantic import ValidationError
+
+from evaluator.errors import FormatError, Problem, Severity
 from evaluator.escaping import printable
+from evaluator.github.artifacts import ArtifactLimits, read_artifact
 from evaluator.github.comment.body import comment
 from evaluator.github.comment.pull_request_sections import nothing_text
 from evaluator.github.comment.state import CLEARING, LABELS, Deed, Reason
@@ -31,11 +41,78 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.pull_requests.author_limits import limit_reasons, suites_answered
 from evaluator.pipeline.pull_requests.classify import Offer, read_offer, touched_slugs
 from evaluator.pipeline.pull_requests.merge_rules import Decision, decide
-from evaluator.pipeline.pulls.numbers import read_numbers
 from evaluator.pipeline.submissions.ownership import NOBODY, Owner, owner_of
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Preview
 from evaluator.submissions.names import is_slug, slug_faults
+
+ARTIFACT: Final = "preview"
+"""The artifact in which the run leaves its preview."""
+_TOLD: Final = 3
+_UNUSED: Final = "the run left a preview that is not used: "
+
+
+def read_numbers(
+    project: Project, connection: Connection, run: int, slug: str, answered: Mapping[str, str]
+) -> tuple[Preview | None, str]:
+    """The preview that a run left of a submission, or None and why; `answered` are its suites with their versions.
+
+    Raises PermissionMissingError, GitHubError.
+    """
+    limits = ArtifactLimits(archive_bytes=PREVIEW_BYTES, file_bytes=PREVIEW_BYTES)
+    file = read_artifact(connection, run, ARTIFACT, PREVIEW_NAME, limits)
+    if file.content is None:
+        return None, file.fault
+    try:
+        preview = read_preview(file.content, slug)
+    except FormatError as error:
+        return None, _UNUSED + "; ".join(each.message for each in error.problems[:_TOLD])
+    fault = _foreign(project, preview, answered)
+    return (None, _UNUSED + fault) if fault else (preview, "")
+
+
+def _foreign(project: Project, preview: Preview, answered: Mapping[str, str]) -> str:
+    """Why a preview that adds up is none of this board and this submission; empty where it may be."""
+    suites = {suite.manifest.name: suite for suite in project.suites()}
+    if preview.suite not in suites or preview.suite not in answered:
+        return f"it is of suite {preview.suite!r}, which the submission does not answer"
+    suite = suites[preview.suite]
+    if preview.suite_version != suite.manifest.version:
+        return f"it is of {preview.suite} {preview.suite_version}, and the board asks {suite.manifest.version}"
+    counted = preview.asked + preview.not_asked
+    if counted > len(suite.tasks):
+        return f"it counts {counted} tasks of {len(suite.tasks)}"
+    slugs = {folder.name for folder in project.submission_folders()}
+    strange = [each.submission for each in preview.rivals if each.submission not in slugs]
+    return f"it compares with {', '.join(strange)}, which the board does not have" if strange else ""
+
+
+PREVIEW_NAME: Final = "preview.json"
+"""The artifact's one file."""
+PREVIEW_BYTES: Final = 2_097_152
+"""A preview is no longer; a longer file is not read."""
+_LISTED_FAULTS: Final = 10
+_SHOWN: Final = 200
+
+
+def read_preview(data: bytes, submission: str) -> Preview:
+    """The preview of this submission. Raises FormatError where it is another's, does not add up, or is none."""
+    if len(data) > PREVIEW_BYTES:
+        raise _refused(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
+    try:
+        preview = Preview.model_validate_json(data)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:_LISTED_FAULTS]]
+        raise _refused(*told) from None
+    if preview.submission != submission:
+        raise _refused(f"is of submission {preview.submission!r}: expected {submission!r}")
+    return preview
+
+
+def _refused(*faults: str) -> FormatError:
+    return FormatError([Problem(Path(PREVIEW_NAME), 0, printable(each)[:_SHOWN]) for each in faults])
+
 
 COMMENT: Final = "submission"
 """The comment's name, by which it is found again."""

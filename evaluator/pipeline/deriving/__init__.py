@@ -1,1 +1,0 @@
-"""Verdicts out of evidence that is there: what they stand on, how they follow, and whether published ones do."""

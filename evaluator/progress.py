@@ -25,7 +25,7 @@ class Progress(Protocol):
         ...
 
 
-class Silence:
+class NullProgress:
     """Nobody listens."""
 
     def say(self, text: str) -> None:

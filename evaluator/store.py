@@ -37,11 +37,11 @@ _BATCH: Final = 500
 _EVIDENCE: Final = TypeAdapter(Evidence)
 _VERDICT: Final = TypeAdapter(Verdict)
 
-Run = tuple[str, int]
+RunKey = tuple[str, int]
 """An evidence key, and 0 for the first run or 1 for the second, spaced one."""
 
 
-class Judged(NamedTuple):
+class JudgedVerdict(NamedTuple):
     """A verdict with the parts its key was made from, so that a later one can say what changed."""
 
     verdict: Verdict
@@ -108,19 +108,19 @@ class Store:
         with self._failing("give what it holds"):
             return self._database.execute(query, values).fetchall()
 
-    def known_runs(self, keys: Iterable[str]) -> set[Run]:
+    def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
         """Which runs of these evidence keys are here."""
-        found: set[Run] = set()
+        found: set[RunKey] = set()
         for batch in _batches(keys):
             marks = ",".join("?" * len(batch))
             rows = self._rows(f"SELECT key, run FROM evidence WHERE key IN ({marks})", batch)  # noqa: S608
             found.update((key, run) for key, run in rows)
         return found
 
-    def evidence(self, runs: Iterable[Run]) -> dict[Run, Evidence]:
+    def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
         """The evidence that is here of these runs."""
         wanted = set(runs)
-        found: dict[Run, Evidence] = {}
+        found: dict[RunKey, Evidence] = {}
         for batch in _batches({key for key, _ in wanted}):
             marks = ",".join("?" * len(batch))
             query = f"SELECT key, run, record FROM evidence WHERE key IN ({marks})"  # noqa: S608
@@ -129,7 +129,7 @@ class Store:
                     found[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
         return found
 
-    def add_evidence(self, run: Run, evidence: Evidence) -> None:
+    def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
         """Keep one run's evidence; what is there already stays."""
         record = zlib.compress(evidence.to_json().encode(), 1)
         with self._failing("take what is written"):
@@ -144,13 +144,13 @@ class Store:
             found |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
         return found
 
-    def earlier(self, suite: str, task: str, command: str) -> list[Judged]:
+    def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
         """Verdicts once given on a command for a task, under whatever key."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
-        return [Judged(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
+        return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
 
-    def add_verdicts(self, judged: Sequence[Judged]) -> None:
+    def add_verdicts(self, judged: Sequence[JudgedVerdict]) -> None:
         """Keep verdicts, all or none of them."""
         rows = [
             (each.key, each.suite, each.task, each.command, json.dumps(parts), each.to_json()) for each, parts in judged

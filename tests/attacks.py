@@ -23,7 +23,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.worker import WorkerDiedError
-from tests.workbench import TESS, TINY, Bench, planned
+from tests.workbench import TESS, TINY, SandboxHarness, planned
 
 LIMITS = {"cpu_s": 0.4, "memory_mb": 192, "processes": 96, "disk_mb": 32, "inodes": 12_000, "output_kb": 64}
 QUICK_S = 12.0
@@ -115,14 +115,14 @@ class Pit:
         self._open()
 
     def _open(self) -> None:
-        self.bench = Bench(self._engine, self._plan)
-        self.bench.run("true", world=TESS)
+        self.harness = SandboxHarness(self._engine, self._plan)
+        self.harness.run("true", world=TESS)
         self.canary, self.container = self.sing(), self.look()
 
     def sing(self) -> Song:
         """The canary's evidence. On a busy machine its clock may move on to the next second: then it sings again."""
         for _ in range(SONGS):
-            song = self.bench.run(CANARY, observe=["shell"])
+            song = self.harness.run(CANARY, observe=["shell"])
             if song.wall_ms < SLOW_MS:
                 break
         return Song(song.digest, song)
@@ -131,7 +131,7 @@ class Pit:
         """Processes, mounts and shared files of the container, by shell builtins alone."""
         output = b""
         while not output:  # an engine may lose the output of what ends at once
-            output = self.bench.worker.container.exec_run(["/bin/sh", "-c", LOOK]).output
+            output = self.harness.worker.container.exec_run(["/bin/sh", "-c", LOOK]).output
         return "\n".join(sorted(output.decode().split("\n")))
 
     def make(self, attack: Attack) -> Outcome:
@@ -140,10 +140,10 @@ class Pit:
         request = Request.of(attack.world, command, observe=frozenset(attack.observe))
         began = time.monotonic()
         try:
-            answer = self.bench.ask(request)
+            answer = self.harness.ask(request)
         except WorkerDiedError:
-            self.buried.append(self.bench.worker.container.id)
-            self.bench.close()
+            self.buried.append(self.harness.worker.container.id)
+            self.harness.close()
             self._open()
             return Outcome(None, time.monotonic() - began, self.canary, self.container)
         took_s = time.monotonic() - began
@@ -152,7 +152,7 @@ class Pit:
 
     def close(self) -> None:
         """Take the worker down."""
-        self.bench.close()
+        self.harness.close()
 
 
 class Pits:

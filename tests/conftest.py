@@ -21,7 +21,7 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
-from tests.workbench import Bench, planned
+from tests.workbench import SandboxHarness, planned
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -78,19 +78,19 @@ def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
 
 
 @pytest.fixture(scope="session")
-def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
+def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
     """A worker that waits for a command no longer than three seconds."""
-    bench = Bench(engine, planned(plan, cpu_s=0.3))
-    yield bench
-    bench.close()
+    harness = SandboxHarness(engine, planned(plan, cpu_s=0.3))
+    yield harness
+    harness.close()
 
 
 @pytest.fixture(scope="session")
-def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[Bench]:
+def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
     """A worker with one CPU second a command and little memory, so that either limit is met soon."""
-    bench = Bench(engine, planned(plan, cpu_s=1.0, memory_mb=64))
-    yield bench
-    bench.close()
+    harness = SandboxHarness(engine, planned(plan, cpu_s=1.0, memory_mb=64))
+    yield harness
+    harness.close()
 
 
 @pytest.fixture(scope="module")

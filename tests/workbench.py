@@ -46,7 +46,7 @@ class Shown:
     by_wall: bool
 
 
-class Bench:
+class SandboxHarness:
     """One worker of one suite. `place` is the CPU it is pinned to."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, SuiteName, example, here, print_json, shown
+from evaluator.cli.app import AsJson, SuiteName, current_project, example, print_json, shown
 
 if TYPE_CHECKING:
     from evaluator.records import Ruling
@@ -43,7 +43,13 @@ def adjudicate(
     from evaluator.pipeline.grading.adjudications import adjudicate as rule
 
     made = rule(
-        here(), suite=suite, submission=submission, task=task, ruling=ruling_named(ruling), because=because, rank=rank
+        current_project(),
+        suite=suite,
+        submission=submission,
+        task=task,
+        ruling=ruling_named(ruling),
+        because=because,
+        rank=rank,
     )
     if as_json:
         print_json({**made.adjudication.model_dump(mode="json"), "submissions": list(made.submissions)})

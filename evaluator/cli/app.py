@@ -92,7 +92,7 @@ def example(*lines: str) -> Callable[[Function], Function]:
     return attach
 
 
-def here() -> Project:
+def current_project() -> Project:
     """Return the project of the current checkout."""
     from evaluator.pipeline.project import Project
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.cli.adjudication import ruling_named
-from evaluator.cli.app import FOUND_WANTING, example, here
+from evaluator.cli.app import FOUND_WANTING, current_project, example
 
 
 @example("bashboard appeal --issue=12 --ruling pass", "bashboard appeal --issue=12 --ruling fail --dry-run")
@@ -24,10 +24,12 @@ def appeal(
     applies to every submission with that command. If the issue is incomplete, a comment there says what is missing. The
     repository is GITHUB_REPOSITORY, and the token is GITHUB_TOKEN.
     """
-    from evaluator.github.connection import repository_of
+    from evaluator.github.connection import github_connection
     from evaluator.pipeline.pull_requests.appeals import answer_appeal
 
-    answer = answer_appeal(here(), repository_of(os.environ), issue, ruling_named(ruling), dry_run=dry_run)
+    answer = answer_appeal(
+        current_project(), github_connection(os.environ), issue, ruling_named(ruling), dry_run=dry_run
+    )
     if answer.ruled is None:
         typer.echo(answer.comment)
         raise typer.Exit(FOUND_WANTING)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, SuiteName, console, example, here, print_json
+from evaluator.cli.app import AsJson, Group, SuiteName, console, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 
 benches = typer.Typer(
@@ -42,7 +42,7 @@ def sandbox(
     from evaluator.pipeline.benchmarks.score_benchmark import bench_sandbox
 
     with shown_progress() as progress:
-        found: Any = bench_sandbox(here(), progress, suite=suite, jobs=jobs)
+        found: Any = bench_sandbox(current_project(), progress, suite=suite, jobs=jobs)
     if as_json:
         print_json(found)
         return
@@ -72,7 +72,9 @@ def score(
     from evaluator.pipeline.benchmarks.score_benchmark import bench_score
 
     with shown_progress() as progress:
-        found: Any = bench_score(here(), progress, suite=suite, executions=executions, with_processes=with_processes)
+        found: Any = bench_score(
+            current_project(), progress, suite=suite, executions=executions, with_processes=with_processes
+        )
     if as_json:
         print_json(found)
         return
@@ -102,7 +104,7 @@ def metrics(
     from evaluator.pipeline.benchmarks.metric_benchmark import bench_metrics
 
     with shown_progress() as progress:
-        rows = bench_metrics(here, progress, suite=suite, file=file, runs=runs)
+        rows = bench_metrics(current_project, progress, suite=suite, file=file, runs=runs)
     if as_json:
         print_json(rows)
         return
@@ -129,7 +131,13 @@ def standings(
 
     with shown_progress() as progress:
         rows = bench_standings(
-            here(), progress, submissions=submissions, tasks=tasks, candidates=candidates, runs=runs, site=site
+            current_project(),
+            progress,
+            submissions=submissions,
+            tasks=tasks,
+            candidates=candidates,
+            runs=runs,
+            site=site,
         )
     if as_json:
         print_json(rows)

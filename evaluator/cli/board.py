@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Judge, Slugs, Workers, console, example, here, print_json, print_records, shown
+from evaluator.cli.app import (
+    AsJson,
+    Judge,
+    Slugs,
+    Workers,
+    console,
+    current_project,
+    example,
+    print_json,
+    print_records,
+    shown,
+)
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -91,7 +102,7 @@ def score(
     from evaluator.pipeline.boards.scored_boards import make_boards
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
-    project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    project, use = current_project(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     with shown_progress() as progress, open_panel(project, progress, use, judge) as panel:
         boards = make_boards(
             project,
@@ -107,9 +118,9 @@ def score(
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print the panel's summary and the boards. Exit with 3 if the panel failed."""
-    from evaluator.pipeline.grading.llm_panel import report
+    from evaluator.pipeline.grading.llm_panel import panel_summary
 
-    if line := report(panel):
+    if line := panel_summary(panel):
         typer.echo(f"bashboard: {line}", err=True)
     _show(boards, as_json)
     if panel and panel.failed:
@@ -157,7 +168,7 @@ def rescore(
     from evaluator.pipeline.evidence.produce import share_of
     from evaluator.pipeline.grading.llm_panel import PanelUse, open_panel
 
-    project, use = here(), PanelUse(os.environ, use_panel, max_calls, max_usd)
+    project, use = current_project(), PanelUse(os.environ, use_panel, max_calls, max_usd)
     if shard and not (submissions := share_of(project, submissions or (), shard)):
         typer.echo(f"bashboard: no submission is in shard {shard}", err=True)
         return
@@ -208,18 +219,18 @@ def standings(
     from evaluator.pipeline.boards.published_boards import published_boards
     from evaluator.pipeline.boards.scored_boards import make_boards
     from evaluator.pipeline.grading.llm_panel import open_panel
-    from evaluator.progress import Silence
+    from evaluator.progress import NullProgress
 
     _one_source(published, judge)
-    project = here()
+    project = current_project()
     if published:
         boards = published_boards(
             project, suites=suite or (), say=lambda line: typer.echo(f"bashboard: {line}", err=True)
         )
         _show(boards, as_json)
         return
-    with open_panel(project, Silence(), judge=judge) as panel:
-        boards = make_boards(project, Silence(), suites=suite or (), judge=judge, execute=False, panel=panel)
+    with open_panel(project, NullProgress(), judge=judge) as panel:
+        boards = make_boards(project, NullProgress(), suites=suite or (), judge=judge, execute=False, panel=panel)
     _show(boards, as_json)
 
 
@@ -230,7 +241,7 @@ def build(judge: Judge = None, published: Published = False) -> None:
 
     _one_source(published, judge)
     with shown_progress() as progress:
-        folder = build_boards_site(here(), progress, judge, published=published, environ=os.environ)
+        folder = build_boards_site(current_project(), progress, judge, published=published, environ=os.environ)
     called = "bashboard" if Path(sys.argv[0]).is_absolute() else sys.argv[0]
     typer.echo(f"the site is in {shown(folder)}; look at it with: {called} serve")
 
@@ -244,7 +255,7 @@ def serve(
 
     from evaluator.pipeline.boards.site import served_site
 
-    with served_site(here(), port) as address, contextlib.suppress(KeyboardInterrupt):
+    with served_site(current_project(), port) as address, contextlib.suppress(KeyboardInterrupt):
         typer.echo(f"serving build/site at {address} (interrupt to stop)")
         threading.Event().wait()
     typer.echo("stopped")

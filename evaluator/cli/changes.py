@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, console, example, here, print_json
+from evaluator.cli.app import AsJson, console, current_project, example, print_json
 from evaluator.cli.board import SuiteNames
 
 Against = Annotated[str, typer.Option("--against", metavar="COMMIT", help="The commit to compare with.")]
@@ -30,13 +30,15 @@ def changes(
     """
     from evaluator.cli.changes_tables import changes_tables
     from evaluator.errors import UsageError
-    from evaluator.github.job_output import inert
+    from evaluator.github.job_output import stop_commands
     from evaluator.pipeline.publishing.diff_verdicts import changes_markdown, changes_since
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
-    found = changes_since(here(), against, suite or ())
-    with inert(os.environ, sys.stdout):  # a predicted command may look like a workflow command of GitHub's runner
+    found = changes_since(current_project(), against, suite or ())
+    with stop_commands(
+        os.environ, sys.stdout
+    ):  # a predicted command may look like a workflow command of GitHub's runner
         if as_json:
             print_json(found.model_dump(mode="json"))
         elif markdown:

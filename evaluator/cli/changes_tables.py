@@ -12,19 +12,19 @@ from rich.text import Text
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.records import Changes, Contested, Finding, Flip, Place, RowChange, SuiteChanges
+    from evaluator.records import BoardPosition, Contested, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
 
 _HEADS = ("row", "accuracy", "after", "rank", "after", "passed", "after", "undecided", "after")
 
 
-def changes_tables(changes: Changes) -> RenderableType:
+def changes_tables(changes: VerdictDiff) -> RenderableType:
     """Render the rows that move and the verdicts that flip, by suite."""
     if not changes.suites:
         return Text("no published verdict changes")
     return Group(*(part for suite in changes.suites for part in _suite(suite)))
 
 
-def _suite(changes: SuiteChanges) -> Iterator[RenderableType]:
+def _suite(changes: SuiteDiff) -> Iterator[RenderableType]:
     moved = [row for row in changes.rows if row.is_moved]
     kinds = ", ".join(f"{count} {kind}" for kind, count in changes.kinds.items())
     yield Text(f"{changes.suite} {changes.suite_version}: {len(moved)} of {len(changes.rows)} rows move", "bold")
@@ -48,7 +48,7 @@ def _rows(moved: Sequence[RowChange]) -> Table:
     return table
 
 
-def _cells(place: Place | None) -> tuple[str, str, str, str]:
+def _cells(place: BoardPosition | None) -> tuple[str, str, str, str]:
     if place is None:
         return "–", "–", "–", "–"
     low, high = place.rank_low, place.rank_high
@@ -56,7 +56,7 @@ def _cells(place: Place | None) -> tuple[str, str, str, str]:
     return f"{place.accuracy:.3f}", rank, f"{place.passed}/{place.asked}", str(place.undecided)
 
 
-def _flip(flip: Flip) -> Text:
+def _flip(flip: VerdictChange) -> Text:
     rank = f" --rank {flip.rank}" if flip.rank > 1 else ""
     head = (
         f"{flip.task}  {flip.submission}{rank}  {flip.before.outcome} → {flip.after.outcome}  ({'; '.join(flip.why)})"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, console, example, here, print_records
+from evaluator.cli.app import AsJson, console, current_project, example, print_records
 from evaluator.cli.board import SuiteNames
 from evaluator.cli.changes import AsMarkdown
 
@@ -25,15 +25,17 @@ def contested(
     """
     from evaluator.cli.changes_tables import contested_list
     from evaluator.errors import UsageError
-    from evaluator.github.job_output import inert, summarise
+    from evaluator.github.job_output import append_summary, stop_commands
     from evaluator.pipeline.publishing.contested_verdicts import contested_markdown, contested_verdicts
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
-    found = contested_verdicts(here(), suite or (), os.environ)
+    found = contested_verdicts(current_project(), suite or (), os.environ)
     if summary:
-        summarise(os.environ, contested_markdown(found))
-    with inert(os.environ, sys.stdout):  # a predicted command may look like a workflow command of GitHub's runner
+        append_summary(os.environ, contested_markdown(found))
+    with stop_commands(
+        os.environ, sys.stdout
+    ):  # a predicted command may look like a workflow command of GitHub's runner
         if as_json:
             print_records(found)
         elif markdown:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, example, here, print_json
+from evaluator.cli.app import AsJson, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 
 
@@ -21,7 +21,7 @@ def doctor(
     from evaluator.pipeline.maintenance.doctor import machine_facts
 
     with shown_progress() as progress:
-        facts = machine_facts(here(), progress, fix=fix)
+        facts = machine_facts(current_project(), progress, fix=fix)
     if as_json:
         print_json([fact._asdict() for fact in facts])
     for fact in [] if as_json else facts:

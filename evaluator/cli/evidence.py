@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Slugs, Workers, example, here, print_json, shown
+from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.evidence.import_bundles import TakenOver
+    from evaluator.pipeline.evidence.import_bundles import ImportSummary
     from evaluator.pipeline.evidence.produce import Made
 
 evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles, and import bundles.")
@@ -32,9 +32,9 @@ def _inert() -> Iterator[None]:
     The block handles text from untrusted contributors.
     """
     from evaluator.errors import BashboardError
-    from evaluator.github.job_output import inert
+    from evaluator.github.job_output import stop_commands
 
-    with inert(os.environ, sys.stderr):
+    with stop_commands(os.environ, sys.stderr):
         try:
             yield
         except BashboardError as error:
@@ -46,7 +46,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _tell(taken: TakenOver) -> None:
+def _tell(taken: ImportSummary) -> None:
     """Print one line with what was imported, and one for each kind of skipped data."""
     replies = f"{taken.replies} repl{'y' if taken.replies == 1 else 'ies'}"
     typer.echo(f"{_counted(taken.bundles, 'bundle')}: {_counted(taken.runs, 'run')}, {replies} of models")
@@ -76,7 +76,7 @@ def fetch(
     """
     from evaluator.pipeline.evidence.import_bundles import fetch_evidence
 
-    project = here()
+    project = current_project()
     with _inert(), shown_progress() as progress:
         fetched = fetch_evidence(project, progress, remote, branch, os.environ, references=references)
     if as_json:
@@ -123,7 +123,7 @@ def make(
         from evaluator.pipeline.evidence.bundle import folder_digest
         from evaluator.pipeline.evidence.produce import make_references, make_submissions, share_of
 
-        project = here()
+        project = current_project()
         made: list[Made] = []
         if references:
             made += make_references(project, progress, out, suite or (), workers)
@@ -136,9 +136,9 @@ def make(
         # on stderr, which was muted: the runner reads the two streams in no fixed order and might ignore stdout
         typer.echo(each.announcement, err=True)
     if outputs:
-        from evaluator.github.job_output import give_outputs
+        from evaluator.github.job_output import set_outputs
 
-        give_outputs(os.environ, {"sha256": digest})
+        set_outputs(os.environ, {"sha256": digest})
     missing = sum(each.missing for each in made)
     if missing:
         typer.echo(
@@ -178,7 +178,7 @@ def import_(
     from evaluator.pipeline.evidence.import_bundles import import_evidence
 
     with _inert(), shown_progress() as progress:
-        taken = import_evidence(here(), progress, folder, sha256)
+        taken = import_evidence(current_project(), progress, folder, sha256)
     if as_json:
         print_json(taken.as_json())
     else:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Judge, console, example, here, print_json
+from evaluator.cli.app import AsJson, Judge, console, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 
 
@@ -30,7 +30,9 @@ def explain(
     from evaluator.pipeline.boards.explain import explain_answer
 
     with shown_progress() as progress:
-        found = explain_answer(here(), progress, suite=suite, submission=submission, task=task, rank=rank, judge=judge)
+        found = explain_answer(
+            current_project(), progress, suite=suite, submission=submission, task=task, rank=rank, judge=judge
+        )
     if as_json:
         print_json(found.as_json())
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, Group, example, here, shown
+from evaluator.cli.app import FOUND_WANTING, Group, current_project, example, shown
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ Outputs = Annotated[bool, typer.Option("--outputs", help="Also set the outputs o
 
 def _give(outputs: bool, **values: str) -> None:
     if outputs:
-        from evaluator.github.job_output import give_outputs
+        from evaluator.github.job_output import set_outputs
 
-        give_outputs(os.environ, values)
+        set_outputs(os.environ, values)
 
 
 def _show(saved: Saved) -> None:
@@ -48,7 +48,7 @@ def save(file: File, suite: SuiteNames = None, outputs: Outputs = False) -> None
     from evaluator.pipeline.evidence import images
 
     with shown_progress() as progress:
-        saved = images.save(here(), progress, file, suite or ())
+        saved = images.save(current_project(), progress, file, suite or ())
     _show(saved)
     _give(outputs, sha256=saved.sha256)
 
@@ -89,7 +89,7 @@ def load(
 
     if (sha256 is None) != known or (or_build and not known):
         raise UsageError("expected --sha256 or --known, and --or-build with --known alone: an image is taken by digest")
-    project = here()
+    project = current_project()
     with shown_progress() as progress:
         found = (
             images.load(project, progress, file, sha256, suite or ())
@@ -114,7 +114,7 @@ def reference(suite: SuiteNames = None, outputs: Outputs = False) -> None:
     """
     from evaluator.pipeline.evidence.images import fetched_images, named_images
 
-    project = here()
+    project = current_project()
     references, sha256 = named_images(project, suite or ())
     for each in references:
         typer.echo(each)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, Workers, console, example, here, print_json, shown
+from evaluator.cli.app import AsJson, Group, Workers, console, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd, SuiteNames, UsePanel
 from evaluator.cli.progress import shown_progress
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evaluator.pipeline.maintenance.judge_validation import Results
-    from evaluator.records import Agreement, JudgeFigures, Mistake
+    from evaluator.records import AnnotatorAgreement, JudgeFigures, Mistake
 
 judges = typer.Typer(
     cls=Group, help="List judges, and measure how good they are.", no_args_is_help=True, rich_markup_mode=None
@@ -89,7 +89,7 @@ def validate(
 
     if (human is None) != (references is None):
         raise UsageError("--human and --references belong together: give both, or neither")
-    project = here()
+    project = current_project()
     results, agreements = Results(), []
     with shown_progress() as progress:
         if human is not None and references is not None:
@@ -116,7 +116,7 @@ def validate(
         raise typer.Exit(3)
 
 
-def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> dict[str, object]:
+def _as_json(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> dict[str, object]:
     from evaluator.records import RATES
 
     figures = [
@@ -131,7 +131,7 @@ def _as_json(results: Results, agreements: list[Agreement], mistakes: bool, rank
     return found
 
 
-def _print(results: Results, agreements: list[Agreement], mistakes: bool, ranking: str) -> None:
+def _print(results: Results, agreements: list[AnnotatorAgreement], mistakes: bool, ranking: str) -> None:
     out = console()
     if results.figures:
         out.print(_figures_table(results.figures))
@@ -188,7 +188,7 @@ def _figures_table(figures: list[JudgeFigures]) -> Table:
     return table
 
 
-def _agreements_table(agreements: list[Agreement]) -> Table:
+def _agreements_table(agreements: list[AnnotatorAgreement]) -> Table:
     table = _table(
         {"rows": "left", "measure": "left", "number": "right", "raw": "right", "kappa": "right", "AUC": "right"}
     )

@@ -90,14 +90,14 @@ def nlc2cmd(
     Prints {"score": ...} for each line, in order. For a list, it also prints the score by both aggregations. The
     default confidence is 1. A malformed line prints null, and is reported on standard error at the end.
     """
-    from evaluator.pipeline.boards.jsonl_metrics import Aggregation, Problems, nlc2cmd_scores
+    from evaluator.pipeline.boards.jsonl_metrics import Aggregation, Problems, score_jsonl
 
     if aggregation not in set(Aggregation):
         raise UsageError(f"--aggregation {aggregation}: expected one of {', '.join(Aggregation)}")
     with ExitStack() as stack:
         problems = Problems(_named(file))
         lines = _lines(file, stack, "scoring")
-        scores = nlc2cmd_scores(lines, problems, strict_2020=strict_2020, aggregation=Aggregation(aggregation))
+        scores = score_jsonl(lines, problems, strict_2020=strict_2020, aggregation=Aggregation(aggregation))
         _print_lines(scores, problems)
 
 

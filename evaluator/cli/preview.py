@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, example, here
+from evaluator.cli.app import FOUND_WANTING, AsJson, Judge, Workers, console, current_project, example
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -56,14 +56,14 @@ def preview(
     Prints no JSON for a submission with errors.
     """
     from evaluator.errors import UsageError
-    from evaluator.github.job_output import summarise
+    from evaluator.github.job_output import append_summary
     from evaluator.pipeline.boards.preview_board import preview_submission
 
     if as_json and markdown:
         raise UsageError("--json and --markdown: expected one of them")
     if (slug is None) == (since is None):
         raise UsageError("expected a submission's slug, or --since and the commit that it differs from")
-    project = here()
+    project = current_project()
     chosen = slug or _changed(project, str(since))
     if chosen is None:
         return
@@ -73,7 +73,7 @@ def preview(
         )
     _show(made, as_json=as_json, markdown=markdown, out=out)
     if summary:
-        summarise(os.environ, made.markdown)
+        append_summary(os.environ, made.markdown)
     found = made.preview
     if found is None:
         raise typer.Exit(FOUND_WANTING)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Slugs, example, here, print_json, shown
+from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Slugs, current_project, example, print_json, shown
 from evaluator.cli.board import MaxCalls, MaxUsd
 from evaluator.cli.progress import shown_progress
 
@@ -45,21 +45,25 @@ def plan(
     import json
 
     from evaluator.cli.publish_text import print_plan
-    from evaluator.github.job_output import give_outputs, inert, summarise
+    from evaluator.github.job_output import append_summary, set_outputs, stop_commands
     from evaluator.pipeline.publishing.plan import plan_publishing
-    from evaluator.pipeline.publishing.suite_context import open_desk
+    from evaluator.pipeline.publishing.suite_context import open_publish_session
     from evaluator.pipeline.publishing.summaries import plan_markdown
 
-    project = here()
-    with inert(os.environ, sys.stderr), shown_progress() as progress, open_desk(project, progress) as desk:
+    project = current_project()
+    with (
+        stop_commands(os.environ, sys.stderr),
+        shown_progress() as progress,
+        open_publish_session(project, progress) as desk,
+    ):
         found = plan_publishing(project, progress, desk.store, stale=stale, slugs=submissions or (), panels=desk.panels)
-    with inert(os.environ, sys.stdout):
+    with stop_commands(os.environ, sys.stdout):
         print_json(found.as_json()) if as_json else print_plan(found)
     if outputs:
         anything = "true" if found.anything else "false"
-        give_outputs(os.environ, {"submissions": json.dumps(found.submissions), "anything": anything})
+        set_outputs(os.environ, {"submissions": json.dumps(found.submissions), "anything": anything})
     if summary:
-        summarise(os.environ, plan_markdown(found))
+        append_summary(os.environ, plan_markdown(found))
 
 
 @example(
@@ -88,27 +92,31 @@ def judge(
     """
     from evaluator.cli.publish_text import print_judged
     from evaluator.errors import UsageError
-    from evaluator.github.job_output import conceal, give_outputs, inert, summarise
+    from evaluator.github.job_output import append_summary, mask_secrets, set_outputs, stop_commands
     from evaluator.pipeline.grading.llm_panel import KEYS, PanelUse
     from evaluator.pipeline.publishing.archive import write_landing
-    from evaluator.pipeline.publishing.judge_pending import judge_due
-    from evaluator.pipeline.publishing.suite_context import open_desk
+    from evaluator.pipeline.publishing.judge_pending import judge_pending
+    from evaluator.pipeline.publishing.suite_context import open_publish_session
     from evaluator.pipeline.publishing.summaries import judged_markdown
 
-    conceal(os.environ, sys.stdout, KEYS)
-    project, use = here(), PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
-    with inert(os.environ, sys.stderr), shown_progress() as progress, open_desk(project, progress, use) as desk:
-        found = judge_due(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
+    mask_secrets(os.environ, sys.stdout, KEYS)
+    project, use = current_project(), PanelUse(os.environ, max_calls=max_calls, max_usd=max_usd)
+    with (
+        stop_commands(os.environ, sys.stderr),
+        shown_progress() as progress,
+        open_publish_session(project, progress, use) as desk,
+    ):
+        found = judge_pending(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
     try:
-        digest = write_landing(found.landing, out)
+        digest = write_landing(found.archive, out)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from error
-    with inert(os.environ, sys.stdout):
+    with stop_commands(os.environ, sys.stdout):
         print_json({**found.as_json(), "published": digest}) if as_json else print_judged(found, digest)
     if outputs:
-        give_outputs(os.environ, {"published": digest, "anything": "true" if found.anything else "false"})
+        set_outputs(os.environ, {"published": digest, "anything": "true" if found.anything else "false"})
     if summary:
-        summarise(os.environ, judged_markdown(found))
+        append_summary(os.environ, judged_markdown(found))
 
 
 @example(
@@ -123,15 +131,15 @@ def verify(submissions: Slugs = None, as_json: AsJson = False, annotate: Annotat
     model: the replies of models are published with the evidence. Verdicts that cannot be verified are counted.
     """
     from evaluator.cli.publish_text import print_verified
-    from evaluator.github.job_output import inert
-    from evaluator.pipeline.publishing.suite_context import open_desk
+    from evaluator.github.job_output import stop_commands
+    from evaluator.pipeline.publishing.suite_context import open_publish_session
     from evaluator.pipeline.publishing.verify import verify_published
     from evaluator.pipeline.submissions.repository import diff_annotations
 
-    project = here()
-    with shown_progress() as progress, open_desk(project, progress) as desk:
+    project = current_project()
+    with shown_progress() as progress, open_publish_session(project, progress) as desk:
         found = verify_published(project, progress, desk.store, slugs=submissions or (), panels=desk.panels)
-    with inert(os.environ, sys.stdout):
+    with stop_commands(os.environ, sys.stdout):
         print_json([each.as_json() for each in found]) if as_json else print_verified(found, shown)
     problems = [each for one in found for each in one.problems]
     for line in diff_annotations([each._replace(path=each.path.relative_to(project.root)) for each in problems]):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import example, here
+from evaluator.cli.app import current_project, example
 from evaluator.cli.progress import shown_progress
 
 Run = Annotated[int, typer.Option("--run", min=1, help="The id of the run, as in GITHUB_RUN_ID.")]
@@ -52,20 +52,20 @@ def collect(run: Run, out: Into, expect: Expect = None, summary: Summary = False
     """
     from evaluator.errors import InfraError
     from evaluator.escaping import printable
-    from evaluator.github.connection import repository_of
-    from evaluator.github.job_output import summarise
+    from evaluator.github.connection import github_connection
+    from evaluator.github.job_output import append_summary
     from evaluator.pipeline.publishing.collect import collect as take
     from evaluator.pipeline.publishing.collect import collected_markdown
 
     expected = None if expect is None else _slugs(expect)
     with shown_progress() as progress:
-        found = take(here(), repository_of(os.environ), run, out, expected, progress)
+        found = take(current_project(), github_connection(os.environ), run, out, expected, progress)
     for slug, suites in found.taken.items():
         typer.echo(f"{slug}: {', '.join(suites)}")
     for slug, each in found.left_out.items():
         typer.echo(f"left out: {printable(slug)}: {each.reason}", err=True)
     if summary:
-        summarise(os.environ, collected_markdown(found))
+        append_summary(os.environ, collected_markdown(found))
     if found.failed:
         raise InfraError(f"nothing of run {run} could be taken over; run the workflow again")
 
@@ -83,12 +83,12 @@ def commit(
     judges it again. The push to main is never forced. Running the command again changes nothing. With --outputs, the
     step's output `commit` is the new head of main.
     """
-    from evaluator.github.connection import repository_of
-    from evaluator.github.job_output import give_outputs, summarise
+    from evaluator.github.connection import github_connection
+    from evaluator.github.job_output import append_summary, set_outputs
     from evaluator.pipeline.publishing.archive import read_landing
     from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
 
-    done = commit_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    done = commit_landing(current_project(), github_connection(os.environ), read_landing(file, sha256), dry_run=dry_run)
     _tell_left_out(done.left_out)
     for slug in done.published:
         typer.echo(f"{'would publish' if dry_run else 'published'}: {slug}")
@@ -96,9 +96,9 @@ def commit(
         typer.echo(f"{slug} belongs to {'the project' if owner is None else f'account {owner}'}")
     typer.echo(f"main is at {done.commit}")
     if summary:
-        summarise(os.environ, committed_markdown(done))
+        append_summary(os.environ, committed_markdown(done))
     if outputs:
-        give_outputs(os.environ, {"commit": done.commit})
+        set_outputs(os.environ, {"commit": done.commit})
 
 
 def _tell_left_out(left_out: Mapping[str, str]) -> None:
@@ -115,16 +115,18 @@ def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summar
 
     The evidence goes to its own branch. If such a pull request is open already, it is updated.
     """
-    from evaluator.github.connection import repository_of
-    from evaluator.github.job_output import summarise
+    from evaluator.github.connection import github_connection
+    from evaluator.github.job_output import append_summary
     from evaluator.pipeline.publishing.archive import read_landing
     from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
 
-    found = propose_landing(here(), repository_of(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    found = propose_landing(
+        current_project(), github_connection(os.environ), read_landing(file, sha256), dry_run=dry_run
+    )
     _tell_left_out(found.left_out)
     if found.proposal is not None:
         typer.echo(f"#{found.proposal.number} {found.proposal.written.value}: {found.proposal.url}")
     else:
         typer.echo(f"{found.title}\n\n{found.body}" if found.body else "no published verdict would change")
     if summary:
-        summarise(os.environ, proposed_markdown(found))
+        append_summary(os.environ, proposed_markdown(found))

@@ -11,9 +11,9 @@ import typer
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.publishing.judge_pending import Judged
+    from evaluator.pipeline.publishing.judge_pending import PublishResult
     from evaluator.pipeline.publishing.plan import PublishPlan
-    from evaluator.pipeline.publishing.status import Work
+    from evaluator.pipeline.publishing.status import PendingWork
     from evaluator.pipeline.publishing.verify import Verified
 
 
@@ -41,11 +41,11 @@ def print_plan(plan: PublishPlan) -> None:
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
 
 
-def _words(work: Work) -> str:
+def _words(work: PendingWork) -> str:
     return printable("; ".join(work.words) or "nothing")
 
 
-def print_judged(judged: Judged, digest: str) -> None:
+def print_judged(judged: PublishResult, digest: str) -> None:
     """Print the result for every submission with pending work."""
     from evaluator.pipeline.publishing.summaries import counted, judged_words
 

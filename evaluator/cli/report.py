@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, example, here, print_json
+from evaluator.cli.app import AsJson, current_project, example, print_json
 
 if TYPE_CHECKING:
     from evaluator.pipeline.pull_requests.report import Reported
@@ -41,17 +41,17 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
     from dataclasses import asdict
 
     from evaluator.errors import UsageError
-    from evaluator.github.job_output import summarise
+    from evaluator.github.job_output import append_summary
     from evaluator.pipeline.pull_requests.report import recall_from, report_from
 
     if run is not None and pushed is None:
-        made = report_from(here(), os.environ, run, dry_run=dry_run)
+        made = report_from(current_project(), os.environ, run, dry_run=dry_run)
     elif pushed is not None and run is None:
         made = recall_from(os.environ, pushed, dry_run=dry_run)
     else:
         raise UsageError("expected --run and the run's number, or --pushed and the pull request's")
     if made.text and os.environ.get("GITHUB_STEP_SUMMARY"):
-        summarise(os.environ, made.text)
+        append_summary(os.environ, made.text)
     if as_json:
         print_json(asdict(made))
         return
@@ -77,7 +77,7 @@ def _print_inert(text: str) -> None:
     """Print a comment so that the runner of a GitHub job reads no line of it as a workflow command."""
     import sys
 
-    from evaluator.github.job_output import inert
+    from evaluator.github.job_output import stop_commands
 
-    with inert(os.environ, sys.stdout):
+    with stop_commands(os.environ, sys.stdout):
         typer.echo(text, nl=False)

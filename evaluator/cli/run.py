@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, SuiteName, console, example, here, print_json
+from evaluator.cli.app import AsJson, SuiteName, console, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(
 
     with shown_progress() as progress:
         found = run_command(
-            here(),
+            current_project(),
             progress,
             _command_bytes(command, file),
             suite=suite,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import AsJson, Group, SuiteName, console, example, here, print_json, shown
+from evaluator.cli.app import AsJson, Group, SuiteName, console, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def serve(
 
     from evaluator.pipeline.maintenance.human_study import StudyPlan, served_study
 
-    project = here()
+    project = current_project()
     plan = StudyPlan(out, tuple(task or ()), tasks, seed, host, port)
     if host not in LOOPBACK:
         typer.echo(
@@ -90,7 +90,7 @@ def fit(
     """
     from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 
-    loaded = here().suite(suite)
+    loaded = current_project().suite(suite)
     found = fit_study(loaded, files)
     written = write_timings(loaded, found) if write else []
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, example, here, print_json, shown
+from evaluator.cli.app import FOUND_WANTING, AsJson, current_project, example, print_json, shown
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check(
 
     if folders and since:
         raise UsageError("--since names the submissions already: expected it, or folders")
-    project = here()
+    project = current_project()
     if since is not None:
         found = _check_since(project, since)
     else:
@@ -91,7 +91,7 @@ def baseline(
         for each, description in list_baselines():
             typer.echo(f"{each:20} {description}")
         return
-    project = here()
+    project = current_project()
     if not only_check:
         for path in write_baseline(project, name):
             typer.echo(path.relative_to(project.root))

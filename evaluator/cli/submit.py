@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, Group, SuiteName, example, here, shown
+from evaluator.cli.app import FOUND_WANTING, Group, SuiteName, current_project, example, shown
 
 submit = typer.Typer(
     cls=Group,
@@ -40,7 +40,7 @@ def init(
     from evaluator.pipeline.submissions.create import init_submission
     from evaluator.records import Method
 
-    project = here()
+    project = current_project()
     for path in init_submission(project, slug, suite or ["core"], system=system, author=author, method=Method(method)):
         typer.echo(shown(path))
     typer.echo(f"fill them in, then: bashboard check submissions/{slug}", err=True)
@@ -64,7 +64,7 @@ def prompts(
     """
     from evaluator.pipeline.submissions.create import suite_prompts
 
-    for line in suite_prompts(here(), suite, batch=form == "openai-batch", model=model):
+    for line in suite_prompts(current_project(), suite, batch=form == "openai-batch", model=model):
         typer.echo(line)
 
 
@@ -80,7 +80,7 @@ def collect(
     """
     from evaluator.pipeline.submissions.create import collect_replies
 
-    path, answered, failed = collect_replies(here(), slug, suite, replies)
+    path, answered, failed = collect_replies(current_project(), slug, suite, replies)
     typer.echo(f"{shown(path)}: {answered} answered")
     if failed:
         typer.echo(f"{len(failed)} requests failed and leave their tasks unanswered: {', '.join(failed)}", err=True)

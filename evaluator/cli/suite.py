@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Group, Workers, console, example, here, print_json, print_records
+from evaluator.cli.app import (
+    FOUND_WANTING,
+    AsJson,
+    Group,
+    Workers,
+    console,
+    current_project,
+    example,
+    print_json,
+    print_records,
+)
 from evaluator.cli.progress import shown_progress
 from evaluator.cli.suite_import import add, audit
 from evaluator.cli.suite_mutation import equivalent, mutate
@@ -33,7 +43,7 @@ def list_suites(as_json: AsJson = False) -> None:
             "worlds": len(suite.worlds),
             "foreign": suite.manifest.foreign,
         }
-        for suite in here().suites()
+        for suite in current_project().suites()
     ]
     if as_json:
         print_json(rows)
@@ -50,7 +60,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a suite's tasks, or one task with its references and near misses."""
-    suite = here().suite(name)
+    suite = current_project().suite(name)
     chosen = [suite.task(task)] if task else list(suite.tasks)
     if as_json:
         print_records(chosen)
@@ -77,7 +87,7 @@ def verify(
     """
     from evaluator.pipeline.maintenance.verify_suite import verify_suite
 
-    project = here()
+    project = current_project()
     suite = project.suite(name)
     if suite.manifest.foreign:
         audit(project, suite, task or (), workers=workers, as_json=as_json)

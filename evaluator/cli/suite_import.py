@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.app import AsJson, Workers, example, here, print_json, print_records
+from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, print_records
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
@@ -78,7 +78,7 @@ def add(
     from evaluator.pipeline.maintenance.import_suite import add_and_look
 
     with shown_progress() as progress:
-        report = add_and_look(here(), name, path, progress, execute=not no_execute, workers=workers)
+        report = add_and_look(current_project(), name, path, progress, execute=not no_execute, workers=workers)
     if as_json:
         print_json(report)
     else:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.app import FOUND_WANTING, AsJson, Workers, example, here, print_json
+from evaluator.cli.app import FOUND_WANTING, AsJson, Workers, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 from evaluator.records import JudgedMutant, MutationReport, Outcome
@@ -74,7 +74,7 @@ def mutate(
     """
     from evaluator.pipeline.maintenance.mutate_suite import mutate_suite
 
-    project = here()
+    project = current_project()
     with shown_progress() as progress:
         found = mutate_suite(
             project, project.suite(name), progress, topics=topic or (), tasks=task or (), workers=workers
@@ -102,6 +102,6 @@ def equivalent(
     """
     from evaluator.pipeline.maintenance.mutate_suite import mark_mutant
 
-    project = here()
+    project = current_project()
     given = sys.stdin.buffer.read().removesuffix(b"\n") if command == "-" else command.encode(errors="surrogateescape")
     mark_mutant(project, project.suite(name), task, given, because)

@@ -13,7 +13,7 @@ from evaluator.escaping import printable
 
 if TYPE_CHECKING:
     from evaluator.leaderboard.board import SuiteBoard
-    from evaluator.records import Comparison, Finding, PairTally, Standing
+    from evaluator.records import Finding, PairTally, Standing, SubmissionComparison
 
 ROOMY = 140
 """Columns of a terminal from which on it is said why a system is in its tie group."""
@@ -103,7 +103,7 @@ def _notes(board: SuiteBoard) -> Iterator[str]:
         yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
 
 
-def comparison_text(found: Comparison) -> Group:
+def comparison_text(found: SubmissionComparison) -> Group:
     """Two submissions: the four counts, the difference, and the tasks that only one of them passes."""
     left = f", {found.left_out} left out (not asked of both, or infra-errors)" if found.left_out else ""
     head = (
@@ -132,7 +132,7 @@ def _tallies(title: str, tallies: Mapping[str, PairTally]) -> Table:
     return table
 
 
-def _discordant(found: Comparison) -> Table:
+def _discordant(found: SubmissionComparison) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("task", "passed by", "the other"):
         table.add_column(name, no_wrap=name != "the other")

@@ -2,7 +2,7 @@
 
 The runner reads commands out of the log: any line that begins with `::`, on either stream, blanks before it or
 not. So whatever was written by a stranger is escaped here before it is part of one (`_data`, `_property`, after
-the runner's own reading of them), and text that is printed for people goes between `silenced` lines, where the
+the runner's own reading of them), and text that is printed for people goes between `commands_stopped` lines, where the
 runner takes nothing for a command.
 
 Outputs are a file of `name<<delimiter` blocks; the delimiter is drawn anew for each, so that no value can end its
@@ -62,7 +62,7 @@ def _property(text: str) -> str:
 
 
 @contextlib.contextmanager
-def silenced(stream: TextIO, token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
+def commands_stopped(stream: TextIO, token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
     """While the block runs the runner takes nothing in the log for a command.
 
     Only the line with the same token ends it, and nobody can know a token before it is drawn.

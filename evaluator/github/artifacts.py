@@ -24,7 +24,7 @@ import requests
 from github.Artifact import Artifact
 
 from evaluator.escaping import printable
-from evaluator.github.connection import Connection, speaking
+from evaluator.github.connection import Connection, map_errors
 
 _READ: Final = "actions: read"
 _CHUNK: Final = 65_536
@@ -95,7 +95,7 @@ def read_artifacts(
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
     """The newest artifact of each name: a job that ran again uploads again."""
-    with speaking(connection, f"listing the artifacts of run {run}", _READ):
+    with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         about = connection.hosted.get_workflow_run(run)
         about.update()
         listed = list(itertools.islice(about.get_artifacts(), most))
@@ -103,7 +103,7 @@ def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifac
 
 
 def _archive(connection: Connection, run: int, name: str, artifact: Artifact | None, most: int) -> ArtifactFile:
-    with speaking(connection, f"reading artifact {name!r} of run {run}", _READ):
+    with map_errors(connection, f"reading artifact {name!r} of run {run}", _READ):
         if artifact is None:
             return ArtifactFile(None, f"the run has no artifact {name!r}")
         if artifact.expired:

@@ -12,7 +12,7 @@ from typing import Final
 from github.Issue import Issue
 from github.IssueComment import IssueComment
 
-from evaluator.github.connection import Connection, account, post, speaking
+from evaluator.github.connection import Connection, account, map_errors, post
 
 ACTIONS_BOT: Final = 41_898_282
 """The numeric id of `github-actions[bot]`, as whom a workflow's own token speaks; it cannot ask who it is."""
@@ -23,7 +23,7 @@ LONGEST: Final = 65_536
 _CUT: Final = "\n\n*This text was cut: GitHub takes no longer ones.*\n"
 
 
-class Written(StrEnum):
+class WriteResult(StrEnum):
     """What was done about the comment."""
 
     CREATED = "created"
@@ -37,7 +37,7 @@ class StickyComment:
 
     id: int
     url: str
-    written: Written
+    written: WriteResult
 
 
 def marker(name: str) -> str:
@@ -54,25 +54,25 @@ def upsert_comment(
     Raises PermissionMissingError, GitHubError.
     """
     said = text.removeprefix(marker(name)).strip()
-    body = fitted(f"{marker(name)}\n{said}\n")
+    body = cut_to_limit(f"{marker(name)}\n{said}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
-    with speaking(connection, f"commenting on {kind} {number}", permission):
+    with map_errors(connection, f"commenting on {kind} {number}", permission):
         pull = connection.hosted.get_issue(number)
         found = _own(pull, name, author)
         if found is None:
             made = post(connection, lambda: pull.create_comment(body), lambda: _own(pull, name, author))
-            return _said(made, Written.CREATED)
+            return _said(made, WriteResult.CREATED)
         if same_text(found.body, body):
-            return _said(found, Written.UNCHANGED)
+            return _said(found, WriteResult.UNCHANGED)
         found.edit(body)
-        return _said(found, Written.UPDATED)
+        return _said(found, WriteResult.UPDATED)
 
 
-def amend_comment(
+def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
     """The same where the pull request has that comment already; None, and nothing written, where it has none."""
-    with speaking(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
+    with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         found = _own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if found is not None else None
 
@@ -84,7 +84,7 @@ def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
     return next((each for each in ours if each.body.startswith(marker(name))), None)
 
 
-def fitted(body: str) -> str:
+def cut_to_limit(body: str) -> str:
     """A text as long as GitHub takes it; one that is too long is cut, and says so."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
@@ -94,5 +94,5 @@ def same_text(one: str, other: str) -> bool:
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
 
 
-def _said(comment: IssueComment, written: Written) -> StickyComment:
+def _said(comment: IssueComment, written: WriteResult) -> StickyComment:
     return StickyComment(comment.id, comment.html_url, written)

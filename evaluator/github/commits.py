@@ -14,7 +14,7 @@ from github.GitRef import GitRef
 
 from evaluator.errors import MovedError
 from evaluator.escaping import printable
-from evaluator.github.connection import Connection, post, speaking
+from evaluator.github.connection import Connection, map_errors, post
 from evaluator.github.trees import LARGEST, Files, changed, file_entries, make_commit, make_tree
 
 __all__ = ["LARGEST", "Files", "MovedError", "blob_names", "branch_head", "commit_files", "replace_branch"]
@@ -25,13 +25,13 @@ _WRITE: Final = "contents: write"
 
 def branch_head(connection: Connection, branch: str) -> str | None:
     """The commit that a branch is at; None where there is none. Raises PermissionMissingError, GitHubError."""
-    with speaking(connection, f"reading branch {printable(branch)}", _READ):
+    with map_errors(connection, f"reading branch {printable(branch)}", _READ):
         found = find_ref(connection, branch)
         return found.object.sha if found else None
 
 
 def find_ref(connection: Connection, branch: str) -> GitRef | None:
-    """A branch as GitHub has it now, or None; to be called while `speaking`."""
+    """A branch as GitHub has it now, or None; to be called while `map_errors`."""
     found = connection.hosted.get_git_ref(f"heads/{branch}")
     try:
         found.update()
@@ -42,7 +42,7 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
     """Git's name for the content of each path at a commit; None where no file is. Raises as `branch_head` does."""
-    with speaking(connection, f"listing the files of {commit}", _READ):
+    with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
 
@@ -55,7 +55,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
     Raises UsageError for a file larger than `LARGEST`; PermissionMissingError; GitHubError, also where the branch is
     protected and does not let the token push.
     """
-    with speaking(connection, f"committing to {printable(branch)}", _WRITE):
+    with map_errors(connection, f"committing to {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
         if ref is None or ref.object.sha != onto:
             done = ref and _done(connection, ref.object.sha, onto, files, message)
@@ -107,7 +107,7 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
     The commit's name; the present one where it holds the same already. What is pushed to the branch at the same time
     is lost, so one job at a time does this. Raises as `commit_files` does, and ValueError where no file would remain.
     """
-    with speaking(connection, f"replacing {printable(branch)}", _WRITE):
+    with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
         present = connection.hosted.get_git_commit(ref.object.sha) if ref else None
         if present is None and not any(content is not None for content in files.values()):
@@ -120,7 +120,7 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
 
 
 def point(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
-    """Let a branch be at a commit, whatever it was at; to be called while `speaking`."""
+    """Let a branch be at a commit, whatever it was at; to be called while `map_errors`."""
     if ref is not None:
         ref.edit(commit, force=True)
     else:

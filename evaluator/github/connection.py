@@ -40,7 +40,7 @@ _SECONDARY_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WaitPolicy:
     """How often and how long GitHub is waited for, in seconds.
 
     `tries` again after the first; `backoff_s` before the second of them, doubled for each after it; `limit_s`
@@ -59,7 +59,7 @@ class Patience:
 class _PatientRetry(GithubRetry):
     """The library's, with what it leaves out: 429, a longest wait for Retry-After, and care with `POST`."""
 
-    def __init__(self, patience: Patience, **fields: Any) -> None:
+    def __init__(self, patience: WaitPolicy, **fields: Any) -> None:
         self._patience = patience
         limits = {"secondary_rate_wait": _SECONDARY_S, "max_rate_limit_wait": patience.limit_s}
         super().__init__(**{**limits, **fields, "allowed_methods": _AGAIN})
@@ -106,16 +106,16 @@ class Connection:
     name: str
     github: Github
     hosted: HostedRepository
-    patience: Patience
+    patience: WaitPolicy
 
 
-def connect(repository: str, token: str, base_url: str = API, patience: Patience | None = None) -> Connection:
+def connect(repository: str, token: str, base_url: str = API, patience: WaitPolicy | None = None) -> Connection:
     """A connection to `owner/name`; nothing is asked yet. Raises UsageError for a name that is none."""
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise UsageError(f"{printable(repository)!r} is no repository: expected owner/name, as GITHUB_REPOSITORY says")
     if not token.strip():
         raise PermissionMissingError("there is no token for GitHub; set GITHUB_TOKEN, in a workflow from github.token")
-    patient = patience or Patience()
+    patient = patience or WaitPolicy()
     retry = _PatientRetry(patient, total=patient.tries, backoff_factor=patient.backoff_s)
     github = Github(
         base_url=base_url,
@@ -130,7 +130,7 @@ def connect(repository: str, token: str, base_url: str = API, patience: Patience
     return Connection(repository, github, github.get_repo(repository), patient)
 
 
-def connect_from(environ: Mapping[str, str], patience: Patience | None = None) -> Connection:
+def connect_from(environ: Mapping[str, str], patience: WaitPolicy | None = None) -> Connection:
     """The connection of a workflow's job, or of whoever sets the same: GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL.
 
     Raises MissingError for what is not set, UsageError for a repository that is none.
@@ -142,10 +142,10 @@ def connect_from(environ: Mapping[str, str], patience: Patience | None = None) -
     return connect(repository, environ.get("GITHUB_TOKEN", ""), address, patience or _patience(address))
 
 
-def _patience(address: str) -> Patience:
+def _patience(address: str) -> WaitPolicy:
     """GitHub's limits are its own hosts'; a server of one's own has none, so there nobody waits between writes."""
     host = urlsplit(address).hostname or ""
-    return Patience() if host.endswith((".github.com", ".ghe.com")) else Patience(between_writes_s=0.0)
+    return WaitPolicy() if host.endswith((".github.com", ".ghe.com")) else WaitPolicy(between_writes_s=0.0)
 
 
 def server_address(environ: Mapping[str, str]) -> str:
@@ -155,7 +155,7 @@ def server_address(environ: Mapping[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def speaking(connection: Connection, what: str, permission: str) -> Iterator[None]:
+def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
     """Turn what the library raises into our errors: `what` was done, which needs this `permission`.
 
     Raises PermissionMissingError where the token may not, UsageError for what is not there, GitHubError for the rest.
@@ -214,6 +214,6 @@ def _said(error: GithubException) -> str:
     return printable(str(said or error.message or "no reason given"))[:300]
 
 
-def repository_of(environ: Mapping[str, str]) -> Connection:
+def github_connection(environ: Mapping[str, str]) -> Connection:
     """The repository of GITHUB_REPOSITORY, by GITHUB_TOKEN. Raises MissingError for what is not set."""
     return connect_from(environ)

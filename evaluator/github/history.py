@@ -11,7 +11,7 @@ from github.Commit import Commit
 from github.PullRequest import PullRequest as HostedPull
 
 from evaluator.escaping import printable
-from evaluator.github.connection import Connection, account, speaking
+from evaluator.github.connection import Connection, account, map_errors
 
 _READ: Final = "contents: read` and `pull-requests: read"
 
@@ -27,7 +27,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
     Raises PermissionMissingError; UsageError where there is no such branch; GitHubError.
     """
-    with speaking(connection, f"asking who first added {printable(path)}", _READ):
+    with map_errors(connection, f"asking who first added {printable(path)}", _READ):
         found: HostedPull | None = None
         known: str | None = None
         tip = branch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from evaluator.github.connection import Connection, account, speaking
+from evaluator.github.connection import Connection, account, map_errors
 
 _READ: Final = "issues: read"
 _WRITE: Final = "issues: write"
@@ -31,7 +31,7 @@ class Issue:
 
 def read_issue(connection: Connection, number: int) -> Issue:
     """An issue as it is now. Raises PermissionMissingError; UsageError where there is none; GitHubError."""
-    with speaking(connection, f"reading issue {number}", _READ):
+    with map_errors(connection, f"reading issue {number}", _READ):
         found = connection.hosted.get_issue(number)
         found.update()
         return Issue(
@@ -49,5 +49,5 @@ def read_issue(connection: Connection, number: int) -> Issue:
 
 def close_issue(connection: Connection, number: int, reason: Literal["completed", "not_planned"] = "completed") -> None:
     """Close an issue; one that is closed stays so. Raises PermissionMissingError, UsageError, GitHubError."""
-    with speaking(connection, f"closing issue {number}", _WRITE):
+    with map_errors(connection, f"closing issue {number}", _WRITE):
         connection.hosted.get_issue(number).edit(state="closed", state_reason=reason)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from evaluator.errors import MissingError
-from evaluator.github.actions import mask, silenced, write_output, write_summary
+from evaluator.github.actions import commands_stopped, mask, write_output, write_summary
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
@@ -21,19 +21,19 @@ def _file(environ: Mapping[str, str], name: str) -> Path:
     return Path(environ[name])
 
 
-def summarise(environ: Mapping[str, str], markdown: str) -> None:
+def append_summary(environ: Mapping[str, str], markdown: str) -> None:
     """Append to the job's summary."""
     write_summary(_file(environ, "GITHUB_STEP_SUMMARY"), markdown)
 
 
-def give_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
+def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
     """Set the step's outputs, by name."""
     file = _file(environ, "GITHUB_OUTPUT")
     for name, value in outputs.items():
         write_output(file, name, value)
 
 
-def conceal(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
+def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
     """Have a job's runner show `***` for what these variables hold, whoever set them: it knows its own secrets only."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
@@ -41,6 +41,6 @@ def conceal(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) ->
                 print(mask(line), file=stream, flush=True)
 
 
-def inert(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
+def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
     """A block in which a job's runner takes nothing that is printed for a command; elsewhere it is any other."""
-    return silenced(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()
+    return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

@@ -10,7 +10,7 @@ from github import GithubException, UnknownObjectException
 from github.Issue import Issue
 from github.Label import Label
 
-from evaluator.github.connection import Connection, post, speaking
+from evaluator.github.connection import Connection, map_errors, post
 
 _WRITE: Final = "pull-requests: write"
 
@@ -41,7 +41,7 @@ def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], 
     chosen = {name.casefold() for name in wanted}
     if strange := sorted(chosen - set(known)):
         raise ValueError(f"{strange} are no labels of ours: expected some of {sorted(known)}")
-    with speaking(connection, f"labelling pull request {number}", _WRITE):
+    with map_errors(connection, f"labelling pull request {number}", _WRITE):
         pull = connection.hosted.get_issue(number)
         # GitHub tells labels apart without regard to case
         present = {label.name.casefold(): label.name for label in pull.get_labels()}

@@ -12,9 +12,9 @@ from github.PullRequest import PullRequest as HostedPull
 
 from evaluator.errors import UsageError
 from evaluator.escaping import printable
-from evaluator.github.comments import Written, fitted, same_text
+from evaluator.github.comments import WriteResult, cut_to_limit, same_text
 from evaluator.github.commits import find_ref, point
-from evaluator.github.connection import Connection, post, speaking
+from evaluator.github.connection import Connection, map_errors, post
 from evaluator.github.trees import Files, make_commit, make_tree
 
 _WRITE: Final = "contents: write` and `pull-requests: write"
@@ -27,7 +27,7 @@ class Proposal:
     number: int
     url: str
     head: str
-    written: Written
+    written: WriteResult
 
 
 def propose(
@@ -39,9 +39,9 @@ def propose(
     A body that GitHub would not take is cut and says so. Raises UsageError where there is no such base, or where it
     holds the files already; else as `commits.commit_files` does.
     """
-    with speaking(connection, f"proposing {printable(branch)}", _WRITE):
+    with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _branch(connection, branch, base, files, message)
-        said = fitted(body)
+        said = cut_to_limit(body)
         found = _open(connection, branch, base)
         if found is None:
             make = connection.hosted.create_pull
@@ -50,11 +50,11 @@ def propose(
                 lambda: make(base, branch, title=title, body=said),
                 lambda: _open(connection, branch, base),
             )
-            return Proposal(found.number, found.html_url, head, Written.CREATED)
+            return Proposal(found.number, found.html_url, head, WriteResult.CREATED)
         edited = found.title != title or not same_text(found.body or "", said)
         if edited:
             found.edit(title=title, body=said)
-        written = Written.UPDATED if moved or edited else Written.UNCHANGED
+        written = WriteResult.UPDATED if moved or edited else WriteResult.UNCHANGED
         return Proposal(found.number, found.html_url, head, written)
 
 

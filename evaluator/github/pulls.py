@@ -12,7 +12,7 @@ from typing import Final
 from github.PullRequest import PullRequest as HostedPull
 from github.Repository import Repository
 
-from evaluator.github.connection import Connection, account, speaking
+from evaluator.github.connection import Connection, account, map_errors
 
 MOST_CHANGED: Final = 3_000
 """Changed files of one pull request that GitHub lists; of what comes after them it says nothing."""
@@ -80,7 +80,7 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangedFiles:
     """The changed files; `complete` is False where there may be more than GitHub lists.
 
     `heads` are the commits that they are found at: one, unless a push came while they were listed.
@@ -97,7 +97,7 @@ def find_pull(connection: Connection, run: int) -> FoundPull:
     GitHub names none for a run of a fork, so it is looked for among the open ones: by the commit, and by the
     repository and branch it came from, because anybody can open a pull request with another's commit.
     """
-    with speaking(connection, f"reading run {run}", "actions: read"):
+    with map_errors(connection, f"reading run {run}", "actions: read"):
         about = connection.hosted.get_workflow_run(run)
         head, branch, origin = about.head_sha, about.head_branch, _number(about.head_repository)
         finished = about.status == "completed"
@@ -112,13 +112,13 @@ def find_pull(connection: Connection, run: int) -> FoundPull:
 
 
 def _open(connection: Connection) -> Iterable[PullRequest]:
-    with speaking(connection, "listing open pull requests", _READ):
+    with map_errors(connection, "listing open pull requests", _READ):
         return [_pull(each) for each in connection.hosted.get_pulls(state="open", sort="created", direction="desc")]
 
 
 def read_pull(connection: Connection, number: int) -> PullRequest:
     """A pull request as it is now, so that who worked on its head can see whether that was pushed over."""
-    with speaking(connection, f"reading pull request {number}", _READ):
+    with map_errors(connection, f"reading pull request {number}", _READ):
         found = connection.hosted.get_pull(number)
         found.update()
         return _pull(found)
@@ -153,9 +153,9 @@ def _number(repository: Repository | None) -> int | None:
     return repository.id if repository is not None else None
 
 
-def changed_files(connection: Connection, number: int) -> Changes:
+def changed_files(connection: Connection, number: int) -> ChangedFiles:
     """Every file that a pull request changes, by GitHub's own comparison."""
-    with speaking(connection, f"listing the changed files of pull request {number}", _READ):
+    with map_errors(connection, f"listing the changed files of pull request {number}", _READ):
         listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [
             ChangedFile(each.filename, each.status, each.previous_filename if each.status == "renamed" else None)
@@ -163,7 +163,7 @@ def changed_files(connection: Connection, number: int) -> Changes:
         ]
         # pages are answered one by one; what is removed is found at another commit
         heads = {each.contents_url.rpartition("?ref=")[2] for each in listed if each.status != "removed"}
-    return Changes(tuple(files), len(files) < MOST_CHANGED, frozenset(heads))
+    return ChangedFiles(tuple(files), len(files) < MOST_CHANGED, frozenset(heads))
 
 
 def open_of(connection: Connection, author: int) -> tuple[PullRequest, ...]:
@@ -177,7 +177,7 @@ def opened_lately(connection: Connection, pull: PullRequest, now: datetime, hour
         # nothing tells one account that is gone from another
         return (pull.number,)
     since = now.astimezone(UTC) - timedelta(hours=hours)
-    with speaking(connection, "listing the pull requests of the last day", _READ):
+    with map_errors(connection, "listing the pull requests of the last day", _READ):
         listed = connection.hosted.get_pulls(state="all", sort="created", direction="desc")
         late = itertools.takewhile(lambda each: each.created_at >= since, listed)
         return tuple(each.number for each in late if account(each.user) == pull.author)

@@ -20,7 +20,7 @@ from github.GitTreeElement import GitTreeElement
 
 from evaluator.errors import GitHubError, Problem
 from evaluator.escaping import printable
-from evaluator.github.connection import Connection, speaking
+from evaluator.github.connection import Connection, map_errors
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.messages import quoted
 from evaluator.submissions.names import MANIFEST_NAME
@@ -53,7 +53,7 @@ def read_submission(connection: Connection, commit: str, folder: str, limits: Su
     Raises GitHubError where GitHub sends other bytes than the commit holds.
     """
     place = Path(folder)
-    with speaking(connection, f"reading {printable(folder)} at {commit}", _READ):
+    with map_errors(connection, f"reading {printable(folder)} at {commit}", _READ):
         tree = _descend(connection, commit, PurePosixPath(folder).parts)
         if tree is None:
             return SubmissionFiles({}, (Problem(place, 0, "there is no such folder in this commit"),))
@@ -71,7 +71,7 @@ def read_file(connection: Connection, commit: str, path: str, most: int = FILE_B
     Raises GitHubError where it has more bytes than `most`, or GitHub sends others than the commit holds.
     """
     place = PurePosixPath(path)
-    with speaking(connection, f"reading {printable(path)} at {commit}", _READ):
+    with map_errors(connection, f"reading {printable(path)} at {commit}", _READ):
         tree = _descend(connection, commit, place.parent.parts)
         entry = next((each for each in tree.tree if each.path == place.name), None) if tree else None
         if entry is None or _kind(entry) != "a file":

@@ -34,25 +34,25 @@ Files = Mapping[str, bytes | None]
 """What shall stand at each path; None: nothing."""
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file in a tree: its mode, and git's name for its content."""
 
     mode: str
     sha: str
 
 
-def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, Entry | None]:
+def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
     """The files of a tree, or of a commit's, by path; None where there is none, or something else."""
     wanted = tuple(paths)
     whole = connection.hosted.get_git_tree(tree, recursive=True)
-    files = {each.path: Entry(each.mode, each.sha) for each in whole.tree if each.type == "blob"}
+    files = {each.path: TreeEntry(each.mode, each.sha) for each in whole.tree if each.type == "blob"}
     if whole.raw_data["truncated"]:
         # beyond some 100,000 names GitHub cuts the list: then folder by folder
         files = dict(_descended(connection, tree, wanted))
     return {path: files.get(path) for path in wanted}
 
 
-def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, Entry]]:
+def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, TreeEntry]]:
     folders: dict[PurePosixPath, list[str]] = {}
     for path in paths:
         folders.setdefault(PurePosixPath(path).parent, []).append(path)
@@ -62,7 +62,7 @@ def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Itera
         for path in below:
             found = names.get(PurePosixPath(path).name)
             if found is not None and found.type == "blob":
-                yield path, Entry(found.mode, found.sha)
+                yield path, TreeEntry(found.mode, found.sha)
 
 
 def _open(
@@ -108,10 +108,10 @@ def _check_sizes(connection: Connection, files: Files) -> None:
             raise UsageError(f"{connection.name}: {printable(path)}: {len(content)} bytes: expected at most {LARGEST}")
 
 
-def changed(files: Files, present: Mapping[str, Entry | None]) -> Iterator[tuple[str, bytes | None]]:
+def changed(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
     """What is not so already, in the order of paths. GitHub refuses to remove what is not there."""
     for path, content in sorted(files.items()):
-        if present[path] != (None if content is None else Entry(_FILE, _name(content))):
+        if present[path] != (None if content is None else TreeEntry(_FILE, _name(content))):
             yield path, content
 
 

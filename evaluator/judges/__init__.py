@@ -6,7 +6,7 @@ Adding a judge is one file here and one line below.
 from __future__ import annotations
 
 from evaluator.judges.bleu import Bleu
-from evaluator.judges.case import JUDGES, Basis, Case, Executed, Judge, find_judge, needs_second_run, register
+from evaluator.judges.case import JUDGES, Case, EvidenceNeed, Executed, Judge, find_judge, needs_second_run, register
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 from evaluator.judges.consensus.views import volatile_fields
 from evaluator.judges.exact import Exact
@@ -26,8 +26,8 @@ register(Consensus())
 
 __all__ = [
     "JUDGES",
-    "Basis",
     "Case",
+    "EvidenceNeed",
     "Executed",
     "Judge",
     "TextScorer",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from evaluator.judges.case import Basis, Case
+from evaluator.judges.case import Case, EvidenceNeed
 from evaluator.judges.threshold import judge_texts
 from evaluator.records import Finding
 
@@ -22,7 +22,7 @@ class Bleu:
 
     name: Final = "bleu"
     version: Final = 1
-    basis: Final = Basis.TEXT
+    basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
         """By the nearest reference."""

@@ -61,7 +61,7 @@ class Case:
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 
-class Basis(StrEnum):
+class EvidenceNeed(StrEnum):
     """What a judge looks at, so that nothing is executed that it would not see.
 
     `TEXT`: the commands themselves; its cases may come without any evidence. `RUN`: a command's first run.
@@ -91,7 +91,7 @@ class Judge(Protocol):
         ...
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> EvidenceNeed:
         """What it looks at."""
         ...
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.judges.case import Basis, Case, Executed
-from evaluator.judges.consensus.early import settle_early
+from evaluator.judges.case import Case, EvidenceNeed, Executed
+from evaluator.judges.consensus.early import early_verdict
 from evaluator.records import Ending, Finding, Outcome, Step
 
 
@@ -17,11 +17,11 @@ class Exact:
 
     name: Final = "exact"
     version: Final = 1
-    basis: Final = Basis.RUN
+    basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
         """Pass or fail by digest of standard output; step 1 and verifiers as for every judge."""
-        early = settle_early(case)
+        early = early_verdict(case)
         if early is not None or case.candidate is None:
             return early or Finding(outcome=Outcome.UNANSWERED)
         differing = []

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from evaluator.judges.threshold import THRESHOLD, TextScorer
-from evaluator.records import Agreement
+from evaluator.records import AnnotatorAgreement
 
 RowsOf = Literal["all", "without placeholders", "with placeholders"]
 
@@ -51,7 +51,7 @@ class Measured(NamedTuple):
 
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
-) -> Iterator[Agreement]:
+) -> Iterator[AnnotatorAgreement]:
     """Every measure's agreement with people: on all rows, on those without placeholders and on those with."""
     measures = [*_baselines(references), *(each for judge in judges for each in _of_judge(judge, references))]
     plain = [row for row in rows if not PLACEHOLDER.search(row.command)]
@@ -87,10 +87,10 @@ def _of_judge(judge: TextScorer, references: Mapping[str, Sequence[str]]) -> Ite
         yield Measured(f"{judge.name} of 1", score, lambda value: value >= 1.0)
 
 
-def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> Agreement:
+def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> AnnotatorAgreement:
     scores = [measure.score(row) for row in rows]
     ours, theirs = [measure.says_yes(score) for score in scores], [row.correct for row in rows]
-    return Agreement(
+    return AnnotatorAgreement(
         measure=measure.name,
         rows_of=rows_of,
         rows=len(rows),
@@ -100,12 +100,12 @@ def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> 
     )
 
 
-def _between_people(rows_of: RowsOf, rows: Sequence[Assessed]) -> Agreement:
+def _between_people(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
     """The first two people of every row that two or more saw."""
     seen = [[answer for answer in row.people if answer is not None][:2] for row in rows]
     pairs = [(answers[0], answers[1]) for answers in seen if len(answers) == 2]
     ours, theirs = [first for first, _ in pairs], [second for _, second in pairs]
-    return Agreement(
+    return AnnotatorAgreement(
         measure="two people",
         rows_of=rows_of,
         rows=len(pairs),

@@ -63,7 +63,7 @@ def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
     }
 
 
-class Judged(NamedTuple):
+class JudgedPair(NamedTuple):
     """A pair with what became of it, and the seconds that judging it took."""
 
     pair: Pair
@@ -81,21 +81,21 @@ class Origin(NamedTuple):
     kind: PairKind
 
 
-def figures(
-    origin: Origin, judged: Sequence[Judged], parts: Mapping[str, Part], usd: float = 0.0
+def judge_metrics(
+    origin: Origin, judged: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
     """Figures of all pairs, and of each part of the tasks where there is more than one. Money is told for all."""
-    by_part: dict[Part, list[Judged]] = {}
+    by_part: dict[Part, list[JudgedPair]] = {}
     for each in judged:
         by_part.setdefault(parts.get(each.pair.task, Part.HELD_BACK), []).append(each)
     if len(by_part) == 1:
         ((part, _),) = by_part.items()
-        return [_figures(origin, part, judged, usd)]
-    found = [_figures(origin, Part.ALL, judged, usd)]
-    return found + [_figures(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
+        return [_metrics_of_part(origin, part, judged, usd)]
+    found = [_metrics_of_part(origin, Part.ALL, judged, usd)]
+    return found + [_metrics_of_part(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
 
 
-def _figures(origin: Origin, part: Part, judged: Sequence[Judged], usd: float) -> JudgeFigures:
+def _metrics_of_part(origin: Origin, part: Part, judged: Sequence[JudgedPair], usd: float) -> JudgeFigures:
     counts = Counter((each.pair.equivalent, _kept(each.outcome)) for each in judged)
     return JudgeFigures(
         **origin._asdict(),
@@ -117,14 +117,14 @@ def _kept(outcome: Outcome) -> Outcome:
     return outcome if outcome in kept else Outcome.FAIL
 
 
-class Hard(NamedTuple):
+class HardPair(NamedTuple):
     """A pair that a judge got wrong or left open, and how many other judges got it wrong too."""
 
     mistake: Mistake
     others: int
 
 
-def hardest(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[Hard]:
+def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[HardPair]:
     """The pairs that are hardest for `judge`: false passes, false failures, then what it left open.
 
     Among equals those come first that most other judges get wrong. Mutants are left out, for they count as wrong
@@ -134,7 +134,7 @@ def hardest(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[Har
     others = Counter((each.suite, each.kind, each.task, each.command, each.equivalent) for each in mistakes)
     halved = {each.suite for each in mistakes if each.part is Part.WRITTEN_FROM}
     own = [
-        Hard(each, others[each.suite, each.kind, each.task, each.command, each.equivalent] - 1)
+        HardPair(each, others[each.suite, each.kind, each.task, each.command, each.equivalent] - 1)
         for each in mistakes
         if each.judge == judge
         and each.kind is not PairKind.MUTANTS
@@ -143,7 +143,7 @@ def hardest(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[Har
     return sorted(own, key=_hardness)[:most]
 
 
-def _hardness(hard: Hard) -> tuple[int, int, str, str, bytes]:
+def _hardness(hard: HardPair) -> tuple[int, int, str, str, bytes]:
     mistake = hard.mistake
     is_open = mistake.finding.outcome is Outcome.UNDECIDED
     rank = 2 + (not mistake.equivalent) if is_open else int(mistake.equivalent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.judges.case import Basis, Case
+from evaluator.judges.case import Case, EvidenceNeed
 from evaluator.judges.threshold import judge_texts
 from evaluator.records import Finding
 
@@ -18,7 +18,7 @@ class Nl2cmd:
 
     name: Final = "nl2cmd"
     version: Final = 1
-    basis: Final = Basis.TEXT
+    basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
         """By the nearest reference."""

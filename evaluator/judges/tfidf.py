@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.judges.case import Basis, Case
+from evaluator.judges.case import Case, EvidenceNeed
 from evaluator.judges.threshold import judge_outputs, judge_texts
 from evaluator.records import Finding
 
@@ -20,7 +20,7 @@ class Tfidf:
 
     name: Final = "tfidf"
     version: Final = 1
-    basis: Final = Basis.TEXT
+    basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
         """By the nearest reference."""
@@ -36,7 +36,7 @@ class ExecTfidf:
 
     name: Final = "exec-tfidf"
     version: Final = 1
-    basis: Final = Basis.RUN
+    basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
         """By the nearest reference, in the variant where it is furthest."""

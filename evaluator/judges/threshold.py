@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
 from evaluator.judges.case import Case, Judge
-from evaluator.judges.consensus.early import settle_by_text, settle_early
+from evaluator.judges.consensus.early import early_verdict, settle_by_text
 from evaluator.records import Ending, Finding, Outcome, Step
 
 THRESHOLD: Final = 0.75
@@ -46,7 +46,7 @@ def judge_texts(case: Case, similarity: Similarity) -> Finding:
 
 def judge_outputs(case: Case, similarity: Similarity) -> Finding:
     """Compare what the command prints with what each reference prints, the least alike variant deciding."""
-    early = settle_early(case)
+    early = early_verdict(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)
     found: list[tuple[float, str | None]] = []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.records import (
-    Resolution,
+    DetectableDifference,
     Result,
     Standing,
     SubmissionManifest,
@@ -45,7 +45,7 @@ class SuiteBoard:
     results: tuple[Result, ...]
     submissions: Mapping[str, SubmissionManifest]
     environment: Mapping[str, str]
-    resolution: Resolution | None = None
+    resolution: DetectableDifference | None = None
     utilities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     times: Mapping[str, Timing] = field(default_factory=dict)
     published: bool = False

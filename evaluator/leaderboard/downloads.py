@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from evaluator.leaderboard.escaping import plain_text
 from evaluator.leaderboard.leaderboard_page import topics_of
-from evaluator.records import Figures, JudgedBy, Result, Standing, json_lines
+from evaluator.records import JudgedBy, Result, Standing, SubmissionMetrics, json_lines
 
 _TALLY = ("passed", "asked")
 _NESTED = frozenset({"topics", "accuracy_at", "figures", "judged_by"})
 _FIELDS = tuple(name for name in Standing.model_fields if name not in _NESTED)
 _DEPTHS = ("full_command_at", "template_at")
 _FIGURES = tuple(
-    name for name in Figures.model_fields if name not in {*_DEPTHS, "horizon", "difficulties", "utilities"}
+    name for name in SubmissionMetrics.model_fields if name not in {*_DEPTHS, "horizon", "difficulties", "utilities"}
 )
 
 

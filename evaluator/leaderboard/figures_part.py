@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from evaluator.leaderboard.escaping import inline
 from evaluator.leaderboard.markup import link, percent, share_bar, spread
-from evaluator.records import Figures, Standing, Tally
+from evaluator.records import Standing, SubmissionMetrics, Tally
 
 SCORING: Final = "../../../../scoring/"
 """The method page, from a submission's."""
@@ -52,7 +52,7 @@ def figures_part(standing: Standing) -> str:
     return lead + "".join(parts)
 
 
-def _rightness(figures: Figures) -> list[_Figure]:
+def _rightness(figures: SubmissionMetrics) -> list[_Figure]:
     stated = f"of {figures.calibrated_on} with a verdict"
     low, high = figures.judge_low, figures.judge_high
     errs = None if low is None or high is None else f"{spread(percent(low), percent(high))} %"
@@ -68,7 +68,7 @@ def _rightness(figures: Figures) -> list[_Figure]:
     ]
 
 
-def _texts(figures: Figures) -> list[_Figure]:
+def _texts(figures: SubmissionMetrics) -> list[_Figure]:
     depths = " / ".join(map(str, sorted(figures.full_command_at)))
     return [
         _Figure("Full command", "text-matches", _at(figures.full_command_at), f"a reference's, within {depths}"),
@@ -78,7 +78,7 @@ def _texts(figures: Figures) -> list[_Figure]:
     ]
 
 
-def _running(figures: Figures, standing: Standing) -> list[_Figure]:
+def _running(figures: SubmissionMetrics, standing: Standing) -> list[_Figure]:
     of = f"of {figures.measured} measured"
     return [
         _Figure("Valid", "running", _percent(figures.valid), f"the shell can read it, {of}"),
@@ -89,7 +89,7 @@ def _running(figures: Figures, standing: Standing) -> list[_Figure]:
     ]
 
 
-def _usage(figures: Figures, standing: Standing) -> list[_Figure]:
+def _usage(figures: SubmissionMetrics, standing: Standing) -> list[_Figure]:
     def reported(name: str, title: str, unit: str) -> _Figure:
         value, count = getattr(figures, name), getattr(figures, f"{name}_reported")
         shown = None if value is None else f"{value:,.4g}{unit}"

@@ -8,7 +8,7 @@ from typing import Final
 
 from evaluator.leaderboard.escaping import inline
 from evaluator.leaderboard.markup import Column, cell, head_cell, number_cell, row, table
-from evaluator.records import Agreement, JudgeFigures, PairKind, Part, Validation
+from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
 
 _PAIRS: Final = {
     PairKind.TABLE_4: "Equivalent pairs, and pairs with another task's command",
@@ -79,13 +79,13 @@ def _rate(value: float | None) -> str:
     return number_cell("\N{EN DASH}") if value is None else number_cell(f"{value:.3f}", value)
 
 
-def _agreements(agreements: Sequence[Agreement]) -> str:
+def _agreements(agreements: Sequence[AnnotatorAgreement]) -> str:
     heading = '<h3 id="people">Agreement with people</h3>\n'
     caption = "Commands that people judged by reading, without running them."
     return heading + table("judges-people", caption, _PEOPLE, _agreement_rows(agreements))
 
 
-def _agreement_rows(agreements: Sequence[Agreement]) -> Iterator[str]:
+def _agreement_rows(agreements: Sequence[AnnotatorAgreement]) -> Iterator[str]:
     for each in agreements:
         rates = (each.raw, each.kappa, each.auc)
         yield row(

@@ -21,7 +21,7 @@ from evaluator.leaderboard.markup import (
     table,
 )
 from evaluator.leaderboard.published_part import awaiting_note, judged_mark, judged_note
-from evaluator.records import Resolution, Standing, SuiteManifest, Tally, Unranked
+from evaluator.records import DetectableDifference, Standing, SuiteManifest, Tally, Unranked
 
 CHARTS: Mapping[str, tuple[str, str]] = {
     "accuracy": (
@@ -157,7 +157,7 @@ def _standings(gathered: Gathered, place: str | None) -> str:
     return table("standings", caption, columns, rows, "board-table--standings") + reading
 
 
-def _resolution(found: Resolution | None) -> str:
+def _resolution(found: DetectableDifference | None) -> str:
     """What the board cannot tell apart, and on what that rests."""
     if found is None:
         return ""

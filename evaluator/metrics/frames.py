@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
-from evaluator.records import BleuCounts, Outcome, Result, RunFigures, TextFigures, Timing, Usage
+from evaluator.records import BleuCounts, Outcome, Result, RunMetrics, TextMetrics, Timing, Usage
 
 OUTCOMES: Final = pl.Enum([outcome.value for outcome in Outcome])
 PROVENANCES: Final = pl.Enum(["empirical", "estimated"])
@@ -58,8 +58,8 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "output_tokens": pl.Int64,
 }
 """Columns of a candidate. `rank` counts from 1; `nlc2cmd` is null where the command is missing or empty, which is
-also where `answered` is false; `verbatim` to `reference_tokens` are its `TextFigures`, `valid` to `wall_ms` its
-`RunFigures`, and the last four the `Usage` of its task, on every row of that task."""
+also where `answered` is false; `verbatim` to `reference_tokens` are its `TextMetrics`, `valid` to `wall_ms` its
+`RunMetrics`, and the last four the `Usage` of its task, on every row of that task."""
 
 RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCHEMA.items() if k != "task"}}
 """Columns of a results frame."""
@@ -70,7 +70,7 @@ _RUN_COLUMNS: Final = ("valid", "runnable", "exit_zero", "clean_stderr", "wall_m
 _USAGE_COLUMNS: Final = ("latency_s", "energy_j", "input_tokens", "output_tokens")
 _OUTCOME_TEXT: Final = {outcome: outcome.value for outcome in Outcome}
 
-Measured = TypeVar("Measured", TextFigures, RunFigures, Usage)
+Measured = TypeVar("Measured", TextMetrics, RunMetrics, Usage)
 
 SORTED_BY: Final = ("suite", "submission", "task", "rank")
 BATCH: Final = 65_536
@@ -180,12 +180,12 @@ def _part(columns: Sequence[str]) -> Schema:
     return {name: CANDIDATE_SCHEMA[name] for name in columns}
 
 
-def _text_cells(text: TextFigures) -> tuple[bool | int, ...]:
+def _text_cells(text: TextMetrics) -> tuple[bool | int, ...]:
     bleu: BleuCounts = text.bleu
     return text.verbatim, text.full_command, text.template, *bleu.matches, bleu.tokens, bleu.reference_tokens
 
 
-def _run_cells(run: RunFigures) -> tuple[bool | float | None, ...]:
+def _run_cells(run: RunMetrics) -> tuple[bool | float | None, ...]:
     return run.valid, run.runnable, run.exit_zero, run.clean_stderr, run.wall_ms
 
 

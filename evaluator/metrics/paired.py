@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evaluator.records import Resolution
+from evaluator.records import DetectableDifference
 
 LEVEL: Final = 0.05
 """Largest p-value at which two systems are told apart."""
@@ -178,13 +178,15 @@ def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
     return rows["passed"].to_numpy().reshape(-1, len(order)).T
 
 
-def resolution(ties: Sequence[Tie], tasks: int) -> Resolution | None:
+def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
     """What so many tasks tell apart, for pairs as discordant as these usually are; None where there is no pair."""
     shares = [(tie.only_this + (tie.only_other or 0)) / tasks for tie in ties if tie.only_this is not None]
     if not shares:
         return None
     discordance = median(shares)
-    return Resolution(tasks=tasks, discordance=discordance, difference=detectable_difference(tasks, discordance))
+    return DetectableDifference(
+        tasks=tasks, discordance=discordance, difference=detectable_difference(tasks, discordance)
+    )
 
 
 def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from evaluator.metrics.bleu import bleu_counts
-from evaluator.records import TextFigures
+from evaluator.records import TextMetrics
 from evaluator.shell import Utility, utilities_of
 from evaluator.shell.utilities import EXECUTORS
 
@@ -135,7 +135,7 @@ def _decoded(commands: Iterable[bytes]) -> list[str]:
     return [command.decode(errors="surrogateescape") for command in commands]
 
 
-def compare_texts(command: bytes, references: Sequence[bytes]) -> TextFigures:
+def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
     """What a command has in common with a task's references; one that is empty has nothing.
 
     >>> found = compare_texts(b"head -n 5 'a.txt'", [b"head -n 5 a.txt"])
@@ -145,11 +145,11 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextFigures:
     mine, *theirs = _decoded([command, *references])
     counts = bleu_counts(mine.split(), [each.split() for each in theirs])
     if not mine.strip():
-        return TextFigures(bleu=counts)
+        return TextMetrics(bleu=counts)
     verbatim = mine.strip() in {each.strip() for each in theirs}
     full = verbatim or normalised(mine) in set(map(normalised, theirs))
     shape = template(mine)
-    return TextFigures(
+    return TextMetrics(
         verbatim=verbatim,
         full_command=full,
         template=full or (shape is not None and shape in set(map(template, theirs))),

@@ -13,20 +13,29 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evaluator.records.adjudication import Adjudication, Ruling
-from evaluator.records.comparison import Comparison, PairTally, TaskPair
+from evaluator.records.comparison import PairTally, SubmissionComparison, TaskPair
 from evaluator.records.evidence import (
-    Change,
     Ending,
     Evidence,
     FileType,
     Kind,
     Member,
     Output,
+    PathChange,
     Process,
     ShellState,
     Trial,
 )
-from evaluator.records.metrics import BleuCounts, Figures, HorizonSlice, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.metrics import (
+    BleuCounts,
+    HorizonSlice,
+    RunMetrics,
+    Share,
+    SubmissionMetrics,
+    Tally,
+    TextMetrics,
+    Usage,
+)
 from evaluator.records.mutation import (
     Equivalence,
     JudgedMutant,
@@ -35,7 +44,7 @@ from evaluator.records.mutation import (
     StaleEquivalence,
 )
 from evaluator.records.owners import Owners
-from evaluator.records.preview import OpenVerdict, Preview, Rival, Role, TaskList, Touched
+from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
 from evaluator.records.record import (
     FORMAT,
@@ -51,7 +60,7 @@ from evaluator.records.record import (
     json_lines,
     read_format,
 )
-from evaluator.records.standings import JudgedBy, Resolution, Result, Standing, Unranked
+from evaluator.records.standings import DetectableDifference, JudgedBy, Result, Standing, Unranked
 from evaluator.records.study import Measurement, Participant
 from evaluator.records.submissions import (
     MAX_CANDIDATES,
@@ -70,8 +79,8 @@ from evaluator.records.suites import (
     Limits,
     Observation,
     OutputMode,
-    Source,
     SuiteManifest,
+    SuiteSource,
     Task,
     Timing,
     Topic,
@@ -80,7 +89,7 @@ from evaluator.records.suites import (
 )
 from evaluator.records.validation import (
     RATES,
-    Agreement,
+    AnnotatorAgreement,
     JudgeFigures,
     LabelledCommand,
     Mistake,
@@ -89,7 +98,15 @@ from evaluator.records.validation import (
     Part,
     Validation,
 )
-from evaluator.records.verdict_diff import Changes, Contested, Flip, Giver, Place, RowChange, SuiteChanges
+from evaluator.records.verdict_diff import (
+    BoardPosition,
+    CandidateSource,
+    Contested,
+    RowChange,
+    SuiteDiff,
+    VerdictChange,
+    VerdictDiff,
+)
 from evaluator.records.verdicts import (
     Finding,
     Outcome,
@@ -104,27 +121,24 @@ __all__ = [
     "SCHEMAS",
     "SLUG_PATTERN",
     "Adjudication",
-    "Agreement",
+    "AnnotatorAgreement",
     "Author",
     "Base",
     "BleuCounts",
+    "BoardPosition",
     "BundleHeader",
     "Bytes",
     "Candidate",
-    "Change",
-    "Changes",
-    "Comparison",
+    "CandidateSource",
     "Contested",
+    "DetectableDifference",
     "Digest",
     "Ending",
     "Equivalence",
     "Evidence",
     "Extraction",
-    "Figures",
     "FileType",
     "Finding",
-    "Flip",
-    "Giver",
     "HorizonSlice",
     "Identifier",
     "Images",
@@ -143,6 +157,7 @@ __all__ = [
     "Mistake",
     "MutantLabel",
     "MutationReport",
+    "Neighbour",
     "Observation",
     "OpenVerdict",
     "OperatorTally",
@@ -154,44 +169,46 @@ __all__ = [
     "PairTally",
     "Part",
     "Participant",
-    "Place",
+    "PathChange",
     "Prediction",
     "Preview",
     "Process",
     "PublishedVerdict",
     "Record",
-    "Resolution",
     "Result",
-    "Rival",
     "Role",
     "RowChange",
     "Ruling",
-    "RunFigures",
+    "RunMetrics",
     "Share",
     "ShellState",
     "ShortText",
     "Slug",
-    "Source",
     "StaleEquivalence",
     "Standing",
     "Step",
+    "SubmissionComparison",
     "SubmissionManifest",
-    "SuiteChanges",
+    "SubmissionMetrics",
+    "SuiteDiff",
     "SuiteManifest",
+    "SuiteSource",
     "Tally",
     "Task",
     "TaskList",
     "TaskPair",
-    "TextFigures",
+    "TextMetrics",
     "Timing",
     "Topic",
-    "Touched",
     "Trial",
     "Unranked",
+    "UnrelatedPaths",
     "Usage",
     "Validation",
     "Variant",
     "Verdict",
+    "VerdictChange",
+    "VerdictDiff",
     "VerdictsHeader",
     "VersionText",
     "WorldManifest",
@@ -212,7 +229,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "prediction": Prediction,
     "evidence": Evidence,
     "standing": Standing,
-    "comparison": Comparison,
+    "comparison": SubmissionComparison,
     "preview": Preview,
     "verdict": Verdict,
     "verdicts-header": VerdictsHeader,
@@ -221,7 +238,7 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "kept-evidence": KeptEvidence,
     "images": Images,
     "owners": Owners,
-    "changes": Changes,
+    "changes": VerdictDiff,
     "contested": Contested,
     "adjudication": Adjudication,
     "label": LabelledCommand,

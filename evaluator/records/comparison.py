@@ -33,7 +33,7 @@ class TaskPair(Record):
     second: Finding
 
 
-class Comparison(Record):
+class SubmissionComparison(Record):
     """Two submissions on the tasks of one suite that both were asked and that have a verdict for both.
 
     `left_out` counts the suite's other tasks. `difference` is the first's accuracy on the tasks compared less the

@@ -44,7 +44,7 @@ class Member(Record):
     target: Bytes | None = None
 
 
-class Change(Record):
+class PathChange(Record):
     """One path that differs from the world before the command.
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits, `content` the digest of a
@@ -127,7 +127,7 @@ class Evidence(Record):
     status: int | None = None
     stdout: Output = Output()
     stderr: Output = Output()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PathChange, ...] = ()
     changes_truncated: bool = False
     shell: ShellState | None = None
     processes: tuple[Process, ...] | None = None

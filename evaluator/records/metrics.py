@@ -27,7 +27,7 @@ class BleuCounts(Record):
     reference_tokens: NonNegativeInt = 0
 
 
-class TextFigures(Record):
+class TextMetrics(Record):
     """What a command's text has in common with its task's references.
 
     `verbatim`: the same bytes as one of them, outer white space apart; `full_command`: equal to one when both
@@ -40,7 +40,7 @@ class TextFigures(Record):
     bleu: BleuCounts = BleuCounts()
 
 
-class RunFigures(Record):
+class RunMetrics(Record):
     """How a command ran, over all variants of its task's world.
 
     `valid`: no shell reported a syntax error; `runnable`: valid, and what it calls was found and could be started;
@@ -102,7 +102,7 @@ class HorizonSlice(Record):
     excess_s: float | None
 
 
-class Figures(Record):
+class SubmissionMetrics(Record):
     """The figures of a submission that do not rank it. Shares are of the tasks asked unless said otherwise.
 
     `judge_low` and `judge_high` bound accuracy as it would be if the judge erred as it was measured to.

@@ -64,7 +64,7 @@ class TaskList(Record):
         return cls(total=len(every), tasks=every[:NAMED])
 
 
-class Rival(Record):
+class Neighbour(Record):
     """A submission on the board, beside the one previewed.
 
     `difference` is the previewed one's accuracy on the tasks that both have a verdict for, less the rival's, with a
@@ -103,7 +103,7 @@ class OpenVerdict(Record):
     variant: Text | None = None
 
 
-class Touched(Record):
+class UnrelatedPaths(Record):
     """A task whose command changes, leaves or deletes what no reference touches: the first such paths of `total`, 0
     where the paths are not known."""
 
@@ -151,10 +151,10 @@ class Preview(Record):
     rank_high: Place | None
     tie_group: Place | None
     topics: Mapping[Topic, Tally]
-    rivals: Annotated[tuple[Rival, ...], Field(max_length=len(Role))]
+    rivals: Annotated[tuple[Neighbour, ...], Field(max_length=len(Role))]
     alone: TaskList
     collateral: Count
-    touched: Annotated[tuple[Touched, ...], Field(max_length=TOLD)]
+    touched: Annotated[tuple[UnrelatedPaths, ...], Field(max_length=TOLD)]
     open_verdicts: Annotated[tuple[OpenVerdict, ...], Field(max_length=TOLD)]
 
     @model_validator(mode="after")

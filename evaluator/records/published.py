@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from evaluator.records.evidence import Evidence
-from evaluator.records.metrics import RunFigures
+from evaluator.records.metrics import RunMetrics
 from evaluator.records.record import Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.verdicts import Finding
 
@@ -48,7 +48,7 @@ class PublishedVerdict(Record):
     task: Identifier
     command: Digest
     finding: Finding
-    run: RunFigures | None = None
+    run: RunMetrics | None = None
     panel: Digest | None = None
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluator.records.metrics import Figures, RunFigures, Share, Tally, TextFigures, Usage
+from evaluator.records.metrics import RunMetrics, Share, SubmissionMetrics, Tally, TextMetrics, Usage
 from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug, VersionText
 from evaluator.records.submissions import Method
 from evaluator.records.verdicts import Finding
@@ -31,8 +31,8 @@ class Result(Record):
     confidence: Share
     finding: Finding
     nlc2cmd: Annotated[float, Field(ge=-1, le=1)]
-    text: TextFigures | None = None
-    run: RunFigures | None = None
+    text: TextMetrics | None = None
+    run: RunMetrics | None = None
     usage: Usage | None = None
 
 
@@ -44,7 +44,7 @@ class Unranked(StrEnum):
     INFRA_ERRORS = "infra-errors"
 
 
-class Resolution(Record):
+class DetectableDifference(Record):
     """What a board of so many tasks tells apart, where two submissions differ on a share of them, `discordance`.
 
     `difference` is the smallest one in accuracy that the test finds with a power of 0.8 at 0.05; None where it finds
@@ -125,5 +125,5 @@ class Standing(Record):
     p_value: Share | None = None
     p_adjusted: Share | None = None
     topics: Mapping[str, Tally]
-    figures: Figures = Figures()
+    figures: SubmissionMetrics = SubmissionMetrics()
     judged_by: JudgedBy | None = None

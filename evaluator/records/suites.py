@@ -83,7 +83,7 @@ def _whole_second(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
-class Source(Record):
+class SuiteSource(Record):
     """Where a foreign suite comes from: its publisher's name and version for it, and the licence it is under.
 
     `digest` is that of the one file it was read from, where it was one.
@@ -122,7 +122,7 @@ class SuiteManifest(Record):
     cwd: str
     scratch: tuple[str, ...] = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
     foreign: bool = False
-    source: Source | None = None
+    source: SuiteSource | None = None
 
     @model_validator(mode="after")
     def _foreign_says_whence(self) -> Self:

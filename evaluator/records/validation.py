@@ -128,7 +128,7 @@ def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-class Agreement(Record):
+class AnnotatorAgreement(Record):
     """How one measure agrees with people on which of `rows` commands are correct.
 
     `raw` is the part of rows where both say the same, `kappa` Cohen's, None where a side never varies, `auc` the
@@ -161,4 +161,4 @@ class Validation(Record):
 
     format: Literal[1]
     figures: tuple[JudgeFigures, ...] = ()
-    agreements: tuple[Agreement, ...] = ()
+    agreements: tuple[AnnotatorAgreement, ...] = ()

@@ -14,7 +14,7 @@ from evaluator.records.verdicts import Finding, Step
 Rank = Annotated[int, Field(ge=1)]
 
 
-class Place(Record):
+class BoardPosition(Record):
     """Where a row stands; the range of ranks is None where it is not ranked."""
 
     asked: NonNegativeInt
@@ -29,8 +29,8 @@ class RowChange(Record):
     """A row before and after; None where nothing is published of it."""
 
     submission: Slug
-    before: Place | None
-    after: Place | None
+    before: BoardPosition | None
+    after: BoardPosition | None
 
     @property
     def is_moved(self) -> bool:
@@ -38,7 +38,7 @@ class RowChange(Record):
         return self.before != self.after
 
 
-class Flip(Record):
+class VerdictChange(Record):
     """A verdict with another outcome than before, on a candidate of so high a `rank`, and why.
 
     `command` holds the first bytes of `size`, and is None where nothing was given. `why` says what the verdict was
@@ -55,7 +55,7 @@ class Flip(Record):
     why: tuple[str, ...]
 
 
-class SuiteChanges(Record):
+class SuiteDiff(Record):
     """One suite's board before and after: its rows, in the order after, and its flips.
 
     `kinds` counts the flips by outcomes, such as `fail → pass`. `given` are commands that had no verdict before, `gone`
@@ -66,17 +66,17 @@ class SuiteChanges(Record):
     suite_version: VersionText
     rows: tuple[RowChange, ...]
     kinds: Mapping[str, int]
-    flips: tuple[Flip, ...]
+    flips: tuple[VerdictChange, ...]
     given: NonNegativeInt = 0
     gone: NonNegativeInt = 0
     reasoned: NonNegativeInt = 0
 
 
-class Changes(Record):
+class VerdictDiff(Record):
     """What changes when published verdicts do, suite by suite; a suite in which nothing changes is left out."""
 
     format: Literal[1]
-    suites: tuple[SuiteChanges, ...] = ()
+    suites: tuple[SuiteDiff, ...] = ()
 
 
 Line = Annotated[str, StringConstraints(pattern=r"^bashboard [a-z]+ [\w. '-]+$")]
@@ -85,7 +85,7 @@ FormAddress = Annotated[str, StringConstraints(pattern=r"^https?://[\w.:/?=&%+-]
 """Of an issue form with fields filled in."""
 
 
-class Giver(Record):
+class CandidateSource(Record):
     """Who gave a command, as which of its candidates."""
 
     submission: Slug
@@ -109,7 +109,7 @@ class Contested(Record):
     step: Step | None
     reason: str
     variant: str | None
-    given_by: Annotated[tuple[Giver, ...], Field(min_length=1)]
+    given_by: Annotated[tuple[CandidateSource, ...], Field(min_length=1)]
     rows: NonNegativeInt
     explain: Line
     adjudicate: Line

@@ -28,7 +28,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from evaluator.errors import EngineError, ImageError, MissingError
 from evaluator.sandbox.engine import Engine
-from evaluator.sandbox.host import Finished, Machine, Progress, ThisMachine, install_packages
+from evaluator.sandbox.host import CompletedCommand, Host, Progress, ThisMachine, install_packages
 
 REPOSITORY: Final = "bashboard-base"
 LABEL: Final = "bashboard.base"
@@ -77,7 +77,7 @@ class BaseImage:
     why: str
 
 
-class Source(NamedTuple):
+class AptSource(NamedTuple):
     """One line of apt's sources."""
 
     uri: str
@@ -119,7 +119,7 @@ def ensure_base(
     release: str,
     progress: Progress,
     *,
-    machine: Machine | None = None,
+    machine: Host | None = None,
     repository: str = REPOSITORY,
     image: str = "debian",
 ) -> BaseImage:
@@ -155,12 +155,12 @@ def pull(engine: Engine, reference: str, progress: Progress, first_word_s: float
     """
     words: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
     threading.Thread(target=_listen, args=(engine, reference, words), daemon=True).start()
-    patience, told = first_word_s, ""
+    retry_policy, told = first_word_s, ""
     while True:
         try:
-            word = words.get(timeout=patience)
+            word = words.get(timeout=retry_policy)
         except queue.Empty:
-            return f"no answer within {patience:.0f} s"
+            return f"no answer within {retry_policy:.0f} s"
         if word is None:
             return ""
         if reason := word.get("error"):
@@ -168,7 +168,7 @@ def pull(engine: Engine, reference: str, progress: Progress, first_word_s: float
         if (status := str(word.get("status", ""))) != told and "id" not in word:
             progress(status)
             told = status
-        patience = SILENCE_S
+        retry_policy = SILENCE_S
 
 
 def _listen(engine: Engine, reference: str, words: queue.Queue[Mapping[str, Any] | None]) -> None:
@@ -181,9 +181,7 @@ def _listen(engine: Engine, reference: str, words: queue.Queue[Mapping[str, Any]
     words.put(None)
 
 
-def bootstrap(
-    engine: Engine, release: str, progress: Progress, machine: Machine, repository: str, refusal: str
-) -> None:
+def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
     """Make the base with mmdebstrap and import it under our tag and label; raise as `ensure_base` says."""
     sources = find_sources(machine, release)
     if not sources:
@@ -213,7 +211,7 @@ def _import(engine: Engine, archive: Path, repository: str, release: str) -> Non
         raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
 
 
-def bootstrap_command(release: str, archive: Path, sources: Sequence[Source], settings: Sequence[str]) -> list[str]:
+def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
     """The command line that makes the root; pure.
 
     Its name and name servers are this machine's, so they go; certificates come only where a mirror needs them,
@@ -236,7 +234,7 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[Source], se
     ]
 
 
-def find_sources(machine: Machine, release: str) -> list[Source]:
+def find_sources(machine: Host, release: str) -> list[AptSource]:
     """Where apt's own mirrors have `release`, with its updates and security parts if apt uses those of its own.
 
     A mirror is asked with apt's own downloader, so that proxies, credentials and certificates are apt's. Nothing
@@ -254,21 +252,21 @@ def find_sources(machine: Machine, release: str) -> list[Source]:
     return found if any(source.suite == release for source in found) else []
 
 
-def candidate_sources(listing: Finished, release: str) -> list[Source]:
+def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
     """Sources of `release` to ask for, one for each of the host's own, from apt's list of indexes; pure.
 
     Only `main` counts. Where apt has fetched its lists it names each origin, and foreign ones are left out.
     """
-    sources: dict[Source, None] = {}
+    sources: dict[AptSource, None] = {}
     for line in listing.output.splitlines() if listing.status == 0 else ():
         match line.split(" "):
             case [uri, suite, "main", origin] if origin in ("Debian", "$(ORIGIN)"):
                 if part := POCKET.fullmatch(suite):
-                    sources[Source(uri.rstrip("/"), release + part["pocket"], ("main",))] = None
+                    sources[AptSource(uri.rstrip("/"), release + part["pocket"], ("main",))] = None
     return list(sources)
 
 
-def has_release(machine: Machine, source: Source) -> bool:
+def has_release(machine: Host, source: AptSource) -> bool:
     """Whether the mirror has it and it is Debian's; signatures are mmdebstrap's to check."""
     with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
         copy = Path(folder) / "InRelease"
@@ -291,7 +289,7 @@ def is_release(text: str, suite: str) -> bool:
     return fields.get("Origin") == "Debian" and fields.get("Codename") == suite
 
 
-def apt_settings(machine: Machine) -> list[str]:
+def apt_settings(machine: Host) -> list[str]:
     """Those of apt's settings here without which its mirror might not be usable, in apt's own notation."""
     dump = machine.run("apt-config", "dump", "--no-empty", "--format", '%F "%v";%n')
     return [line for line in dump.output.splitlines() if line.split(" ", 1)[0] in APT_SETTINGS]

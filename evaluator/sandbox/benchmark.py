@@ -46,7 +46,7 @@ print(json.dumps(found))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchmarkRow:
     """Milliseconds a command by one way of running it, and how many times the bare way that is."""
 
     name: str
@@ -58,14 +58,14 @@ class Row:
     ratio: float
 
 
-def _row(name: str, times_s: Sequence[float], bare_p50: float) -> Row:
+def _row(name: str, times_s: Sequence[float], bare_p50: float) -> BenchmarkRow:
     ordered = sorted(times_s)
 
     def at(share: float) -> float:
         return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000, 2)
 
     ratio = round(statistics.median(ordered) * 1000 / bare_p50, 2) if bare_p50 else 1.0
-    return Row(name, len(ordered), at(0.5), at(0.95), at(0.99), round(len(ordered) / sum(ordered), 1), ratio)
+    return BenchmarkRow(name, len(ordered), at(0.5), at(0.95), at(0.99), round(len(ordered) / sum(ordered), 1), ratio)
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -76,7 +76,7 @@ def _timed(call: Callable[[], object]) -> float:
 
 def bench_sandbox(
     engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
-) -> tuple[list[Row], dict[str, float]]:
+) -> tuple[list[BenchmarkRow], dict[str, float]]:
     """Rows for every way of running a command, and the mean milliseconds that a job of ours spends in each phase."""
     plan = WorkerPlan(image, manifest, cpus[0])
     worker = ContainerWorker(engine, plan)
@@ -132,7 +132,7 @@ def _take_turns(
 
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
-) -> Row:
+) -> BenchmarkRow:
     """Wall time divided by commands, so that what workers do side by side counts once."""
 
     def start(place: int) -> ContainerWorker:

@@ -64,7 +64,7 @@ class WorkerPlan:
     image: SuiteImage
     manifest: SuiteManifest
     cpu: int | None = None
-    crew: str = ""
+    worker_group: str = ""
 
 
 def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
     memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
     return {
         "command": ["python3", "-I", "-S", "-c", _START],
-        "labels": {LABEL: owner_label(os.getpid()), CREW: plan.crew},
+        "labels": {LABEL: owner_label(os.getpid()), CREW: plan.worker_group},
         "stdin_open": True,
         "tty": False,
         "network_mode": "none",
@@ -174,10 +174,10 @@ class ContainerWorker:
                 # the stream goes before the container: removing waits for unread output otherwise
                 opened.callback(self._stream.close)
                 self.container.start()
-            self._greet(plan)
+            self._handshake(plan)
             self._opened = opened.pop_all()
 
-    def _greet(self, plan: WorkerPlan) -> None:
+    def _handshake(self, plan: WorkerPlan) -> None:
         """Send the settings and refuse a runner whose jail does not hold."""
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)

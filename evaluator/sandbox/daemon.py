@@ -21,7 +21,7 @@ from docker.errors import DockerException
 from urllib3.exceptions import HTTPError
 
 from evaluator.errors import EngineError, SilentEngineError
-from evaluator.sandbox.docker_client import WAITS, Client, Waits, causes, timed_out
+from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts, causes, timed_out
 
 START_TIMEOUT_S: Final = 60.0
 """A cold dockerd answers within 2 s; old containers to restore or a slow disk make it longer."""
@@ -51,13 +51,13 @@ SYSTEM_DAEMON: Final = Daemon(
 )
 
 
-def connect(host: str, environment: Mapping[str, str], waits: Waits = WAITS) -> Client:
+def connect(host: str, environment: Mapping[str, str], waits: Timeouts = WAITS) -> EngineClient:
     """A client whose engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
-    _knock(host, waits.probe_s)
-    return Client(waits, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
+    _probe(host, waits.probe_s)
+    return EngineClient(waits, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
 
 
-def _knock(host: str, timeout_s: float) -> None:
+def _probe(host: str, timeout_s: float) -> None:
     """Raise OSError where nobody listens on a local socket; docker-py leaks its own when it finds that out."""
     if host.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as local:
@@ -117,7 +117,7 @@ def _let_go(process: subprocess.Popen[bytes]) -> None:
 
 def wait_for_engine(
     host: str, process: subprocess.Popen[bytes] | None, log: str, timeout_s: float = START_TIMEOUT_S
-) -> Client:
+) -> EngineClient:
     """A client of the engine at `host` as soon as it answers.
 
     Raises:

@@ -22,7 +22,7 @@ _WORK: Final = re.compile(
 )
 
 
-class Waits(NamedTuple):
+class Timeouts(NamedTuple):
     """Seconds of silence after which a request is given up, by its kind.
 
     `probe_s` is for an engine to say that it is there: milliseconds where it is well. `call_s` is for what it does
@@ -37,7 +37,7 @@ class Waits(NamedTuple):
     def of(self, path: str) -> float:
         """The limit of a request.
 
-        >>> [Waits().of(path) for path in ("/_ping", "/v1.41/containers/create?name=x", "/v1.41/build?t=x")]
+        >>> [Timeouts().of(path) for path in ("/_ping", "/v1.41/containers/create?name=x", "/v1.41/build?t=x")]
         [5.0, 30.0, 600.0]
         """
         place = path.partition("?")[0]
@@ -46,13 +46,13 @@ class Waits(NamedTuple):
         return self.work_s if _WORK.search(place) else self.call_s
 
 
-WAITS: Final = Waits()
+WAITS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
     """The engine's API, whose every request without a limit of its own has that of its kind."""
 
-    def __init__(self, waits: Waits, **settings: Any) -> None:
+    def __init__(self, waits: Timeouts, **settings: Any) -> None:
         self._waits = waits
         super().__init__(timeout=waits.call_s, **settings)
 
@@ -70,10 +70,10 @@ class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
             raise SilentEngineError(f"the engine does not answer ({what}, waited {wait_s:.0f} s)") from error
 
 
-class Client(docker.DockerClient):  # type: ignore[misc] # docker has no types
+class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
     """docker-py's client over that API; to make one asks the engine for its version."""
 
-    def __init__(self, waits: Waits, **settings: Any) -> None:
+    def __init__(self, waits: Timeouts, **settings: Any) -> None:
         self.api = _API(waits, **settings)
 
 

@@ -38,8 +38,8 @@ from evaluator.sandbox.daemon import (
     launch,
     wait_for_engine,
 )
-from evaluator.sandbox.docker_client import WAITS, Client, Waits
-from evaluator.sandbox.host import Machine, Progress, ThisMachine, install_packages, line_to_install, uses_apt
+from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts
+from evaluator.sandbox.host import Host, Progress, ThisMachine, install_packages, line_to_install, uses_apt
 
 OTHER_START_TIMEOUT_S: Final = 10.0
 """A pid file may be stale: an engine that nobody is really starting must not cost the whole time of a start."""
@@ -58,7 +58,7 @@ class Engine:
     containers get, empty for the default.
     """
 
-    client: Client = field(repr=False, compare=False)
+    client: EngineClient = field(repr=False, compare=False)
     host: str
     name: Literal["docker", "podman"]
     version: str
@@ -82,7 +82,7 @@ class Address(NamedTuple):
     origin: str
 
 
-class Silence(NamedTuple):
+class NoAnswer(NamedTuple):
     """A place that did not answer, and how."""
 
     address: Address
@@ -102,7 +102,7 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
     ]
 
 
-def find_engine(environment: Mapping[str, str], waits: Waits = WAITS) -> Engine:
+def find_engine(environment: Mapping[str, str], waits: Timeouts = WAITS) -> Engine:
     """The first running engine.
 
     Raises:
@@ -118,9 +118,9 @@ def find_engine(environment: Mapping[str, str], waits: Waits = WAITS) -> Engine:
 def ensure_engine(
     environment: Mapping[str, str],
     progress: Progress,
-    machine: Machine | None = None,
+    machine: Host | None = None,
     daemon: Daemon = SYSTEM_DAEMON,
-    waits: Waits = WAITS,
+    waits: Timeouts = WAITS,
 ) -> Engine:
     """The first running engine; where there is none and we may, the distribution's, installed and started.
 
@@ -154,10 +154,10 @@ def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
 
 
 def _start(
-    found: Sequence[Silence],
+    found: Sequence[NoAnswer],
     environment: Mapping[str, str],
     progress: Progress,
-    machine: Machine | None,
+    machine: Host | None,
     daemon: Daemon,
 ) -> Engine:
     """The distribution's engine, installed and started where we may."""
@@ -177,14 +177,14 @@ def _start(
     return describe(client, daemon.host, why + f"started it by hand (log: {daemon.log})", started_by_us=True)
 
 
-def _start_unit(machine: Machine, host: str) -> Client:
+def _start_unit(machine: Host, host: str) -> EngineClient:
     done = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
     if done.status != 0:
         raise EngineError(f"systemd could not start docker.service:\n{done.tail()}")
     return wait_for_engine(host, None, "journalctl -u docker")
 
 
-def _await_other_start(daemon: Daemon) -> Client | None:
+def _await_other_start(daemon: Daemon) -> EngineClient | None:
     """An engine that someone else is just starting, as the package's own installation does on some machines."""
     if not daemon.pidfile.exists():
         return None
@@ -194,23 +194,23 @@ def _await_other_start(daemon: Daemon) -> Client | None:
         return None
 
 
-def may_start(environment: Mapping[str, str], machine: Machine) -> bool:
+def may_start(environment: Mapping[str, str], machine: Host) -> bool:
     """Whether an engine of the distribution may be installed and started: root, apt, and no other engine named."""
     return not environment.get("DOCKER_HOST") and machine.is_root and uses_apt(machine)
 
 
-def _hangs(silences: Sequence[Silence]) -> bool:
+def _hangs(silences: Sequence[NoAnswer]) -> bool:
     """Whether an engine is there and stuck; another one would not start beside it."""
     return any(silence.reason == HANGS for silence in silences)
 
 
-def explain_silence(silences: Sequence[Silence], machine: Machine) -> str:
+def explain_silence(silences: Sequence[NoAnswer], machine: Host) -> str:
     """Why there is no engine: every place asked and what it said, and as the last line what to type."""
     asked = "\n".join(f"  {silence.address.host}: {silence.reason}" for silence in silences)
     return f"no container engine answers:\n{asked}\ntype:\n{_line_to_type(silences, machine)}"
 
 
-def _line_to_type(silences: Sequence[Silence], machine: Machine) -> str:
+def _line_to_type(silences: Sequence[NoAnswer], machine: Host) -> str:
     first = silences[0]
     if first.address.origin.startswith("DOCKER_HOST"):
         return "unset DOCKER_HOST"
@@ -223,7 +223,7 @@ def _line_to_type(silences: Sequence[Silence], machine: Machine) -> str:
     return line_to_install(machine, ["docker.io"])
 
 
-def _ask_all(environment: Mapping[str, str], default: str, waits: Waits) -> Engine | list[Silence]:
+def _ask_all(environment: Mapping[str, str], default: str, waits: Timeouts) -> Engine | list[NoAnswer]:
     silences = []
     for address in engine_addresses(environment, os.getuid(), default):
         try:
@@ -231,17 +231,17 @@ def _ask_all(environment: Mapping[str, str], default: str, waits: Waits) -> Engi
                 connect(address.host, environment, waits), address.host, f"it answers, and {address.origin}"
             )
         except (DockerException, OSError, EngineError) as error:
-            silences.append(Silence(address, innermost(error)))
+            silences.append(NoAnswer(address, innermost(error)))
     return silences
 
 
-def describe(client: Client, host: str, why: str, *, started_by_us: bool = False) -> Engine:
+def describe(client: EngineClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
     """Ask the engine once who it is; raise docker's own error where it does not say."""
     return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
 
 
 def engine_of(
-    client: Client,
+    client: EngineClient,
     version: Mapping[str, Any],
     info: Mapping[str, Any],
     host: str,

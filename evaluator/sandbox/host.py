@@ -27,7 +27,7 @@ APT_OPTIONS: Final = ("-qq", "-y", "-o", "DPkg::Lock::Timeout=120")
 PACKAGED_BY_APT: Final = frozenset({"debian", "ubuntu"})
 
 
-class Finished(NamedTuple):
+class CompletedCommand(NamedTuple):
     """What a program left: its exit status (127 where there is no such program) and all it printed, in order."""
 
     status: int
@@ -38,7 +38,7 @@ class Finished(NamedTuple):
         return "\n".join(self.output.strip().splitlines()[-lines:])
 
 
-class Machine(Protocol):
+class Host(Protocol):
     """A machine with programs; `distribution` holds its own name and those it derives from, as os-release says."""
 
     @property
@@ -55,7 +55,7 @@ class Machine(Protocol):
         """Whether a program of that name can be run, or a file of that absolute path exists."""
         ...
 
-    def run(self, *argv: str, timeout_s: float = 900) -> Finished:
+    def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
         """Run a program to its end without a shell, standard input empty, English messages."""
         ...
 
@@ -82,8 +82,8 @@ class ThisMachine:
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
         return Path(program).exists() if program.startswith("/") else shutil.which(program, path=path) is not None
 
-    def run(self, *argv: str, timeout_s: float = 900) -> Finished:
-        """Run it; one that is missing or out of time is a `Finished` too, since callers treat both as failure.
+    def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
+        """Run it; one that is missing or out of time is a `CompletedCommand` too, since callers treat both as failure.
 
         It makes files as programs expect to, and its status reaches us, whatever we inherited from who started us.
         """
@@ -102,10 +102,10 @@ class ThisMachine:
                 check=False,
             )
         except FileNotFoundError:
-            return Finished(127, f"{argv[0]}: no such program")
+            return CompletedCommand(127, f"{argv[0]}: no such program")
         except subprocess.TimeoutExpired:
-            return Finished(124, f"{argv[0]}: not finished after {timeout_s:.0f} s")
-        return Finished(done.returncode, done.stdout.decode(errors="replace"))
+            return CompletedCommand(124, f"{argv[0]}: not finished after {timeout_s:.0f} s")
+        return CompletedCommand(done.returncode, done.stdout.decode(errors="replace"))
 
 
 def _want_statuses() -> None:
@@ -115,12 +115,12 @@ def _want_statuses() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def uses_apt(machine: Machine) -> bool:
+def uses_apt(machine: Host) -> bool:
     """Whether packages come from Debian or Ubuntu, or from one that says it is like them."""
     return bool(machine.distribution & PACKAGED_BY_APT) and machine.has("apt-get")
 
 
-def install_packages(machine: Machine, packages: Sequence[str], progress: Progress) -> None:
+def install_packages(machine: Host, packages: Sequence[str], progress: Progress) -> None:
     """Add packages from the distribution.
 
     A first attempt uses the package lists as they are; where it fails (lists absent on a fresh machine, or older
@@ -145,7 +145,7 @@ def install_packages(machine: Machine, packages: Sequence[str], progress: Progre
         )
 
 
-def line_to_install(machine: Machine, packages: Sequence[str]) -> str:
+def line_to_install(machine: Host, packages: Sequence[str]) -> str:
     """The one line that installs packages here, or says what to install where we do not know how."""
     names = " ".join(packages)
     if not uses_apt(machine):

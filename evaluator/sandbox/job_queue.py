@@ -16,7 +16,7 @@ from collections.abc import Collection
 from evaluator.sandbox.requests import Request
 
 
-class Agenda:
+class JobQueue:
     """Requests by the layer they need, in the order they came; those not due yet apart. Safe to share by threads."""
 
     def __init__(self) -> None:

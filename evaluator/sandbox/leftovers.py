@@ -86,7 +86,7 @@ def remove_leftovers(engine: Engine) -> int:
 
 
 @contextlib.contextmanager
-def crew(engine: Engine, notes: Path) -> Iterator[str]:
+def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
     """A name for workers that go together. Afterwards none of them is left, however each of them ended.
 
     Where the engine is away then, the note stays, and the next run in this checkout removes them.

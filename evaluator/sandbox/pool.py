@@ -26,9 +26,9 @@ from pydantic import ValidationError
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
-from evaluator.sandbox.job_queue import Agenda
-from evaluator.sandbox.requests import Answer, Request
-from evaluator.sandbox.runner.protocol import Job
+from evaluator.sandbox.job_queue import JobQueue
+from evaluator.sandbox.requests import ExecutionResult, Request
+from evaluator.sandbox.runner.protocol import SandboxJob
 from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
@@ -38,14 +38,14 @@ StartWorker = Callable[[int], Worker]
 """Starts the worker of a place (0, 1, ...); raises InfraError."""
 
 
-class Spent(NamedTuple):
+class WorkerTime(NamedTuple):
     """Where workers' time went, in worker-seconds: within jobs, from spawn to clean-up, and waiting for answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
 
 
-class Seat:
+class WorkerSlot:
     """One place in the pool: a worker that is started when needed and replaced when lost.
 
     `built` holds the layers that its worker was told of.
@@ -55,10 +55,10 @@ class Seat:
         self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
-        self.spent = Spent()
+        self.worker_time = WorkerTime()
 
     @property
-    def manned(self) -> bool:
+    def has_worker(self) -> bool:
         """Whether it has a worker."""
         return self._worker is not None
 
@@ -71,8 +71,8 @@ class Seat:
             self.built.add(request.world.layer)
         began = time.monotonic()
         line = self._worker.ask(request.job.to_line(), self._timeout_s)
-        jobs_s = self.spent.jobs_s + sum(line.get("phases", {}).values()) / 1000
-        self.spent = Spent(jobs_s, self.spent.answers_s + time.monotonic() - began)
+        jobs_s = self.worker_time.jobs_s + sum(line.get("phases", {}).values()) / 1000
+        self.worker_time = WorkerTime(jobs_s, self.worker_time.answers_s + time.monotonic() - began)
         return line
 
     def _start_worker(self) -> Worker:
@@ -97,7 +97,7 @@ IDLE: Final = b":"
 NOTHING: Final = frozenset[Any]()
 
 
-class Patience:
+class RetryPolicy:
     """How long failures of ours are waited out: all of `PAUSES_S`, and nothing once that was in vain.
 
     `silent` is the error of an engine that hangs, `broken` those of worlds that nothing can be executed in, by layer.
@@ -112,43 +112,43 @@ class Patience:
         """The pauses that a request is due."""
         return iter(() if self._spent else PAUSES_S)
 
-    def spend(self, error: InfraError) -> None:
+    def exhaust(self, error: InfraError) -> None:
         """All the pauses were in vain."""
         self._spent = True
         self.silent = error if isinstance(error, SilentEngineError) else None
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """A request succeeded."""
         self._spent, self.silent = False, None
 
-    def in_vain(self, request: Request, *, manned: bool) -> InfraError | None:
+    def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
         """What is known to come of a request without trying it; a worker that is there is tried all the same."""
-        return self.broken.get(request.world.layer) or (None if manned else self.silent)
+        return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
-def _charged(death: WorkerDiedError) -> Evidence:
+def _crash_evidence(death: WorkerDiedError) -> Evidence:
     """Evidence of a command that took two containers down."""
     return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
-def _blame(seat: Seat, request: Request, death: WorkerDiedError) -> Answer:
+def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
     """Whose doing two deaths were: the command's, unless its world brings them about with a command that does nothing.
 
     A world is built when the first command asks for it, so that its scripts may end a container before any command ran.
     """
     world = request.world
     try:
-        answer, _ = _answer_of(seat.ask(replace(request, job=Job(world.layer, IDLE, None, NOTHING, NOTHING))))
+        answer, _ = _answer_of(slot.ask(replace(request, job=SandboxJob(world.layer, IDLE, None, NOTHING, NOTHING))))
     except WorkerDiedError as again:
-        seat.replace()
+        slot.replace()
         return SandboxError(
             f"world {world.name}, variant {world.variant}: its build.sh, its start.sh or the task's setup ends the "
             f"container before any command runs ({again}); mend the suite"
         )
-    return answer if isinstance(answer, InfraError) else _charged(death)
+    return answer if isinstance(answer, InfraError) else _crash_evidence(death)
 
 
-def _answer_of(line: Line) -> tuple[Answer, bool]:
+def _answer_of(line: Line) -> tuple[ExecutionResult, bool]:
     """A runner's line as an answer, and whether the wall clock ended the command."""
     if "error" in line:
         return SandboxError(line["error"]), False
@@ -158,32 +158,34 @@ def _answer_of(line: Line) -> tuple[Answer, bool]:
         return SandboxError(f"the runner's evidence does not read: {error}"), False
 
 
-def _execute(seat: Seat, request: Request, patience: Patience, sleep: Callable[[float], None]) -> tuple[Answer, bool]:
+def _execute(
+    slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
+) -> tuple[ExecutionResult, bool]:
     """One request to its answer, with the retries that are its due."""
     deaths: list[WorkerDiedError] = []
-    pauses = patience.pauses()
+    pauses = retry_policy.pauses()
     while True:
-        if known := patience.in_vain(request, manned=seat.manned):
+        if known := retry_policy.known_failure(request, has_worker=slot.has_worker):
             return known, False
         try:
             if len(deaths) == 2:
-                answer = _blame(seat, request, deaths[-1])
+                answer = _attribute_crash(slot, request, deaths[-1])
                 if isinstance(answer, InfraError):
-                    patience.broken[request.world.layer] = answer
+                    retry_policy.broken[request.world.layer] = answer
                 return answer, False
-            line = seat.ask(request)
+            line = slot.ask(request)
         except WorkerDiedError as death:
-            seat.replace()
+            slot.replace()
             deaths.append(death)
         except (EngineError, SandboxError) as error:
-            seat.replace()
+            slot.replace()
             pause = next(pauses, None)
             if pause is None:
-                patience.spend(error)
+                retry_policy.exhaust(error)
                 return error, False
             sleep(pause)
         else:
-            patience.renew()
+            retry_policy.reset()
             return _answer_of(line)
 
 
@@ -193,31 +195,31 @@ class Pool:
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._seats = [Seat(start, place, wall_s) for place in range(size)]
-        self._patience, self._sleep = Patience(), sleep
+        self._slots = [WorkerSlot(start, place, wall_s) for place in range(size)]
+        self._retry_policy, self._sleep = RetryPolicy(), sleep
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for seat in self._seats:
-            seat.replace()
+        for slot in self._slots:
+            slot.replace()
 
     @property
-    def spent(self) -> Spent:
+    def worker_time(self) -> WorkerTime:
         """Where the workers' time went so far."""
-        return Spent(*(sum(each) for each in zip(*(seat.spent for seat in self._seats), strict=True)))
+        return WorkerTime(*(sum(each) for each in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
-    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Every request with its answer, in the order they are ready.
 
         What is appended to `requests` while answers are taken is executed as well.
         """
         slow: list[Request] = []
         second_try: set[int] = set()
-        with _Shift(self._seats, self._patience, self._sleep) as shift:
+        with _Dispatch(self._slots, self._retry_policy, self._sleep) as shift:
             while True:
-                shift.enlist(requests)
+                shift.submit(requests)
                 if not shift.open:
                     if not slow:
                         return
@@ -232,26 +234,28 @@ class Pool:
                     yield request, answer
 
 
-class _Shift:
+class _Dispatch:
     """The seats at work on one agenda, a thread each, from the first request to the last answer."""
 
-    def __init__(self, seats: Sequence[Seat], patience: Patience, sleep: Callable[[float], None]) -> None:
-        self._idle, self._patience, self._sleep = list(reversed(seats)), patience, sleep
-        self._agenda = Agenda()
-        self._done: queue.SimpleQueue[tuple[Request, tuple[Answer, bool]] | BaseException] = queue.SimpleQueue()
+    def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
+        self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
+        self._jobs = JobQueue()
+        self._done: queue.SimpleQueue[tuple[Request, tuple[ExecutionResult, bool]] | BaseException] = (
+            queue.SimpleQueue()
+        )
         self._threads: list[threading.Thread] = []
         self._enlisted = 0
         self.open = 0
 
-    def __enter__(self) -> _Shift:
+    def __enter__(self) -> _Dispatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._agenda.close()
+        self._jobs.close()
         for thread in self._threads:
             thread.join()
 
-    def enlist(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[Request]) -> None:
         """Add those that were not there when this was last called."""
         for request in requests[self._enlisted :]:
             self.add(request)
@@ -260,12 +264,12 @@ class _Shift:
     def add(self, request: Request) -> None:
         """Have one request executed, by a seat more where there is one."""
         self.open += 1
-        self._agenda.add(request)
+        self._jobs.add(request)
         if self._idle and len(self._threads) < self.open:
             self._threads.append(threading.Thread(target=self._serve, args=(self._idle.pop(),), daemon=True))
             self._threads[-1].start()
 
-    def next_answer(self) -> tuple[Request, tuple[Answer, bool]]:
+    def next_answer(self) -> tuple[Request, tuple[ExecutionResult, bool]]:
         """Wait for an answer. Raises what a seat's thread broke with."""
         item = self._done.get()
         if isinstance(item, BaseException):
@@ -273,10 +277,10 @@ class _Shift:
         self.open -= 1
         return item
 
-    def _serve(self, seat: Seat) -> None:
+    def _serve(self, slot: WorkerSlot) -> None:
         try:
-            while (request := self._agenda.take(seat.built)) is not None:
-                self._done.put((request, _execute(seat, request, self._patience, self._sleep)))
+            while (request := self._jobs.take(slot.built)) is not None:
+                self._done.put((request, _execute(slot, request, self._retry_policy, self._sleep)))
         except BaseException as error:  # a bug of ours: it is raised where the caller waits
             self._done.put(error)
 

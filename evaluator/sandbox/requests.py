@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.errors import InfraError
 from evaluator.records import Evidence, SuiteManifest, canonical_json, digest_of
-from evaluator.sandbox.runner.protocol import Job, World
+from evaluator.sandbox.runner.protocol import SandboxJob, World
 
 
 def layer_digest(world: World) -> str:
@@ -34,7 +34,7 @@ class Request:
     """One command to be executed once in one variant of a world, at `not_before` (`time.monotonic`) or later."""
 
     world: World
-    job: Job
+    job: SandboxJob
     not_before: float = 0.0
 
     @staticmethod
@@ -48,7 +48,7 @@ class Request:
     ) -> Request:
         """A request whose world is named by its digest, as `named` names it."""
         world = world if world.layer else named(world)
-        return Request(world, Job(world.layer, command, verify, observe, text_files))
+        return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
@@ -65,5 +65,5 @@ def evidence_key(request: Request, machine: bytes) -> str:
     return digest_of(job.command, verify, job.layer.encode(), canonical_json(asked), machine)
 
 
-Answer = Evidence | InfraError
+ExecutionResult = Evidence | InfraError
 """What became of a request: evidence, or the failure of ours that kept us from having any."""

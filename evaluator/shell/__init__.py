@@ -17,7 +17,7 @@ from typing import Final
 from evaluator.shell import bashlex_reader, fast_path, treesitter_reader
 from evaluator.shell.options import Options, option_table
 from evaluator.shell.syntax import Call, UnreadableError, Word, refuse_hostile
-from evaluator.shell.utilities import Flag, Reading, Utility, utilities_of_calls
+from evaluator.shell.utilities import CallReader, Flag, Utility, utilities_of_calls
 
 __all__ = [
     "Call",
@@ -56,7 +56,7 @@ def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[
     """`utilities_of` by another option table, and not remembered."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
-        return utilities_of_calls(_read(text), Reading(_read, table))
+        return utilities_of_calls(_read(text), CallReader(_read, table))
     except (UnreadableError, RecursionError):
         return None
 

@@ -49,14 +49,14 @@ class Utility(NamedTuple):
             yield from utility.walk()
 
 
-class Reading(NamedTuple):
+class CallReader(NamedTuple):
     """How calls are read: `read` reads the scripts in their words, `table` says which options utilities have."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
-def utilities_of_calls(calls: tuple[Call, ...], reading: Reading, depth: int = 0) -> tuple[Utility, ...]:
+def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
     """Utilities of calls in order. Raises UnreadableError where they are nested too deep."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
@@ -80,7 +80,7 @@ def _printed(program: Word) -> bool:
 class _Words:
     """One pass over the words of one call."""
 
-    def __init__(self, words: tuple[Word, ...], reading: Reading, depth: int) -> None:
+    def __init__(self, words: tuple[Word, ...], reading: CallReader, depth: int) -> None:
         self.words = words
         self.reading = reading
         self.depth = depth

@@ -104,7 +104,7 @@ def without_outliers(seconds: Floats) -> Floats:
     return seconds[away <= DEVIATIONS * scale] if scale > 0 else seconds
 
 
-def fitted(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
+def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
     """Least squares and Theil-Sen lines; none where fewer than three tasks, or all of one length, were measured."""
     tokens = np.array([each.tokens for each in times], dtype=np.float64)
     if tokens.size < FEWEST_TASKS or np.ptp(tokens) == 0:

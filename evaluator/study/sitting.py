@@ -28,7 +28,7 @@ class Shown(NamedTuple):
     output: str
 
 
-class Examiner(Protocol):
+class StudyExaminer(Protocol):
     """Executes and judges what participants type. Called from many threads."""
 
     def examine(self, task: str, command: bytes) -> Shown:
@@ -66,7 +66,7 @@ class Study:
         suite: str,
         version: str,
         tasks: Sequence[Task],
-        examiner: Examiner,
+        examiner: StudyExaminer,
         record: Callable[[Measurement], None],
         clock: Callable[[], float],
         *,

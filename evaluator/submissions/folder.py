@@ -34,7 +34,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One name in a folder; bytes of the name that are not UTF-8 are lone surrogates, as the language keeps them."""
 
     name: str
@@ -50,10 +50,10 @@ class OpenFolder:
     """
 
     descriptor: int
-    entries: tuple[Entry, ...]
+    entries: tuple[FolderEntry, ...]
     overfull: bool
 
-    def read(self, entry: Entry, most: int) -> bytes:
+    def read(self, entry: FolderEntry, most: int) -> bytes:
         """At most `most` bytes of a regular file. Raises OSError, also where it is none any more."""
         descriptor = os.open(entry.name, _OPEN, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "rb") as file:
@@ -90,9 +90,9 @@ def names_beside(folder: Path) -> list[str]:
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 
-def _entry(found: os.DirEntry[str]) -> Entry:
+def _entry(found: os.DirEntry[str]) -> FolderEntry:
     status = found.stat(follow_symlinks=False)
-    return Entry(found.name, _kind(status.st_mode), status.st_size)
+    return FolderEntry(found.name, _kind(status.st_mode), status.st_size)
 
 
 def _kind(mode: int) -> EntryKind:

@@ -14,7 +14,7 @@ from typing import Final
 from evaluator.errors import Problem
 from evaluator.escaping import printable
 from evaluator.records import SLUG_PATTERN
-from evaluator.submissions.folder import Entry, EntryKind
+from evaluator.submissions.folder import EntryKind, FolderEntry
 from evaluator.submissions.messages import nearest, quoted
 
 MANIFEST_NAME: Final = "submission.toml"
@@ -50,7 +50,7 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
             yield f"folder name {quoted(slug)} differs from {quoted(other)} in case or spelling only; rename one"
 
 
-def entry_problems(folder: Path, entries: Collection[Entry], suites: Collection[str]) -> list[Problem]:
+def entry_problems(folder: Path, entries: Collection[FolderEntry], suites: Collection[str]) -> list[Problem]:
     """What is wrong with names and kinds in a folder; `suites` are those known here."""
     first_of: dict[str, str] = {}
     problems: list[Problem] = []
@@ -71,7 +71,7 @@ def _place_faults(name: str, suites: Collection[str]) -> Iterator[str]:
         yield f"does not belong in a submission{expected}"
 
 
-def _kind_faults(entry: Entry) -> Iterator[str]:
+def _kind_faults(entry: FolderEntry) -> Iterator[str]:
     if entry.kind is not EntryKind.FILE:
         yield f"{entry.kind}: expected a regular file; put the file itself here, or remove it"
 

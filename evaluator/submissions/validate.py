@@ -16,7 +16,7 @@ from typing import NamedTuple
 from evaluator.errors import FormatError, Problem, Severity
 from evaluator.escaping import printable
 from evaluator.records import Candidate, Extraction, Method, Prediction, SubmissionManifest
-from evaluator.submissions.folder import Entry, EntryKind, OpenFolder, kind_of, names_beside, open_folder
+from evaluator.submissions.folder import EntryKind, FolderEntry, OpenFolder, kind_of, names_beside, open_folder
 from evaluator.submissions.limits import SubmissionLimits
 from evaluator.submissions.manifest import check_manifest
 from evaluator.submissions.names import CONTROLS, MANIFEST_NAME, entry_problems, slug_faults, suite_of
@@ -28,7 +28,7 @@ from evaluator.submissions.suite_info import SuiteInfo
 _DEFAULT_LIMITS = SubmissionLimits()
 
 
-class Examination(NamedTuple):
+class CheckedSubmission(NamedTuple):
     """What a folder holds, all problems first; `manifest` is None where it could not be read."""
 
     problems: list[Problem]
@@ -49,28 +49,28 @@ def check_submission(
 
     `suites` are those known here, by name. Raises UsageError where there is nothing at `folder`.
     """
-    return examine(folder, suites, limits).problems
+    return check(folder, suites, limits).problems
 
 
-def examine(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> Examination:
+def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> CheckedSubmission:
     """Read and check a submission's folder. Raises UsageError where there is nothing at `folder`."""
     kind = kind_of(folder)
     place = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
     if place.name != printable(place.name):
         problems = [Problem(folder.parent, 0, fault) for fault in slug_faults(place.name, ())]
-        return Examination(problems, place.name, None, {})
+        return CheckedSubmission(problems, place.name, None, {})
     whole = Report(folder, limits.problems)
     if kind is not EntryKind.FOLDER:
         whole.error(0, f"{kind}: expected a submission's folder")
-        return Examination(whole.problems(), place.name, None, {})
+        return CheckedSubmission(whole.problems(), place.name, None, {})
     try:
         for fault in slug_faults(place.name, names_beside(place)):
             whole.error(0, fault)
         with open_folder(folder, limits.entries) as opened:
-            return _Reading(folder, opened, suites, limits).examine(place.name, whole)
+            return _Reading(folder, opened, suites, limits).check(place.name, whole)
     except OSError as error:
         whole.error(0, f"cannot be read: {error.strerror}")
-        return Examination(whole.problems(), place.name, None, {})
+        return CheckedSubmission(whole.problems(), place.name, None, {})
 
 
 class _Reading:
@@ -86,7 +86,7 @@ class _Reading:
         self._files = {entry.name: entry for entry in opened.entries if entry.kind is EntryKind.FILE}
         self._reports: list[Report] = []
 
-    def examine(self, slug: str, whole: Report) -> Examination:
+    def check(self, slug: str, whole: Report) -> CheckedSubmission:
         """The manifest first, because it says how the other files are to be read."""
         if self._opened.overfull:
             whole.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
@@ -97,9 +97,9 @@ class _Reading:
         predictions = {suite: self._predictions(suite, entry, manifest) for suite, entry in answered.items()}
         problems = whole.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
         problems += [problem for report in self._reports for problem in report.problems()]
-        return Examination(problems, slug, manifest, predictions)
+        return CheckedSubmission(problems, slug, manifest, predictions)
 
-    def _manifest(self, slug: str, answered: Mapping[str, Entry]) -> SubmissionManifest | None:
+    def _manifest(self, slug: str, answered: Mapping[str, FolderEntry]) -> SubmissionManifest | None:
         entry = self._files.get(MANIFEST_NAME)
         if entry is None:
             return None
@@ -113,7 +113,9 @@ class _Reading:
             report.error(line, f"method 'control' is for what tests the board itself: expected one of {others}")
         return manifest
 
-    def _predictions(self, suite: str, entry: Entry, manifest: SubmissionManifest | None) -> dict[str, Prediction]:
+    def _predictions(
+        self, suite: str, entry: FolderEntry, manifest: SubmissionManifest | None
+    ) -> dict[str, Prediction]:
         report, data = self._read(entry, self._limits.file_bytes)
         if manifest is not None and suite not in manifest.suites:
             report.error(0, f"suite {suite} is not listed in {MANIFEST_NAME}: add it under [suites], or remove this")
@@ -123,7 +125,7 @@ class _Reading:
         extraction = manifest.extraction if manifest else Extraction.MARKDOWN
         return check_predictions(data, report, self._limits, self._suites.get(suite), answered, extraction)
 
-    def _read(self, entry: Entry, most: int) -> tuple[Report, bytes | None]:
+    def _read(self, entry: FolderEntry, most: int) -> tuple[Report, bytes | None]:
         report = Report(self._folder / entry.name, self._limits.problems)
         self._reports.append(report)
         if entry.size > most:
@@ -161,7 +163,7 @@ def load_submission(
 
     Raises FormatError with every problem of severity error, UsageError where there is nothing at `folder`.
     """
-    found = examine(folder, suites, limits)
+    found = check(folder, suites, limits)
     if found.refused or found.manifest is None:
         raise FormatError([problem for problem in found.problems if problem.severity is Severity.ERROR])
     return Submission(found.slug, found.manifest, found.predictions)

@@ -17,7 +17,7 @@ from evaluator.suites.importers.command_traits import needs_network
 from evaluator.suites.importers.draft import Read
 
 
-class Fault(StrEnum):
+class AuditFault(StrEnum):
     """What of a suite does not hold."""
 
     DUPLICATE = "duplicate"
@@ -32,7 +32,7 @@ class AuditNote(Record):
     `reference` is the 1-based number of the reference that it is about.
     """
 
-    fault: Fault
+    fault: AuditFault
     kind: str
     place: str
     reference: int | None = None
@@ -68,7 +68,7 @@ def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
-            yield AuditNote(fault=Fault.PROMPT, kind=kind, place=task.id, reason=reason)
+            yield AuditNote(fault=AuditFault.PROMPT, kind=kind, place=task.id, reason=reason)
 
 
 def _duplicates(tasks: Sequence[Task]) -> Iterator[AuditNote]:
@@ -88,7 +88,7 @@ def _duplicates(tasks: Sequence[Task]) -> Iterator[AuditNote]:
 
 
 def _duplicate(task: Task, kind: str, reason: str) -> AuditNote:
-    return AuditNote(fault=Fault.DUPLICATE, kind=kind, place=task.id, reason=reason)
+    return AuditNote(fault=AuditFault.DUPLICATE, kind=kind, place=task.id, reason=reason)
 
 
 def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
@@ -113,7 +113,9 @@ def reference_notes(
 
     def note(kind: str, reason: str) -> AuditNote:
         text = command.decode(errors="replace")
-        return AuditNote(fault=Fault.COMMAND, kind=kind, place=task.id, reference=number, command=text, reason=reason)
+        return AuditNote(
+            fault=AuditFault.COMMAND, kind=kind, place=task.id, reference=number, command=text, reason=reason
+        )
 
     if asks := needs_network(command, read):
         yield note(NEEDS_NETWORK, f"{asks} asks another machine; commands have none here")
@@ -140,13 +142,13 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
         if not passes:
             return None
         reason = "true passes: whoever does nothing is right"
-        return AuditNote(fault=Fault.COMMAND, kind="doing nothing passes", place=task.id, reason=reason)
+        return AuditNote(fault=AuditFault.COMMAND, kind="doing nothing passes", place=task.id, reason=reason)
     if passes:
         return None
     kind = "undecided" if finding.outcome is Outcome.UNDECIDED else "references disagree"
     kind = "refused by its verifier" if task.verify else kind
     return AuditNote(
-        fault=Fault.COMMAND,
+        fault=AuditFault.COMMAND,
         kind=kind,
         place=task.id,
         reference=number,
@@ -158,7 +160,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
     """A reference whose own two runs differ."""
     return AuditNote(
-        fault=Fault.COMMAND,
+        fault=AuditFault.COMMAND,
         kind="changes from run to run",
         place=task.id,
         reference=number,
@@ -170,12 +172,14 @@ def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) 
 def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
     """What the commands that build a world complained of."""
     for line in (each for each in complaints if not _CHATTER.search(each)):
-        yield AuditNote(fault=Fault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300])
+        yield AuditNote(
+            fault=AuditFault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300]
+        )
 
 
 def missing_world_note(world: str, reason: str) -> AuditNote:
     """A world that could not be built."""
-    return AuditNote(fault=Fault.ENVIRONMENT, kind="is not built", place=world, reason=reason[:500])
+    return AuditNote(fault=AuditFault.ENVIRONMENT, kind="is not built", place=world, reason=reason[:500])
 
 
 _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|cat|ls\s+-\w*[tSXv])\b")

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from evaluator.judges.case import Case, Executed
 from evaluator.records import (
-    Change,
     Ending,
     Evidence,
     FileType,
@@ -25,6 +24,7 @@ from evaluator.records import (
     Observation,
     Output,
     OutputMode,
+    PathChange,
     Process,
     ShellState,
     Task,
@@ -51,42 +51,42 @@ def output(data: Raw = b"", cap: int = CAP) -> Output:
     return Output(data=data[:cap], size=len(data), digest=hashlib.sha256(data).hexdigest())
 
 
-def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> Change:
+def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
     """A new regular file of root's with mode 0644; `text` keeps its bytes as for a listed file."""
     return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
 
 
-def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> Change:
+def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
     """An existing regular file of root's with new bytes and its mode 0644 as before."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
 
 
-def deleted(path: Raw) -> Change:
+def deleted(path: Raw) -> PathChange:
     """A path that is gone."""
-    return Change(path=raw(path), kind=Kind.DELETED)
+    return PathChange(path=raw(path), kind=Kind.DELETED)
 
 
-def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> Change:
+def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
     """A file whose mode or owner alone changed, from 0644 and root's unless `fields` say otherwise."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
-    return Change(path=raw(path), kind=Kind.MODE, **values)
+    return PathChange(path=raw(path), kind=Kind.MODE, **values)
 
 
-def directory(path: Raw, mode: int = 0o755, **fields: Any) -> Change:
+def directory(path: Raw, mode: int = 0o755, **fields: Any) -> PathChange:
     """A new directory of root's."""
     values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
-    return Change(path=raw(path), kind=Kind.ADDED, **values)
+    return PathChange(path=raw(path), kind=Kind.ADDED, **values)
 
 
-def link(path: Raw, target: Raw) -> Change:
+def link(path: Raw, target: Raw) -> PathChange:
     """A new symbolic link."""
     values: dict[str, Any] = {"type": FileType.LINK, "mode": 0o777, "uid": 0, "gid": 0}
-    return Change(path=raw(path), kind=Kind.ADDED, target=raw(target), **values)
+    return PathChange(path=raw(path), kind=Kind.ADDED, target=raw(target), **values)
 
 
-def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> Change:
+def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> PathChange:
     """A new archive that holds these members; `content` stands for its own bytes."""
     return added(path, content, members=tuple(members), packing=packing)
 
@@ -112,7 +112,9 @@ def process(arguments: Raw, uid: int = 0, state: str = "S") -> Process:
     return Process(arguments=raw(arguments).replace(b" ", b"\0") + b"\0", uid=uid, state=state)
 
 
-def evidence(stdout: Raw = b"", *, changes: Iterable[Change] = (), status: int | None = 0, **fields: Any) -> Evidence:
+def evidence(
+    stdout: Raw = b"", *, changes: Iterable[PathChange] = (), status: int | None = 0, **fields: Any
+) -> Evidence:
     """What a command showed that ended by itself; `stderr` may be given as bytes or text."""
     stderr = fields.pop("stderr", b"")
     return Evidence(
@@ -177,7 +179,7 @@ def _evidence(value: Evidence | Raw) -> Evidence:
     return value if isinstance(value, Evidence) else evidence(value)
 
 
-def _file(kind: Kind, path: Raw, content: Raw, text: bool, fields: Mapping[str, Any]) -> Change:
+def _file(kind: Kind, path: Raw, content: Raw, text: bool, fields: Mapping[str, Any]) -> PathChange:
     content = raw(content)
     values = {
         "type": FileType.FILE,
@@ -186,4 +188,4 @@ def _file(kind: Kind, path: Raw, content: Raw, text: bool, fields: Mapping[str, 
         "text": content if text else None,
         **fields,
     }
-    return Change(path=raw(path), kind=kind, **values)
+    return PathChange(path=raw(path), kind=kind, **values)

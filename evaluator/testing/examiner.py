@@ -1,6 +1,6 @@
 """An examiner that executes nothing: a command passes where a table says so.
 
-study = Study("core", "1.0.0", tasks, PlayedExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
+study = Study("core", "1.0.0", tasks, FakeExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from evaluator.study.sitting import Shown
 
 
-class PlayedExaminer:
+class FakeExaminer:
     """Passes the one command that `right` has for a task. `meanwhile` is called while it executes."""
 
     def __init__(

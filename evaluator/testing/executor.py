@@ -1,6 +1,6 @@
 """An executor that runs nothing: it answers from a table or a function, and remembers what it was asked.
 
-    execution = PlayedExecution({"date": "today", "reboot": InfraError("the engine went away")})
+    execution = FakeExecutor({"date": "today", "reboot": InfraError("the engine went away")})
     Grader(suite, judge, store, fingerprint, execution, Silence())
 
 What is tested with it is what the pipeline does with answers; what commands really show is the sandbox's part.
@@ -21,21 +21,21 @@ from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Evidence
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.testing.evidence import Raw, evidence
 
 FINGERPRINT: Final = "f" * 64
 """Of the base that nothing was executed on."""
 
-Shows = Answer | Raw
+Shows = ExecutionResult | Raw
 """What a command shows: evidence, our failure, or only its standard output."""
 
 
-class Call(NamedTuple):
+class RequestedExecution(NamedTuple):
     """One execution asked for: the command, world and variant, how often that was asked before, and when."""
 
     command: str
@@ -45,10 +45,10 @@ class Call(NamedTuple):
     at: float
 
 
-Play = Callable[[Call], Shows]
+Play = Callable[[RequestedExecution], Shows]
 
 
-class PlayedExecution:
+class FakeExecutor:
     """Answers every request by `play`; a table of commands stands for one that shows the same everywhere.
 
     `calls` holds what was asked, in order. With `breaks_after` it raises `breaks_with` once it has given so
@@ -64,9 +64,9 @@ class PlayedExecution:
     ) -> None:
         self._play: Play = play if callable(play) else lambda call: play[call.command]
         self._breaks_after, self._breaks_with = breaks_after, breaks_with
-        self.calls: list[Call] = []
+        self.calls: list[RequestedExecution] = []
 
-    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Every request with its answer, in the order asked, when it is due."""
         for request in requests:
             time.sleep(max(0.0, request.not_before - time.monotonic()))
@@ -74,9 +74,9 @@ class PlayedExecution:
                 raise self._breaks_with
             yield request, self._answer(request)
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> ExecutionResult:
         command, variant = request.job.command.decode(), request.world.variant
-        call = Call(command, request.world.name, variant, self.counts[command, variant], time.monotonic())
+        call = RequestedExecution(command, request.world.name, variant, self.counts[command, variant], time.monotonic())
         self.calls.append(call)
         shown = self._play(call)
         return shown if isinstance(shown, Evidence | InfraError) else evidence(shown)
@@ -92,16 +92,16 @@ class PlayedExecution:
         return {call.command for call in self.calls}
 
 
-def played_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
+def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
     """The boards of a checkout, graded with its own store and no engine: afterwards nothing needs executing."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)
     for suite in project.suites():
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
-        rulings, executor = rulings_of(project, suite), PlayedExecution(play)
+        rulings, executor = rulings_of(project, suite), FakeExecutor(play)
         named = find_judge(judge)
-        grader = Grader(suite, named, store, FINGERPRINT, executor, Silence(), spacing_s=0, rulings=rulings)
+        grader = Grader(suite, named, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

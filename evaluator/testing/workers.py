@@ -1,6 +1,6 @@
 """Workers that execute nothing: each answers from a script, so that a test can make them die when it likes.
 
-    >>> crew = ScriptedCrew([dies(), shows("done")])
+    >>> crew = ScriptedWorkers([dies(), shows("done")])
     >>> with Pool(crew.start, size=1, wall_s=1, sleep=crew.sleep) as pool:
     ...     answers = list(pool.execute(requests))
 
@@ -58,7 +58,7 @@ def _raising(error: BaseException) -> Act:
     return act
 
 
-class ScriptedCrew:
+class ScriptedWorkers:
     """Starts workers that share one script of acts; when it is done, every further job is echoed.
 
     `asked` holds the lines of jobs and `told` those without an answer, in order; `started` and `closed` count
@@ -96,17 +96,17 @@ class ScriptedCrew:
 class ScriptedWorker:
     """One worker of a crew."""
 
-    def __init__(self, crew: ScriptedCrew) -> None:
-        self._crew = crew
+    def __init__(self, workers: ScriptedWorkers) -> None:
+        self._workers = workers
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         """The answer that the crew's script has for this line."""
-        return self._crew.act(line)
+        return self._workers.act(line)
 
     def tell(self, line: Line) -> None:
         """Note a line without an answer."""
-        self._crew.told.append(line)
+        self._workers.told.append(line)
 
     def close(self) -> None:
         """Count the end of this worker."""
-        self._crew.closed += 1
+        self._workers.closed += 1

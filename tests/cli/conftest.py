@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.pipeline.project import Project
 from evaluator.testing.checkouts import small_checkout
-from evaluator.testing.executor import played_boards
+from evaluator.testing.executor import fake_boards
 from tests.cli.command_runs import SHOWN, TASKS, Bashboard, run_here
 
 
@@ -26,7 +26,7 @@ def unjudged(tmp_path: Path) -> Project:
 @pytest.fixture
 def judged(unjudged: Project) -> Project:
     """The same, with all evidence and verdicts in its store; no engine is needed to show them."""
-    played_boards(unjudged, SHOWN)
+    fake_boards(unjudged, SHOWN)
     return unjudged
 
 

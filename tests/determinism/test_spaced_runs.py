@@ -17,7 +17,7 @@ from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
 from tests.determinism.spaced_commands import CAUSES, COMMANDS
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -28,8 +28,8 @@ MOST = 13
 
 def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str, Evidence]:
     """Evidence of these commands from a container of their own, in this order."""
-    with closing(Bench(engine, plan)) as bench:
-        return {name: bench.run(COMMANDS[name]) for name in names}
+    with closing(SandboxHarness(engine, plan)) as harness:
+        return {name: harness.run(COMMANDS[name]) for name in names}
 
 
 def differences(first: Evidence, again: Evidence) -> list[str]:

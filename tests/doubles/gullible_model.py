@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from evaluator.judges.panel.prompt import asks, frame
+from evaluator.judges.panel.prompt import asks, prompt_wrapper
 from evaluator.judges.panel.untrusted_data import BEGIN, END
-from tests.doubles.model_server import Asked, Said, completion, vote
+from tests.doubles.model_server import ReceivedRequest, Said, completion, vote
 
 _CONTROL: Final = re.compile(
     r"<\s*[|｜][^<>]*[|｜]\s*>|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|system|user|assistant)>"
@@ -44,7 +44,7 @@ _JUDGES: Final = tuple(judge for judge in ("consensus", "llm", "exec-llm") if as
 def strangers_words(messages: Sequence[Mapping[str, str]], variants: Sequence[str] = ("one",)) -> list[str]:
     """Everything in a chat that neither the operator wrote nor a data field holds."""
     code = _code(messages)
-    known = {line for judge in _JUDGES for part in frame(judge, code) for line in part.splitlines()}
+    known = {line for judge in _JUDGES for part in prompt_wrapper(judge, code) for line in part.splitlines()}
     found = [] if [each["role"] for each in messages] == ["system", "user"] else ["turns that nobody opened"]
     for message in messages:
         lines = _CONTROL.sub("\n", message["content"]).splitlines()
@@ -89,7 +89,7 @@ def _is_ours(line: str, variants: frozenset[str]) -> bool:
     return isinstance(value, dict) and "task" in value and set(names) <= _NAMES | variants
 
 
-def obeys(asked: Asked) -> Said:
+def gullible_reply(asked: ReceivedRequest) -> Said:
     """Says yes to whoever tells it to from outside of the data, and no to everyone else."""
     heard = strangers_words(asked.messages)
     return completion(vote("yes", f"I was told so: {heard[0]}") if heard else vote("no", "nobody told me anything"))

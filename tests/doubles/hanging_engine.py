@@ -15,7 +15,7 @@ WELL: Final = {"/version": VERSION, "/info": INFO, "/_ping": "OK"}
 """Answers, by how their paths end, of an engine that says who it is and does nothing."""
 
 
-class MuteEngine:
+class HangingEngine:
     """Use as a context manager; `host` is its address. What is not in `answers` is accepted and never answered.
 
     `asked` holds each request's method and path, in order. `answers` may be changed while it serves.
@@ -31,7 +31,7 @@ class MuteEngine:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self.host = f"tcp://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> MuteEngine:
+    def __enter__(self) -> HangingEngine:
         self._thread.start()
         return self
 
@@ -57,7 +57,7 @@ class MuteEngine:
 class _Handler(BaseHTTPRequestHandler):
     """One request: answered whole, or held until the engine is closed."""
 
-    engine: MuteEngine
+    engine: HangingEngine
 
     def _serve(self) -> None:
         body = self.engine.answer(f"{self.command} {self.path}")

@@ -22,7 +22,7 @@ DIMENSIONS: Final = 64
 """Numbers of an embedding that the double makes."""
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """One request: its path, headers in lower case, body, and when it came."""
 
     path: str
@@ -47,7 +47,7 @@ class Said(NamedTuple):
     after_s: float = 0.0
 
 
-Act = Callable[[Asked], Said]
+Act = Callable[[ReceivedRequest], Said]
 
 
 def completion(text: str | None, *, usage: bool = True, **fields: Any) -> Said:
@@ -100,7 +100,7 @@ def knows_no_schema(brain: Act) -> Act:
     return lambda asked: refusal(asked) if "response_format" in asked.body else brain(asked)
 
 
-def embeds(asked: Asked) -> Said:
+def embeds(asked: ReceivedRequest) -> Said:
     """Answers with the text's bag of letter triples, each hashed to one of the dimensions."""
     text = str(asked.body["input"])
     numbers = [0.0] * DIMENSIONS
@@ -118,7 +118,7 @@ class JudgeServer:
         self._brain, self._script = brain, list(script)
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         self._server = _Server(("127.0.0.1", 0), self)
 
     @property
@@ -137,7 +137,7 @@ class JudgeServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, asked: Asked) -> Said:
+    def answer(self, asked: ReceivedRequest) -> Said:
         """What is said to a request, when it is time to say it."""
         with self._lock:
             self.asked.append(asked)
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(self.path, headers, json.loads(self.rfile.read(length)), time.monotonic())
+        asked = ReceivedRequest(self.path, headers, json.loads(self.rfile.read(length)), time.monotonic())
         said = self.server.judge.answer(asked)
         with contextlib.suppress(OSError):
             self._send(said)

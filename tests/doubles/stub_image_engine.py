@@ -26,7 +26,7 @@ _PIECE: Final = 1 << 16
 _MEMBER: Final = "names.json"
 
 
-class LightEngine:
+class StubImageEngine:
     """Use as a context manager; `host` is its address. `folder` has to be short: a socket's path has 107 bytes.
 
     `saved` and `loaded` are the images' names, by request.
@@ -40,7 +40,7 @@ class LightEngine:
         self.saved: list[list[str]] = []
         self.loaded: list[list[str]] = []
 
-    def __enter__(self) -> LightEngine:
+    def __enter__(self) -> StubImageEngine:
         self._socket.listen(64)
         threading.Thread(target=self._serve, daemon=True).start()
         return self

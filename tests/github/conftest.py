@@ -9,8 +9,8 @@ import pytest
 
 from tests.doubles.github import GitHubServer
 from tests.doubles.github.description import KEPT, Description
-from tests.github.github_bench import Bench
-from tests.github.report_bench import ReportBench
+from tests.github.github_bench import GithubHarness
+from tests.github.report_bench import ReportHarness
 
 DESCRIBED = Path(__file__).parents[2] / KEPT
 
@@ -21,13 +21,13 @@ def description() -> Description | None:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, description: Description | None) -> Iterator[Bench]:
+def harness(tmp_path: Path, description: Description | None) -> Iterator[GithubHarness]:
     """Every exchange of the test must be as GitHub describes it."""
     with GitHubServer(tmp_path, description or (lambda _: ())) as github:
-        yield Bench(github)
+        yield GithubHarness(github)
         assert github.complaints == []
 
 
 @pytest.fixture
-def board(bench: Bench, tmp_path: Path) -> ReportBench:
-    return ReportBench(bench, tmp_path)
+def board(harness: GithubHarness, tmp_path: Path) -> ReportHarness:
+    return ReportHarness(harness, tmp_path)

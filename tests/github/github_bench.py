@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluator.github.connection import Connection, Patience, connect
+from evaluator.github.connection import Connection, WaitPolicy, connect
 from tests.doubles.github import GitHubServer, Pull
 from tests.doubles.github.hosted_repository import ACTIONS_BOT
 
@@ -20,7 +20,7 @@ BOT = ACTIONS_BOT
 """As whom the job speaks."""
 
 
-class Bench:
+class GithubHarness:
     """The server, the board's repository, and a fork of it."""
 
     def __init__(self, github: GitHubServer) -> None:
@@ -44,7 +44,7 @@ class Bench:
 
     def connect(self, permissions: Mapping[str, str] = REPORT, **patience: Any) -> Connection:
         """The client, which waits for nothing; what it would have waited stands in `waited`, in seconds."""
-        patient = Patience(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
+        patient = WaitPolicy(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
         return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
 
     def asked(self, method: str = "") -> list[str]:

@@ -15,7 +15,7 @@ from evaluator.pipeline.submissions.ownership import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from tests.doubles.github import Pull
-from tests.github.github_bench import Bench
+from tests.github.github_bench import GithubHarness
 from tests.github.preview_examples import document
 
 SERVER = "https://github.example"
@@ -67,21 +67,21 @@ def previewed(slug: str = "mine", **fields: Any) -> bytes:
     return packed(("preview.json", json.dumps(tiny_preview(slug, **fields)).encode()))
 
 
-class ReportBench:
+class ReportHarness:
     """The checkout that answers, and the strangers' side of it."""
 
-    def __init__(self, bench: Bench, root: Path, settings: str = "") -> None:
-        self.bench, self.github = bench, bench.github
+    def __init__(self, harness: GithubHarness, root: Path, settings: str = "") -> None:
+        self.harness, self.github = harness, harness.github
         self.root = root
         self.project = small_checkout(root / "board", TASKS, dict.fromkeys(STANDING, ANSWERS))
         self.other = self.github.user("other")
         (self.project.root / "pyproject.toml").write_text(settings)
         (self.project.root / "submissions" / "old" / "tiny.verdicts.jsonl").write_bytes(VERDICTS)
-        self.own({"always": None, "best": self.other.id, "old": bench.stranger.id, "once": self.other.id})
+        self.own({"always": None, "best": self.other.id, "old": harness.stranger.id, "once": self.other.id})
         held = {path: path.read_bytes() for path in (self.project.root / "submissions").rglob("*") if path.is_file()}
         files: dict[str, Any] = {str(path.relative_to(self.project.root)): data for path, data in held.items()}
-        bench.board.git.commit("main", {"submissions/old/core.jsonl": None, **files})
-        bench.fork.git.fetch(bench.board.git, "refs/heads/main", "refs/heads/main")
+        harness.board.git.commit("main", {"submissions/old/core.jsonl": None, **files})
+        harness.fork.git.fetch(harness.board.git, "refs/heads/main", "refs/heads/main")
 
     def own(self, owners: Mapping[str, int | None]) -> None:
         """Register these owners and no others."""
@@ -95,32 +95,32 @@ class ReportBench:
 
     def offer(self, files: Mapping[str, Any], branch: str = "mine", **fields: Any) -> Pull:
         """The stranger's pull request."""
-        return self.bench.pull(branch, files, **fields)
+        return self.harness.pull(branch, files, **fields)
 
     def answer(
         self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any
     ) -> Reported:
         """Run the pull request, with what its run uploads, and answer it."""
-        run = self.github.run(self.bench.board, pull)
+        run = self.github.run(self.harness.board, pull)
         if archive is not None:
             self.github.upload(run, "preview", archive)
         return self.report(run.id, now=now, **fields)
 
     def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Reported:
         """The answer to a run."""
-        connection = self.bench.connect()
+        connection = self.harness.connect()
         return report(self.project, connection, run, now=now or self.github.now, server=SERVER, **fields)
 
     def force(self, pull: Pull, files: Mapping[str, Any]) -> None:
         """Push by force: what the branch has then was begun anew."""
-        self.move(pull, self.bench.fork.git.resolve("refs/heads/main"))
-        self.github.push(self.bench.board, pull, files)
+        self.move(pull, self.harness.fork.git.resolve("refs/heads/main"))
+        self.github.push(self.harness.board, pull, files)
 
     def move(self, pull: Pull, commit: str) -> None:
         """Let the pull request's branch be at a commit."""
-        (self.bench.fork.git.folder / "refs" / "heads" / pull.head_ref).write_text(f"{commit}\n")
-        self.github.pushed(self.bench.board, pull)
+        (self.harness.fork.git.folder / "refs" / "heads" / pull.head_ref).write_text(f"{commit}\n")
+        self.github.pushed(self.harness.board, pull)
 
     def written(self) -> list[str]:
         """The requests that change something."""
-        return [each for each in self.bench.asked() if not each.startswith("GET ")]
+        return [each for each in self.harness.asked() if not each.startswith("GET ")]

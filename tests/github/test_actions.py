@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.errors import Problem, Severity
-from evaluator.github.actions import annotation, mask, silenced, write_output, write_summary
+from evaluator.github.actions import annotation, commands_stopped, mask, write_output, write_summary
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 LINE_ENDS = re.compile(r"\r\n|\n|\r")
@@ -80,7 +80,7 @@ def test_nothing_is_not_masked() -> None:
 def test_what_is_printed_between_is_no_command() -> None:
     """The runner stops reading before a stranger's text and starts after it, even where that left a line open."""
     stream = io.StringIO()
-    with silenced(stream, lambda: "t0ken"):
+    with commands_stopped(stream, lambda: "t0ken"):
         stream.write("  ::add-mask::x\n::stop-commands::x")
     assert stream.getvalue().split("\n") == [
         "::stop-commands::t0ken",
@@ -94,7 +94,7 @@ def test_what_is_printed_between_is_no_command() -> None:
 def test_commands_are_read_again_after_a_failure() -> None:
     """An exception inside does not leave the runner deaf."""
     stream = io.StringIO()
-    with pytest.raises(KeyError), silenced(stream, lambda: "t"):
+    with pytest.raises(KeyError), commands_stopped(stream, lambda: "t"):
         raise KeyError
     assert stream.getvalue().endswith("::t::\n")
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
-from tests.doubles.github import Fault
-from tests.github.github_bench import Bench
+from tests.doubles.github import InjectedFault
+from tests.github.github_bench import GithubHarness
 
 FILE = "preview.json"
 LIMITS = ArtifactLimits(archive_bytes=20_000, file_bytes=5_000)
@@ -47,16 +47,16 @@ def encrypted(archive: bytes) -> bytes:
     return bytes(changed)
 
 
-def read(bench: Bench, archive: bytes, size: int | None = None) -> ArtifactFile:
-    run = bench.github.run(bench.board, bench.pull())
-    bench.github.upload(run, "preview", archive, size)
-    return read_artifact(bench.connect(), run.id, "preview", FILE, LIMITS)
+def read(harness: GithubHarness, archive: bytes, size: int | None = None) -> ArtifactFile:
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, "preview", archive, size)
+    return read_artifact(harness.connect(), run.id, "preview", FILE, LIMITS)
 
 
-def test_one_file_is_read(bench: Bench) -> None:
+def test_one_file_is_read(harness: GithubHarness) -> None:
     """Without the token, at the host where GitHub keeps artifacts; the double complains of one that comes."""
     archive = packed(("../../evil.sh", b"x"), (FILE, b'{"a": 1}'), ("/etc/cron.d/evil", b"x"))
-    assert read(bench, archive) == ArtifactFile(b'{"a": 1}')
+    assert read(harness, archive) == ArtifactFile(b'{"a": 1}')
 
 
 @pytest.mark.parametrize(
@@ -78,64 +78,64 @@ def test_one_file_is_read(bench: Bench) -> None:
         (lambda: packed((FILE, b"x" * 30_000), method=zipfile.ZIP_STORED), "bytes: expected at most 20000"),
     ],
 )
-def test_a_poisoned_archive_is_a_fault(bench: Bench, make: Callable[[], bytes], fault: str) -> None:
+def test_a_poisoned_archive_is_a_fault(harness: GithubHarness, make: Callable[[], bytes], fault: str) -> None:
     """Bombs, links, paths, wrong sizes, damage: a value with a reason, never an error of ours."""
-    found = read(bench, make())
+    found = read(harness, make())
     assert found.content is None
     assert fault in found.fault
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_files_of_one_name_are_a_fault(bench: Bench) -> None:
+def test_two_files_of_one_name_are_a_fault(harness: GithubHarness) -> None:
     """Readers of archives disagree about which of them it would be."""
-    assert "has 2 files" in read(bench, packed((FILE, b"a"), (FILE, b"b"))).fault
+    assert "has 2 files" in read(harness, packed((FILE, b"a"), (FILE, b"b"))).fault
 
 
-def test_an_archive_that_is_longer_than_was_said_is_cut_off(bench: Bench) -> None:
+def test_an_archive_that_is_longer_than_was_said_is_cut_off(harness: GithubHarness) -> None:
     archive = packed((FILE, b"x" * 4_000), ("other", bytes(range(256)) * 400), method=zipfile.ZIP_STORED)
-    assert "expected at most 20000" in read(bench, archive, size=100).fault
+    assert "expected at most 20000" in read(harness, archive, size=100).fault
 
 
-def test_the_newest_of_several_is_read(bench: Bench) -> None:
+def test_the_newest_of_several_is_read(harness: GithubHarness) -> None:
     """A job that ran again uploads again."""
-    run = bench.github.run(bench.board, bench.pull())
+    run = harness.github.run(harness.board, harness.pull())
     for content in (b"1", b"2"):
-        bench.github.upload(run, "preview", packed((FILE, content)))
-    bench.github.upload(run, "other", b"")
-    assert read_artifact(bench.connect(), run.id, "preview", FILE).content == b"2"
+        harness.github.upload(run, "preview", packed((FILE, content)))
+    harness.github.upload(run, "other", b"")
+    assert read_artifact(harness.connect(), run.id, "preview", FILE).content == b"2"
 
 
 @pytest.mark.parametrize(("name", "expired", "fault"), [("logs", False, "no artifact"), ("preview", True, "expired")])
-def test_an_artifact_that_is_not_there_is_a_fault(bench: Bench, name: str, expired: bool, fault: str) -> None:
-    run = bench.github.run(bench.board, bench.pull())
-    bench.github.upload(run, name, packed((FILE, b"{}"))).expired = expired
-    assert fault in read_artifact(bench.connect(), run.id, "preview", FILE).fault
-    assert not [each for each in bench.asked() if each.endswith("/zip")]
+def test_an_artifact_that_is_not_there_is_a_fault(harness: GithubHarness, name: str, expired: bool, fault: str) -> None:
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, name, packed((FILE, b"{}"))).expired = expired
+    assert fault in read_artifact(harness.connect(), run.id, "preview", FILE).fault
+    assert not [each for each in harness.asked() if each.endswith("/zip")]
 
 
-def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(bench: Bench) -> None:
+def test_an_archive_that_is_said_to_be_too_large_is_not_fetched(harness: GithubHarness) -> None:
     assert (
-        read(bench, packed((FILE, b"{}")), size=20_001).fault
+        read(harness, packed((FILE, b"{}")), size=20_001).fault
         == "artifact 'preview' has 20001 bytes: expected at most 20000"
     )
-    assert not [each for each in bench.asked() if each.endswith("/zip")]
+    assert not [each for each in harness.asked() if each.endswith("/zip")]
 
 
-def test_an_artifact_that_expires_meanwhile_is_a_fault(bench: Bench) -> None:
-    run = bench.github.run(bench.board, bench.pull())
-    bench.github.upload(run, "preview", packed((FILE, b"{}")))
-    bench.github.faults.append(Fault(410, "Artifact has expired", path="/zip"))
-    assert "has expired" in read_artifact(bench.connect(), run.id, "preview", FILE).fault
+def test_an_artifact_that_expires_meanwhile_is_a_fault(harness: GithubHarness) -> None:
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, "preview", packed((FILE, b"{}")))
+    harness.github.faults.append(InjectedFault(410, "Artifact has expired", path="/zip"))
+    assert "has expired" in read_artifact(harness.connect(), run.id, "preview", FILE).fault
 
 
-def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: Bench) -> None:
-    run = bench.github.run(bench.board, bench.pull())
-    bench.github.upload(run, "one", packed(("a/", b""), ("a/b", b"1"), ("../c", b"2")))
-    bench.github.upload(run, "other", b"no archive")
-    found = dict(read_artifacts(bench.connect(), run.id, ["one", "other", "none"]))
+def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(harness: GithubHarness) -> None:
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, "one", packed(("a/", b""), ("a/b", b"1"), ("../c", b"2")))
+    harness.github.upload(run, "other", b"no archive")
+    found = dict(read_artifacts(harness.connect(), run.id, ["one", "other", "none"]))
     assert found["one"].files == {"a/b": b"1", "../c": b"2"}
     assert [found[name].files for name in ("other", "none")] == [None, None]
-    assert len([each for each in bench.asked() if each.endswith("/artifacts")]) == 1
+    assert len([each for each in harness.asked() if each.endswith("/artifacts")]) == 1
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -148,10 +148,10 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(bench: 
     ],
 )
 def test_one_bad_file_spoils_the_artifact(
-    bench: Bench, members: list[tuple[str | zipfile.ZipInfo, bytes]], fault: str
+    harness: GithubHarness, members: list[tuple[str | zipfile.ZipInfo, bytes]], fault: str
 ) -> None:
-    run = bench.github.run(bench.board, bench.pull())
-    bench.github.upload(run, "one", packed(*members))
-    ((_, found),) = read_artifacts(bench.connect(), run.id, ["one"], LIMITS)
+    run = harness.github.run(harness.board, harness.pull())
+    harness.github.upload(run, "one", packed(*members))
+    ((_, found),) = read_artifacts(harness.connect(), run.id, ["one"], LIMITS)
     assert found.files is None
     assert fault in found.fault

@@ -21,49 +21,49 @@ from evaluator.github.proposals import propose
 from evaluator.github.pulls import changed_files, find_pull, opened_lately, read_pull
 from evaluator.github.repository_files import read_submission
 from evaluator.submissions.limits import SubmissionLimits
-from tests.doubles.github import Fault
-from tests.github.github_bench import REPORT, Bench
+from tests.doubles.github import InjectedFault
+from tests.github.github_bench import REPORT, GithubHarness
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 PRIMARY = "API rate limit exceeded for installation."
 
 
-def test_what_failed_on_their_side_is_asked_again(bench: Bench) -> None:
+def test_what_failed_on_their_side_is_asked_again(harness: GithubHarness) -> None:
     """Each wait is twice the one before; the first repetition waits for nothing."""
-    pull = bench.pull()
-    bench.github.faults += [Fault(502), Fault(500), Fault(503)]
-    assert read_pull(bench.connect(), pull.number).head == pull.head
-    assert (len(bench.asked()), bench.waited) == (4, [2.0, 4.0])
+    pull = harness.pull()
+    harness.github.faults += [InjectedFault(502), InjectedFault(500), InjectedFault(503)]
+    assert read_pull(harness.connect(), pull.number).head == pull.head
+    assert (len(harness.asked()), harness.waited) == (4, [2.0, 4.0])
 
 
-def test_what_fails_for_ever_is_an_error(bench: Bench) -> None:
-    bench.github.faults += [Fault(502)] * 4
+def test_what_fails_for_ever_is_an_error(harness: GithubHarness) -> None:
+    harness.github.faults += [InjectedFault(502)] * 4
     with pytest.raises(GitHubError, match=r"reading pull request 1: GitHub does not answer, asked 4 times"):
-        read_pull(bench.connect(), 1)
+        read_pull(harness.connect(), 1)
 
 
 @pytest.mark.parametrize(
     ("fault", "waited"),
     [
-        (Fault(403, SECONDARY, {"Retry-After": "7"}), 7),
-        (Fault(429, SECONDARY, {"Retry-After": "7"}), 7),
-        (Fault(403, SECONDARY), 60),
-        (Fault(429, "Too Many Requests"), 60),
-        (Fault(403, PRIMARY, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+100"}), 100),
-        (Fault(429, PRIMARY, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+100"}), 100),
+        (InjectedFault(403, SECONDARY, {"Retry-After": "7"}), 7),
+        (InjectedFault(429, SECONDARY, {"Retry-After": "7"}), 7),
+        (InjectedFault(403, SECONDARY), 60),
+        (InjectedFault(429, "Too Many Requests"), 60),
+        (InjectedFault(403, PRIMARY, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+100"}), 100),
+        (InjectedFault(429, PRIMARY, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+100"}), 100),
     ],
 )
 @pytest.mark.parametrize("write", [False, True])
-def test_a_limit_is_waited_for(bench: Bench, fault: Fault, waited: float, write: bool) -> None:
+def test_a_limit_is_waited_for(harness: GithubHarness, fault: InjectedFault, waited: float, write: bool) -> None:
     """As long as GitHub says, or a minute where it does not; a refused write was not done and is sent again."""
-    pull = bench.pull()
+    pull = harness.pull()
     headers = {**(fault.headers or {})}
     if headers.get("X-RateLimit-Reset"):
         headers["X-RateLimit-Reset"] = str(int(time.time()) + 100)
     method = "POST" if write else "GET"
-    bench.github.faults.append(Fault(fault.status, fault.message, headers, method))
-    upsert_comment(bench.connect(), pull.number, "report", "Hello.")
-    assert bench.waited == [pytest.approx(waited, abs=2)]
+    harness.github.faults.append(InjectedFault(fault.status, fault.message, headers, method))
+    upsert_comment(harness.connect(), pull.number, "report", "Hello.")
+    assert harness.waited == [pytest.approx(waited, abs=2)]
     assert [each.body.splitlines()[1] for each in pull.comments] == ["Hello."]
 
 
@@ -71,23 +71,23 @@ def test_a_limit_is_waited_for(bench: Bench, fault: Fault, waited: float, write:
     "headers", [{"Retry-After": "7200"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(2**33)}]
 )
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_limit_that_lasts_too_long_is_an_error(bench: Bench, headers: dict[str, str], status: int) -> None:
+def test_a_limit_that_lasts_too_long_is_an_error(harness: GithubHarness, headers: dict[str, str], status: int) -> None:
     """A job is not held for hours; it may run again."""
-    bench.github.faults.append(Fault(status, PRIMARY, headers))
+    harness.github.faults.append(InjectedFault(status, PRIMARY, headers))
     with pytest.raises(GitHubError, match="rate limit is reached"):
-        read_pull(bench.connect(), 1)
-    assert bench.waited == []
+        read_pull(harness.connect(), 1)
+    assert harness.waited == []
 
 
 Call = tuple[Mapping[str, str], Callable[[Connection], Any]]
 
 
-def reading(bench: Bench) -> list[Call]:
+def reading(harness: GithubHarness) -> list[Call]:
     """Every function of the client that reads, with the permissions that it needs."""
-    pull = bench.pull()
-    bench.github.merge(bench.board, bench.pull("merged", {"submissions/merged/core.jsonl": b""}))
-    run, issue = bench.github.run(bench.board, pull), bench.github.issue(bench.board, bench.stranger).number
-    check, main = bench.github.add_job(run, "execute").check_run, bench.board.git.resolve("refs/heads/main")
+    pull = harness.pull()
+    harness.github.merge(harness.board, harness.pull("merged", {"submissions/merged/core.jsonl": b""}))
+    run, issue = harness.github.run(harness.board, pull), harness.github.issue(harness.board, harness.stranger).number
+    check, main = harness.github.add_job(run, "execute").check_run, harness.board.git.resolve("refs/heads/main")
     contents, pulls, actions = {"contents": "read"}, {"pull_requests": "read"}, {"actions": "read"}
     return [
         (actions | pulls, lambda to: find_pull(to, run.id)),
@@ -100,15 +100,15 @@ def reading(bench: Bench) -> list[Call]:
         (contents | pulls, lambda to: first_author(to, "submissions/merged")),
         (pulls, lambda to: read_pull(to, pull.number)),
         (pulls, lambda to: changed_files(to, pull.number)),
-        (pulls, lambda to: opened_lately(to, read_pull(bench.connect(), pull.number), bench.github.now)),
+        (pulls, lambda to: opened_lately(to, read_pull(harness.connect(), pull.number), harness.github.now)),
         ({"issues": "read"}, lambda to: read_issue(to, issue)),
     ]
 
 
-def writing(bench: Bench) -> list[Call]:
+def writing(harness: GithubHarness) -> list[Call]:
     """Every one that writes."""
-    pull, issue = bench.pull(), bench.github.issue(bench.board, bench.stranger).number
-    label, main = StateLabel("valid", "00ff00", "Passed the check."), bench.board.git.resolve("refs/heads/main")
+    pull, issue = harness.pull(), harness.github.issue(harness.board, harness.stranger).number
+    label, main = StateLabel("valid", "00ff00", "Passed the check."), harness.board.git.resolve("refs/heads/main")
     offer: dict[str, Any] = {"branch": "ours", "base": "main", "title": "t", "body": "b", "message": "m"}
     contents, pulls, issues = {"contents": "write"}, {"pull_requests": "write"}, {"issues": "write"}
     return [
@@ -123,26 +123,26 @@ def writing(bench: Bench) -> list[Call]:
 
 
 @pytest.mark.parametrize("calls", [reading, writing])
-def test_a_missing_permission_is_named(bench: Bench, calls: Callable[[Bench], list[Call]]) -> None:
+def test_a_missing_permission_is_named(harness: GithubHarness, calls: Callable[[GithubHarness], list[Call]]) -> None:
     """As a workflow writes it, and each function needs no more than those said."""
-    for permissions, function in calls(bench):
+    for permissions, function in calls(harness):
         for name, level in permissions.items():
             lacking = {**permissions, name: "read" if level == "write" else "none"}
             with pytest.raises(PermissionMissingError, match=f"add .*`{name.replace('_', '-')}: {level}`.* to the job"):
-                function(bench.connect(lacking))
-        function(bench.connect(permissions))
-    assert {each.status for each in bench.github.exchanges} <= {200, 201, 403, 404}
+                function(harness.connect(lacking))
+        function(harness.connect(permissions))
+    assert {each.status for each in harness.github.exchanges} <= {200, 201, 403, 404}
 
 
-def environment(bench: Bench) -> dict[str, str]:
+def environment(harness: GithubHarness) -> dict[str, str]:
     """What GitHub gives to a job."""
-    token = bench.github.token(REPORT)
-    return {"GITHUB_REPOSITORY": "maintainer/board", "GITHUB_TOKEN": token, "GITHUB_API_URL": bench.github.url}
+    token = harness.github.token(REPORT)
+    return {"GITHUB_REPOSITORY": "maintainer/board", "GITHUB_TOKEN": token, "GITHUB_API_URL": harness.github.url}
 
 
-def test_a_jobs_environment_is_a_connection(bench: Bench) -> None:
-    environ = environment(bench)
-    assert read_pull(connect_from(environ), bench.pull().number).number == 1
+def test_a_jobs_environment_is_a_connection(harness: GithubHarness) -> None:
+    environ = environment(harness)
+    assert read_pull(connect_from(environ), harness.pull().number).number == 1
     assert connect_from({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
 
 
@@ -156,16 +156,18 @@ def test_a_jobs_environment_is_a_connection(bench: Bench) -> None:
         ("https://github.com.example.org", 0.0),
     ],
 )
-def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(bench: Bench, address: str, pause: float) -> None:
+def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(
+    harness: GithubHarness, address: str, pause: float
+) -> None:
     """On a server of one's own there is no such limit."""
-    connection = connect_from({**environment(bench), "GITHUB_API_URL": address})
+    connection = connect_from({**environment(harness), "GITHUB_API_URL": address})
     assert connection.patience.between_writes_s == pause
 
 
 @pytest.mark.parametrize("name", ["GITHUB_REPOSITORY", "GITHUB_TOKEN"])
 @pytest.mark.parametrize("value", [None, "", " "])
-def test_what_an_environment_lacks_is_named(bench: Bench, name: str, value: str | None) -> None:
-    environ = {key: said for key, said in {**environment(bench), name: value}.items() if said is not None}
+def test_what_an_environment_lacks_is_named(harness: GithubHarness, name: str, value: str | None) -> None:
+    environ = {key: said for key, said in {**environment(harness), name: value}.items() if said is not None}
     with pytest.raises(MissingError, match=f"set {name}"):
         connect_from(environ)
 
@@ -188,15 +190,15 @@ def test_where_people_read_the_repository(server: str, address: str) -> None:
     ],
 )
 def test_a_wrong_address_or_token_is_told(
-    bench: Bench, repository: str, token: str, error: type[BashboardError], said: str
+    harness: GithubHarness, repository: str, token: str, error: type[BashboardError], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        read_pull(connect(repository, token or bench.github.token(REPORT), bench.github.url), 1)
+        read_pull(connect(repository, token or harness.github.token(REPORT), harness.github.url), 1)
 
 
-def test_a_server_that_is_not_there_is_told(bench: Bench) -> None:
+def test_a_server_that_is_not_there_is_told(harness: GithubHarness) -> None:
     """After as many attempts as were said."""
-    quiet = bench.connect(tries=1)
-    bench.github.close()
+    quiet = harness.connect(tries=1)
+    harness.github.close()
     with pytest.raises(GitHubError, match="does not answer, asked 2 times"):
         read_pull(quiet, 1)

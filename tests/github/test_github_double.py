@@ -14,12 +14,12 @@ from tests.doubles.github import Method
 from tests.doubles.github.commits import read_commit
 from tests.doubles.github.description import Description
 from tests.doubles.github.server import Exchange
-from tests.github.github_bench import REPORT, Bench
+from tests.github.github_bench import REPORT, GithubHarness
 
 
-def ask(bench: Bench, address: str, token: str) -> urllib3.BaseHTTPResponse:
+def ask(harness: GithubHarness, address: str, token: str) -> urllib3.BaseHTTPResponse:
     headers = {"Authorization": f"Bearer {token}"}
-    return urllib3.request("GET", f"{bench.github.url}{address}", headers=headers, retries=False)
+    return urllib3.request("GET", f"{harness.github.url}{address}", headers=headers, retries=False)
 
 
 def exchange(**fields: Any) -> Exchange:
@@ -62,28 +62,28 @@ def test_what_github_does_not_describe_is_found(description: Description | None,
     assert (found in " ".join(description(said))) if found else (list(description(said)) == [])
 
 
-def test_a_merge_is_a_commit_with_two_parents(bench: Bench) -> None:
-    pull = bench.pull()
-    parents = [bench.board.git.resolve("refs/heads/main"), pull.head]
-    merged = bench.github.merge(bench.board, pull)
-    assert [bench.board.git.resolve(f"{merged}^{number}") for number in (1, 2)] == parents
-    assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"{}\n"
+def test_a_merge_is_a_commit_with_two_parents(harness: GithubHarness) -> None:
+    pull = harness.pull()
+    parents = [harness.board.git.resolve("refs/heads/main"), pull.head]
+    merged = harness.github.merge(harness.board, pull)
+    assert [harness.board.git.resolve(f"{merged}^{number}") for number in (1, 2)] == parents
+    assert harness.board.git.blob("main:submissions/mine/core.jsonl") == b"{}\n"
 
 
-def test_a_merge_with_a_conflict_is_none(bench: Bench) -> None:
-    pull = bench.pull(files={"README.md": b"Mine.\n"})
-    bench.board.git.commit("main", {"README.md": b"Ours.\n"})
+def test_a_merge_with_a_conflict_is_none(harness: GithubHarness) -> None:
+    pull = harness.pull(files={"README.md": b"Mine.\n"})
+    harness.board.git.commit("main", {"README.md": b"Ours.\n"})
     with pytest.raises(subprocess.CalledProcessError):
-        bench.github.merge(bench.board, pull)
+        harness.github.merge(harness.board, pull)
 
 
-def test_a_pull_request_follows_a_push_by_force(bench: Bench) -> None:
+def test_a_pull_request_follows_a_push_by_force(harness: GithubHarness) -> None:
     """As GitHub's does; the earlier commit stays readable by its name."""
-    pull = bench.pull()
+    pull = harness.pull()
     before = pull.head
-    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"x\n"}, force=True)
+    harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"x\n"}, force=True)
     assert pull.head != before
-    assert bench.board.git.blob(f"{before}:submissions/mine/core.jsonl") == b"{}\n"
+    assert harness.board.git.blob(f"{before}:submissions/mine/core.jsonl") == b"{}\n"
 
 
 def git(*words: str | Path) -> None:
@@ -92,26 +92,26 @@ def git(*words: str | Path) -> None:
     subprocess.run(["git", *identity, *words], check=True, capture_output=True, env=plain)
 
 
-def test_a_pull_request_follows_what_git_pushes(bench: Bench, tmp_path: Path) -> None:
+def test_a_pull_request_follows_what_git_pushes(harness: GithubHarness, tmp_path: Path) -> None:
     """From a clone of the fork's own repository, as a person does."""
-    pull = bench.pull()
+    pull = harness.pull()
     before, clone = pull.head, tmp_path / "clone"
-    git("clone", "--branch", "mine", bench.fork.git.folder, clone)
+    git("clone", "--branch", "mine", harness.fork.git.folder, clone)
     (clone / "submissions" / "mine" / "core.jsonl").write_text("later\n")
     git("-C", clone, "commit", "--all", "--message", "Later")
     git("-C", clone, "push", "origin", "mine")
-    answer = ask(bench, "/repos/maintainer/board/pulls/1", bench.github.token(REPORT))
+    answer = ask(harness, "/repos/maintainer/board/pulls/1", harness.github.token(REPORT))
     assert before != pull.head == answer.json()["head"]["sha"]
-    assert bench.board.git.blob(f"{pull.head}:submissions/mine/core.jsonl") == b"later\n"
-    bench.github.merge(bench.board, pull)
-    git("clone", bench.board.git.folder, tmp_path / "merged")
+    assert harness.board.git.blob(f"{pull.head}:submissions/mine/core.jsonl") == b"later\n"
+    harness.github.merge(harness.board, pull)
+    git("clone", harness.board.git.folder, tmp_path / "merged")
     assert (tmp_path / "merged" / "submissions" / "mine" / "core.jsonl").read_text() == "later\n"
 
 
-def test_pages_name_those_beside_them(bench: Bench) -> None:
-    bench.offered(5)
-    token = bench.github.token(REPORT)
-    page = ask(bench, "/repos/maintainer/board/pulls?per_page=2&page=2&direction=asc", token)
+def test_pages_name_those_beside_them(harness: GithubHarness) -> None:
+    harness.offered(5)
+    token = harness.github.token(REPORT)
+    page = ask(harness, "/repos/maintainer/board/pulls?per_page=2&page=2&direction=asc", token)
     assert [row["number"] for row in page.json()] == [3, 4]
     assert {link.split('rel="')[1][:-1] for link in page.headers["Link"].split(", ")} == {
         "prev",
@@ -125,33 +125,33 @@ def test_pages_name_those_beside_them(bench: Bench) -> None:
     ("permissions", "status"),
     [({"issues": "read"}, 403), ({"pull_requests": "read"}, 200), ({"pull_requests": "write"}, 200)],
 )
-def test_a_token_may_what_it_may(bench: Bench, permissions: dict[str, str], status: int) -> None:
+def test_a_token_may_what_it_may(harness: GithubHarness, permissions: dict[str, str], status: int) -> None:
     """And GitHub says in a header what would have been needed."""
-    answer = ask(bench, "/repos/maintainer/board/pulls", bench.github.token(permissions))
+    answer = ask(harness, "/repos/maintainer/board/pulls", harness.github.token(permissions))
     assert (answer.status, answer.headers["X-Accepted-GitHub-Permissions"]) == (status, "pull_requests=read")
 
 
 @pytest.mark.parametrize(
     ("method", "parents", "brought"), [(Method.MERGE, 2, 3), (Method.SQUASH, 1, 1), (Method.REBASE, 1, 2)]
 )
-def test_a_merge_is_as_the_button_says(bench: Bench, method: Method, parents: int, brought: int) -> None:
+def test_a_merge_is_as_the_button_says(harness: GithubHarness, method: Method, parents: int, brought: int) -> None:
     """And the commits that it brought into the branch are known as its own."""
-    pull = bench.pull()
-    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
-    bench.board.git.commit("main", {"other": b"x"})
-    made = bench.github.merge(bench.board, pull, method)
-    commit = read_commit(bench.board.git, made)
+    pull = harness.pull()
+    harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"later\n"})
+    harness.board.git.commit("main", {"other": b"x"})
+    made = harness.github.merge(harness.board, pull, method)
+    commit = read_commit(harness.board.git, made)
     assert (len(commit.parents), len(pull.introduced), made in pull.introduced) == (parents, brought, True)
-    assert bench.board.git.blob("main:submissions/mine/core.jsonl") == b"later\n"
-    assert bench.board.git.blob("main:other") == b"x"
+    assert harness.board.git.blob("main:submissions/mine/core.jsonl") == b"later\n"
+    assert harness.board.git.blob("main:other") == b"x"
 
 
-def test_a_token_ends_with_its_job(bench: Bench) -> None:
-    token = bench.github.token(REPORT)
+def test_a_token_ends_with_its_job(harness: GithubHarness) -> None:
+    token = harness.github.token(REPORT)
     address = "/repos/maintainer/board/pulls"
-    assert ask(bench, address, token).status == 200
-    del bench.github.tokens[token]
-    assert ask(bench, address, token).status == 401
+    assert ask(harness, address, token).status == 200
+    del harness.github.tokens[token]
+    assert ask(harness, address, token).status == 401
 
 
 @pytest.mark.parametrize(
@@ -170,19 +170,21 @@ def test_a_token_ends_with_its_job(bench: Bench) -> None:
         ("POST", "/pulls", {"title": "t", "head": "same", "base": "main"}, "Validation Failed"),
     ],
 )
-def test_what_github_refuses_is_refused(bench: Bench, method: str, path: str, body: dict[str, Any], said: str) -> None:
+def test_what_github_refuses_is_refused(
+    harness: GithubHarness, method: str, path: str, body: dict[str, Any], said: str
+) -> None:
     """With the status and in the words that it has for each."""
-    git = bench.board.git
+    git = harness.board.git
     git.commit("mine", {"x": b"x"})
     git.run("update-ref", "refs/heads/same", "refs/heads/main")
-    bench.github.open_pull(bench.board, bench.board, "mine")
+    harness.github.open_pull(harness.board, harness.board, "mine")
     names = {"HEAD": git.resolve("refs/heads/main"), "ROOT": git.commit("root", {"x": b"x"}, root=True)}
     body = {key: names.get(value, value) if isinstance(value, str) else value for key, value in body.items()}
     rows = [{"mode": "100644", "type": "blob", **each} for each in body.get("tree", ()) if isinstance(each, dict)]
-    token = bench.github.token({"contents": "write", "pull_requests": "write"})
+    token = harness.github.token({"contents": "write", "pull_requests": "write"})
     answer = urllib3.request(
         method,
-        f"{bench.github.url}/repos/maintainer/board{path}",
+        f"{harness.github.url}/repos/maintainer/board{path}",
         headers={"Authorization": f"Bearer {token}"},
         json={**body, **({"tree": rows} if path == "/git/trees" else {})},
         retries=False,

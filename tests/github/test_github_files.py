@@ -9,51 +9,51 @@ import pytest
 from evaluator.errors import GitHubError, Problem
 from evaluator.github.repository_files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
-from tests.doubles.github import Fault, Link, Submodule
-from tests.github.github_bench import FILES, Bench
+from tests.doubles.github import InjectedFault, Link, Submodule
+from tests.github.github_bench import FILES, GithubHarness
 
 PLACE = Path("submissions/mine")
 LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)
 
 
-def read(bench: Bench, commit: str, folder: str = "submissions/mine") -> SubmissionFiles:
-    return read_submission(bench.connect(), commit, folder, LIMITS)
+def read(harness: GithubHarness, commit: str, folder: str = "submissions/mine") -> SubmissionFiles:
+    return read_submission(harness.connect(), commit, folder, LIMITS)
 
 
 def told(files: SubmissionFiles) -> dict[str, str]:
     return {problem.path.as_posix(): problem.message for problem in files.problems}
 
 
-def test_files_are_read_byte_for_byte(bench: Bench, tmp_path: Path) -> None:
+def test_files_are_read_byte_for_byte(harness: GithubHarness, tmp_path: Path) -> None:
     """As they are at that commit, whatever was pushed since, and written as they were."""
     content = bytes(range(256)) * 3
-    pull = bench.pull(files={**FILES, "submissions/mine/core.jsonl": content})
+    pull = harness.pull(files={**FILES, "submissions/mine/core.jsonl": content})
     head = pull.head
-    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
-    files = read(bench, head)
+    harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
+    files = read(harness, head)
     assert (dict(files.files), files.problems) == ({"submission.toml": b"format = 1\n", "core.jsonl": content}, ())
     files.write(tmp_path / "written" / "mine")
     assert (tmp_path / "written" / "mine" / "core.jsonl").read_bytes() == content
 
 
 @pytest.mark.parametrize("content", ["YWxpZW4=", "e30", "", "=!"])
-def test_bytes_that_the_commit_does_not_hold_are_an_error(bench: Bench, content: str) -> None:
+def test_bytes_that_the_commit_does_not_hold_are_an_error(harness: GithubHarness, content: str) -> None:
     """A blob's name is the digest of its content; nothing else goes into a check or a comment."""
-    sha = bench.fork.git.store("blob", b"{}\n")
+    sha = harness.fork.git.store("blob", b"{}\n")
     document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
-    head = bench.pull().head
-    bench.github.faults.append(Fault(200, path=f"/git/blobs/{sha}", document=document))
+    head = harness.pull().head
+    harness.github.faults.append(InjectedFault(200, path=f"/git/blobs/{sha}", document=document))
     with pytest.raises(GitHubError, match=r"other bytes than blob|does not read as base64"):
-        read(bench, head)
+        read(harness, head)
 
 
-def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench) -> None:
+def test_what_is_no_regular_file_is_refused_and_not_fetched(harness: GithubHarness) -> None:
     files = {
         "submissions/mine/link.jsonl": Link("/etc/passwd"),
         "submissions/mine/module": Submodule("1" * 40),
         "submissions/mine/folder/core.jsonl": b"{}\n",
     }
-    found = read(bench, bench.pull(files=files).head)
+    found = read(harness, harness.pull(files=files).head)
     rest = ": expected a regular file; put the file itself here, or remove it"
     assert found.files == {}
     assert told(found) == {
@@ -61,39 +61,39 @@ def test_what_is_no_regular_file_is_refused_and_not_fetched(bench: Bench) -> Non
         "submissions/mine/module": f"a submodule{rest}",
         "submissions/mine/folder": f"a folder{rest}",
     }
-    assert not [each for each in bench.asked() if "/git/blobs/" in each]
+    assert not [each for each in harness.asked() if "/git/blobs/" in each]
 
 
 @pytest.mark.parametrize(("name", "most"), [("core.jsonl", 1_000), ("submission.toml", 100)])
-def test_what_is_too_large_is_refused_and_not_fetched(bench: Bench, name: str, most: int) -> None:
+def test_what_is_too_large_is_refused_and_not_fetched(harness: GithubHarness, name: str, most: int) -> None:
     """The size stands in the tree; exactly the limit is read."""
-    large = bench.pull(files={f"submissions/mine/{name}": b"x" * (most + 1)})
-    assert told(read(bench, large.head)) == {f"submissions/mine/{name}": f"{most + 1} bytes: expected at most {most}"}
-    assert not [each for each in bench.asked() if "/git/blobs/" in each]
-    fitting = bench.pull("fitting", {f"submissions/mine/{name}": b"x" * most})
-    assert len(read(bench, fitting.head).files[name]) == most
+    large = harness.pull(files={f"submissions/mine/{name}": b"x" * (most + 1)})
+    assert told(read(harness, large.head)) == {f"submissions/mine/{name}": f"{most + 1} bytes: expected at most {most}"}
+    assert not [each for each in harness.asked() if "/git/blobs/" in each]
+    fitting = harness.pull("fitting", {f"submissions/mine/{name}": b"x" * most})
+    assert len(read(harness, fitting.head).files[name]) == most
 
 
-def test_no_more_names_are_read_than_the_limit(bench: Bench) -> None:
+def test_no_more_names_are_read_than_the_limit(harness: GithubHarness) -> None:
     """Also where it is GitHub that cuts the list."""
-    pull = bench.pull(files={f"submissions/mine/{number}.jsonl": b"" for number in range(9)})
-    found = read(bench, pull.head)
+    pull = harness.pull(files={f"submissions/mine/{number}.jsonl": b"" for number in range(9)})
+    found = read(harness, pull.head)
     assert (len(found.files), found.problems) == (
         8,
         (Problem(PLACE, 0, "more than 8 names in this folder: the rest is not checked"),),
     )
-    bench.github.tree_entries = 5
-    assert "the rest is not checked" in told(read(bench, pull.head))["submissions/mine"]
+    harness.github.tree_entries = 5
+    assert "the rest is not checked" in told(read(harness, pull.head))["submissions/mine"]
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../../x", ".GIT", "a\\b", "a\nb", "\u202eb", "n" * 300])
-def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp_path: Path) -> None:
+def test_a_name_that_git_would_not_write_is_refused(harness: GithubHarness, name: str, tmp_path: Path) -> None:
     """A tree can be made without git; nothing of it reaches a path."""
-    head = bench.fork.git.commit_entries(
+    head = harness.fork.git.commit_entries(
         "mine", ("submissions", "mine"), [("100644", name, b"x"), ("100644", "z", b"")]
     )
-    bench.github.open_pull(bench.board, bench.fork, "mine")
-    found = read(bench, head)
+    harness.github.open_pull(harness.board, harness.fork, "mine")
+    found = read(harness, head)
     assert (set(found.files), len(found.problems)) == ({"z"}, 1)
     assert found.problems[0].path == PLACE
     found.write(tmp_path / "written")
@@ -103,17 +103,17 @@ def test_a_name_that_git_would_not_write_is_refused(bench: Bench, name: str, tmp
 @pytest.mark.parametrize(
     "files", [{"submissions/other/core.jsonl": b""}, {"submissions/mine": Link("other")}, {"x": b""}]
 )
-def test_a_folder_that_is_not_there_is_told(bench: Bench, files: dict[str, bytes | Link]) -> None:
+def test_a_folder_that_is_not_there_is_told(harness: GithubHarness, files: dict[str, bytes | Link]) -> None:
     """A link of that name is no folder."""
-    assert told(read(bench, bench.pull(files=files).head)) == {
+    assert told(read(harness, harness.pull(files=files).head)) == {
         "submissions/mine": "there is no such folder in this commit"
     }
 
 
-def test_one_file_is_read_as_it_is_at_a_commit(bench: Bench) -> None:
-    at = bench.board.git.commit("main", {"deep/down/kept": b"\0\xff", "deep/link": Link("down/kept")})
-    bench.board.git.commit("main", {"deep/down/kept": b"later"})
-    connection = bench.connect()
+def test_one_file_is_read_as_it_is_at_a_commit(harness: GithubHarness) -> None:
+    at = harness.board.git.commit("main", {"deep/down/kept": b"\0\xff", "deep/link": Link("down/kept")})
+    harness.board.git.commit("main", {"deep/down/kept": b"later"})
+    connection = harness.connect()
     assert read_file(connection, at, "deep/down/kept") == b"\0\xff"
     assert [read_file(connection, at, path) for path in ("deep/none", "no/where", "deep/link", "deep")] == [None] * 4
     with pytest.raises(GitHubError, match="has 2 bytes: expected at most 1"):

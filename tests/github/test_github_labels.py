@@ -5,60 +5,60 @@ from __future__ import annotations
 import pytest
 
 from evaluator.github.labels import LabelChange, StateLabel, set_labels
-from tests.doubles.github import Fault, Pull
-from tests.github.github_bench import Bench
+from tests.doubles.github import InjectedFault, Pull
+from tests.github.github_bench import GithubHarness
 
 OURS = (StateLabel("valid", "0e8a16", "Passed the check."), StateLabel("needs changes", "d93f0b", "See the comment."))
 
 
-def change(bench: Bench, pull: Pull, *wanted: str) -> LabelChange:
-    return set_labels(bench.connect(), pull.number, OURS, wanted)
+def change(harness: GithubHarness, pull: Pull, *wanted: str) -> LabelChange:
+    return set_labels(harness.connect(), pull.number, OURS, wanted)
 
 
-def test_the_state_is_set_and_others_labels_stay(bench: Bench) -> None:
-    pull = bench.pull()
-    bench.github.label(bench.board, "question", "ffffff")
+def test_the_state_is_set_and_others_labels_stay(harness: GithubHarness) -> None:
+    pull = harness.pull()
+    harness.github.label(harness.board, "question", "ffffff")
     pull.labels.append("question")
-    assert change(bench, pull, "needs changes") == LabelChange(("needs changes",), ())
-    assert change(bench, pull, "valid") == LabelChange(("valid",), ("needs changes",))
+    assert change(harness, pull, "needs changes") == LabelChange(("needs changes",), ())
+    assert change(harness, pull, "valid") == LabelChange(("valid",), ("needs changes",))
     assert pull.labels == ["question", "valid"]
 
 
-def test_what_is_set_already_is_not_written(bench: Bench) -> None:
-    pull = bench.pull()
-    change(bench, pull, "valid")
-    before = len(bench.asked())
-    assert change(bench, pull, "valid") == LabelChange((), ())
-    assert bench.asked()[before:] == [f"GET /issues/{pull.number}/labels"]
+def test_what_is_set_already_is_not_written(harness: GithubHarness) -> None:
+    pull = harness.pull()
+    change(harness, pull, "valid")
+    before = len(harness.asked())
+    assert change(harness, pull, "valid") == LabelChange((), ())
+    assert harness.asked()[before:] == [f"GET /issues/{pull.number}/labels"]
 
 
-def test_a_missing_label_is_made_with_colour_and_words(bench: Bench) -> None:
-    change(bench, bench.pull(), "valid")
-    made = bench.board.labels["valid"]
+def test_a_missing_label_is_made_with_colour_and_words(harness: GithubHarness) -> None:
+    change(harness, harness.pull(), "valid")
+    made = harness.board.labels["valid"]
     assert (made.color, made.description) == ("0e8a16", "Passed the check.")
-    assert set(bench.board.labels) == {"valid"}
+    assert set(harness.board.labels) == {"valid"}
 
 
-def test_a_label_that_maintainers_changed_stays_as_they_want_it(bench: Bench) -> None:
+def test_a_label_that_maintainers_changed_stays_as_they_want_it(harness: GithubHarness) -> None:
     """Its colour, and how its name is spelt: GitHub tells names apart without regard to case."""
-    bench.github.label(bench.board, "Valid", "123456", "Ours.")
-    pull = bench.pull()
-    assert [change(bench, pull, "valid").added for _ in range(2)] == [("valid",), ()]
-    assert (pull.labels, bench.board.labels["valid"].color) == (["Valid"], "123456")
-    assert change(bench, pull) == LabelChange((), ("Valid",))
+    harness.github.label(harness.board, "Valid", "123456", "Ours.")
+    pull = harness.pull()
+    assert [change(harness, pull, "valid").added for _ in range(2)] == [("valid",), ()]
+    assert (pull.labels, harness.board.labels["valid"].color) == (["Valid"], "123456")
+    assert change(harness, pull) == LabelChange((), ("Valid",))
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/labels"), ("DELETE", "/labels/valid"), ("POST", "1/labels")])
-def test_a_lost_answer_changes_nothing(bench: Bench, method: str, path: str) -> None:
+def test_a_lost_answer_changes_nothing(harness: GithubHarness, method: str, path: str) -> None:
     """What was obeyed is not undone by asking again, and is no error."""
-    pull = bench.pull()
-    bench.github.faults.append(Fault(502, method=method, path=path, late=True))
-    change(bench, pull, "valid")
-    change(bench, pull, "needs changes")
+    pull = harness.pull()
+    harness.github.faults.append(InjectedFault(502, method=method, path=path, late=True))
+    change(harness, pull, "valid")
+    change(harness, pull, "needs changes")
     assert pull.labels == ["needs changes"]
-    assert bench.github.faults == []
+    assert harness.github.faults == []
 
 
-def test_a_label_that_is_none_of_ours_is_wrong_use(bench: Bench) -> None:
+def test_a_label_that_is_none_of_ours_is_wrong_use(harness: GithubHarness) -> None:
     with pytest.raises(ValueError, match="no labels of ours"):
-        change(bench, bench.pull(), "question")
+        change(harness, harness.pull(), "question")

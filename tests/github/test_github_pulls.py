@@ -18,7 +18,7 @@ from evaluator.github.pulls import (
     read_pull,
 )
 from tests.doubles.github.description import Description
-from tests.github.github_bench import FILES, Bench
+from tests.github.github_bench import FILES, GithubHarness
 
 HOSTILE = [
     "mine",
@@ -32,114 +32,114 @@ HOSTILE = [
 ]
 
 
-def found(bench: Bench, run: int) -> FoundPull:
-    return find_pull(bench.connect(), run)
+def found(harness: GithubHarness, run: int) -> FoundPull:
+    return find_pull(harness.connect(), run)
 
 
 @pytest.mark.parametrize("branch", HOSTILE)
-def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(bench: Bench, branch: str) -> None:
+def test_a_run_is_of_the_pull_request_with_its_commit_and_branch(harness: GithubHarness, branch: str) -> None:
     """Whatever the branch and the title are called, they are text and nothing else."""
-    bench.pull("other")
-    pull = bench.pull(branch, title=f"{branch}\n::error::no")
-    told = found(bench, bench.github.run(bench.board, pull).id)
+    harness.pull("other")
+    pull = harness.pull(branch, title=f"{branch}\n::error::no")
+    told = found(harness, harness.github.run(harness.board, pull).id)
     assert (told.match, told.head, told.numbers) == (Match.FOUND, pull.head, (pull.number,))
-    assert told.pull == read_pull(bench.connect(), pull.number)
+    assert told.pull == read_pull(harness.connect(), pull.number)
     assert (told.pull.head_branch, told.pull.title) == (branch, f"{branch}\n::error::no")
-    assert (told.pull.author, told.pull.head_repository) == (bench.stranger.id, bench.fork.id)
+    assert (told.pull.author, told.pull.head_repository) == (harness.stranger.id, harness.fork.id)
 
 
 @pytest.mark.parametrize(
     ("association", "newcomer"),
     [("FIRST_TIME_CONTRIBUTOR", True), ("NONE", True), ("CONTRIBUTOR", False), ("OWNER", False)],
 )
-def test_who_is_new_here_is_told(bench: Bench, association: str, newcomer: bool) -> None:
-    pull = bench.pull()
+def test_who_is_new_here_is_told(harness: GithubHarness, association: str, newcomer: bool) -> None:
+    pull = harness.pull()
     pull.association = association
-    assert read_pull(bench.connect(), pull.number).newcomer is newcomer
+    assert read_pull(harness.connect(), pull.number).newcomer is newcomer
 
 
 @pytest.mark.parametrize(
     ("association", "insider"),
     [("OWNER", True), ("MEMBER", True), ("COLLABORATOR", True), ("CONTRIBUTOR", False), ("NONE", False)],
 )
-def test_who_belongs_here_is_told(bench: Bench, association: str, insider: bool) -> None:
-    pull = bench.pull()
+def test_who_belongs_here_is_told(harness: GithubHarness, association: str, insider: bool) -> None:
+    pull = harness.pull()
     pull.association = association
-    assert read_pull(bench.connect(), pull.number).insider is insider
+    assert read_pull(harness.connect(), pull.number).insider is insider
 
 
-def test_whoever_may_push_to_the_repository_belongs_here(bench: Bench) -> None:
+def test_whoever_may_push_to_the_repository_belongs_here(harness: GithubHarness) -> None:
     """The bot has no association of its own."""
-    bench.board.git.commit("rescore", {"x": b"x\n"})
-    pull = bench.github.open_pull(bench.board, bench.board, "rescore")
-    assert read_pull(bench.connect(), pull.number).insider
+    harness.board.git.commit("rescore", {"x": b"x\n"})
+    pull = harness.github.open_pull(harness.board, harness.board, "rescore")
+    assert read_pull(harness.connect(), pull.number).insider
 
 
-def test_changed_files_name_the_commit_that_they_are_of(bench: Bench) -> None:
-    pull = bench.pull(files={"submissions/old/core.jsonl": None, "submissions/mine/core.jsonl": b"{}\n"})
-    assert changed_files(bench.connect(), pull.number).heads == {pull.head}
+def test_changed_files_name_the_commit_that_they_are_of(harness: GithubHarness) -> None:
+    pull = harness.pull(files={"submissions/old/core.jsonl": None, "submissions/mine/core.jsonl": b"{}\n"})
+    assert changed_files(harness.connect(), pull.number).heads == {pull.head}
 
 
-def test_open_pull_requests_of_one_account_are_listed(bench: Bench) -> None:
-    first, closed, last = bench.pull("first"), bench.pull("closed"), bench.pull("last")
+def test_open_pull_requests_of_one_account_are_listed(harness: GithubHarness) -> None:
+    first, closed, last = harness.pull("first"), harness.pull("closed"), harness.pull("last")
     closed.state = "closed"
-    other = bench.github.fork(bench.board, bench.github.user("other"))
+    other = harness.github.fork(harness.board, harness.github.user("other"))
     other.git.commit("theirs", FILES)
-    bench.github.open_pull(bench.board, other, "theirs")
-    assert [each.number for each in open_of(bench.connect(), bench.stranger.id)] == [last.number, first.number]
+    harness.github.open_pull(harness.board, other, "theirs")
+    assert [each.number for each in open_of(harness.connect(), harness.stranger.id)] == [last.number, first.number]
 
 
-def test_a_push_in_between_makes_the_run_stale(bench: Bench) -> None:
+def test_a_push_in_between_makes_the_run_stale(harness: GithubHarness) -> None:
     """By force or not: its numbers are of another commit."""
-    pull = bench.pull()
-    run = bench.github.run(bench.board, pull)
-    bench.github.push(bench.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
-    told = found(bench, run.id)
+    pull = harness.pull()
+    run = harness.github.run(harness.board, pull)
+    harness.github.push(harness.board, pull, {"submissions/mine/core.jsonl": b"other\n"}, force=True)
+    told = found(harness, run.id)
     assert (told.match, told.head, told.pull and told.pull.head) == (Match.STALE, run.head, pull.head)
 
 
-def test_a_closed_pull_request_is_none(bench: Bench) -> None:
-    pull = bench.pull()
-    run = bench.github.run(bench.board, pull)
-    bench.github.merge(bench.board, pull)
-    assert found(bench, run.id) == FoundPull(Match.MISSING, run.head)
+def test_a_closed_pull_request_is_none(harness: GithubHarness) -> None:
+    pull = harness.pull()
+    run = harness.github.run(harness.board, pull)
+    harness.github.merge(harness.board, pull)
+    assert found(harness, run.id) == FoundPull(Match.MISSING, run.head)
 
 
-def test_a_commit_that_two_pull_requests_share_tells_no_single_one(bench: Bench) -> None:
+def test_a_commit_that_two_pull_requests_share_tells_no_single_one(harness: GithubHarness) -> None:
     """One branch may be offered to two branches of the board."""
-    pull = bench.pull()
-    bench.board.git.commit("next", {"NEXT.md": b"x\n"})
-    other = bench.github.open_pull(bench.board, bench.fork, "mine", into="next")
-    told = found(bench, bench.github.run(bench.board, pull).id)
+    pull = harness.pull()
+    harness.board.git.commit("next", {"NEXT.md": b"x\n"})
+    other = harness.github.open_pull(harness.board, harness.fork, "mine", into="next")
+    told = found(harness, harness.github.run(harness.board, pull).id)
     assert (told.match, told.pull, set(told.numbers)) == (Match.SEVERAL, None, {pull.number, other.number})
 
 
-def test_anothers_pull_request_with_the_same_commit_is_not_taken(bench: Bench) -> None:
+def test_anothers_pull_request_with_the_same_commit_is_not_taken(harness: GithubHarness) -> None:
     """Anybody can push a commit that they saw, and would get its comment and labels."""
-    pull = bench.pull()
-    thief = bench.github.fork(bench.board, bench.github.user("thief"))
-    thief.git.fetch(bench.fork.git, "refs/heads/mine", "refs/heads/mine")
-    bench.github.open_pull(bench.board, thief, "mine")
-    told = found(bench, bench.github.run(bench.board, pull).id)
+    pull = harness.pull()
+    thief = harness.github.fork(harness.board, harness.github.user("thief"))
+    thief.git.fetch(harness.fork.git, "refs/heads/mine", "refs/heads/mine")
+    harness.github.open_pull(harness.board, thief, "mine")
+    told = found(harness, harness.github.run(harness.board, pull).id)
     assert told.numbers == (pull.number,)
 
 
-def test_every_page_of_open_pull_requests_is_looked_at(bench: Bench) -> None:
-    bench.offered(150)
-    pull = bench.board.issues[1]
-    assert found(bench, bench.github.run(bench.board, pull).id).numbers == (pull.number,)
-    assert bench.asked().count("GET /pulls") == 2
+def test_every_page_of_open_pull_requests_is_looked_at(harness: GithubHarness) -> None:
+    harness.offered(150)
+    pull = harness.board.issues[1]
+    assert found(harness, harness.github.run(harness.board, pull).id).numbers == (pull.number,)
+    assert harness.asked().count("GET /pulls") == 2
 
 
-def test_changed_files_have_a_status(bench: Bench) -> None:
+def test_changed_files_have_a_status(harness: GithubHarness) -> None:
     """As GitHub compares: with what the branch left from, renames seen."""
-    bench.board.git.commit("main", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "c.txt": b"c\nc\nc\n"})
-    bench.fork.git.fetch(bench.board.git, "refs/heads/main", "refs/heads/main")
+    harness.board.git.commit("main", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "c.txt": b"c\nc\nc\n"})
+    harness.fork.git.fetch(harness.board.git, "refs/heads/main", "refs/heads/main")
     files = {"a.txt": b"one\n", "b.txt": None, "c.txt": None, "d.txt": b"c\nc\nc\n", 'e "`$x`.txt': b""}
-    pull = bench.pull(files=files)
-    bench.board.git.commit("main", {"later.txt": b"not theirs\n"})
-    bench.github.pushed(bench.board, pull)
-    changes = changed_files(bench.connect(), pull.number)
+    pull = harness.pull(files=files)
+    harness.board.git.commit("main", {"later.txt": b"not theirs\n"})
+    harness.github.pushed(harness.board, pull)
+    changes = changed_files(harness.connect(), pull.number)
     assert changes.complete
     assert set(changes.files) == {
         ChangedFile("a.txt", "modified"),
@@ -150,39 +150,39 @@ def test_changed_files_have_a_status(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("number", "complete"), [(250, True), (MOST_CHANGED + 10, False)])
-def test_changes_beyond_githubs_list_are_told(bench: Bench, number: int, complete: bool) -> None:
+def test_changes_beyond_githubs_list_are_told(harness: GithubHarness, number: int, complete: bool) -> None:
     """GitHub lists 3,000 files and says nothing of the others, so a check of the list alone would be passed by them."""
-    pull = bench.pull(files={f"submissions/mine/{each}.jsonl": b"" for each in range(number)})
-    changes = changed_files(bench.connect(), pull.number)
+    pull = harness.pull(files={f"submissions/mine/{each}.jsonl": b"" for each in range(number)})
+    changes = changed_files(harness.connect(), pull.number)
     assert (len(changes.files), changes.complete) == (min(number, MOST_CHANGED), complete)
 
 
-def test_pull_requests_of_the_last_day_are_counted(bench: Bench) -> None:
+def test_pull_requests_of_the_last_day_are_counted(harness: GithubHarness) -> None:
     """Closed ones too; not others' ones, not issues, not older ones that were only pushed to."""
-    old = bench.pull("old")
-    bench.github.now += timedelta(hours=25)
-    bench.github.push(bench.board, old, {"submissions/mine/core.jsonl": b"late\n"})
-    closed, mine = bench.pull("closed"), bench.pull("mine")
+    old = harness.pull("old")
+    harness.github.now += timedelta(hours=25)
+    harness.github.push(harness.board, old, {"submissions/mine/core.jsonl": b"late\n"})
+    closed, mine = harness.pull("closed"), harness.pull("mine")
     closed.state = "closed"
-    bench.github.issue(bench.board, bench.stranger)
-    other = bench.github.fork(bench.board, bench.github.user("other"))
+    harness.github.issue(harness.board, harness.stranger)
+    other = harness.github.fork(harness.board, harness.github.user("other"))
     other.git.commit("theirs", FILES)
-    bench.github.open_pull(bench.board, other, "theirs")
-    pull = read_pull(bench.connect(), mine.number)
-    assert opened_lately(bench.connect(), pull, bench.github.now) == (mine.number, closed.number)
+    harness.github.open_pull(harness.board, other, "theirs")
+    pull = read_pull(harness.connect(), mine.number)
+    assert opened_lately(harness.connect(), pull, harness.github.now) == (mine.number, closed.number)
 
 
-def test_a_fork_and_an_account_may_be_gone(bench: Bench, description: Description | None) -> None:
+def test_a_fork_and_an_account_may_be_gone(harness: GithubHarness, description: Description | None) -> None:
     """GitHub then answers null, for the fork against its own description."""
-    pull = bench.pull()
-    run = bench.github.run(bench.board, pull)
+    pull = harness.pull()
+    run = harness.github.run(harness.board, pull)
     pull.head_repository = pull.user = None
-    told = find_pull(bench.connect(), run.id)
+    told = find_pull(harness.connect(), run.id)
     assert told.match == Match.MISSING
-    gone = read_pull(bench.connect(), pull.number)
+    gone = read_pull(harness.connect(), pull.number)
     assert (gone.head_repository, gone.author, gone.login, gone.head) == (None, None, "", pull.head)
-    other = bench.pull("other")
+    other = harness.pull("other")
     other.user = None
-    assert opened_lately(bench.connect(), gone, bench.github.now) == (pull.number,)
-    assert bool(bench.github.complaints) == (description is not None)
-    bench.github.complaints.clear()
+    assert opened_lately(harness.connect(), gone, harness.github.now) == (pull.number,)
+    assert bool(harness.github.complaints) == (description is not None)
+    harness.github.complaints.clear()

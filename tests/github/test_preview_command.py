@@ -12,16 +12,16 @@ from typer.testing import CliRunner, Result
 
 from evaluator.cli import app
 from evaluator.errors import EngineError, MissingError, UsageError
-from evaluator.github.comment.body import MARKER, comment
+from evaluator.github.comment.body import MARKER, render_comment
 from evaluator.pipeline.boards.preview_board import preview_submission
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.pull_requests.report import read_preview
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Preview, Role, Topic, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import write_verdicts
 
 HOSTILE = b"/srv/<img src=x>|`@me`\x1b\xff"
@@ -43,12 +43,12 @@ ANSWERS: Mapping[str, Mapping[str, list[str]]] = {
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     made = small_checkout(tmp_path, TASKS, ANSWERS)
-    played_boards(made, SHOWN)
+    fake_boards(made, SHOWN)
     return made
 
 
 def previewed(project: Project, slug: str) -> Preview:
-    found = preview_submission(project, Silence(), slug, suite="tiny").preview
+    found = preview_submission(project, NullProgress(), slug, suite="tiny").preview
     assert found is not None
     return found
 
@@ -98,7 +98,7 @@ def test_a_task_that_no_other_passes_is_newly_solved(project: Project) -> None:
 
 def test_the_only_one_on_a_board_is_beside_nobody(tmp_path: Path) -> None:
     project = small_checkout(tmp_path, TASKS, {"mine": ANSWERS["mine"]})
-    played_boards(project, SHOWN)
+    fake_boards(project, SHOWN)
     found = previewed(project, "mine")
     assert (found.ranked, found.rank_low, found.rivals, found.alone.total) == (1, 1, (), 0)
 
@@ -108,7 +108,7 @@ def test_controls_are_no_rivals(tmp_path: Path) -> None:
     manifest = tmp_path / "submissions" / "always-true" / "submission.toml"
     text = manifest.read_text().replace('method = "other"', 'method = "control"').replace("format = 1", "format = 2")
     manifest.write_text(text)
-    played_boards(project, SHOWN)
+    fake_boards(project, SHOWN)
     assert previewed(project, "mine").rivals == ()
     assert previewed(project, "always-true").unranked is Unranked.CONTROL
 
@@ -124,7 +124,7 @@ def test_collateral_names_the_task_and_the_paths(project: Project) -> None:
 def test_what_cannot_be_decided_is_told_with_its_reason(tmp_path: Path) -> None:
     tasks = [small_task("files-1", references=("a", "b"), output="none")]
     project = small_checkout(tmp_path, tasks, {"mine": {"files-1": ["c"]}})
-    played_boards(project, dict.fromkeys("abc", ""))
+    fake_boards(project, dict.fromkeys("abc", ""))
     found = previewed(project, "mine")
     assert (found.undecided, found.accuracy, found.accuracy_upper) == (1, 0.0, 1.0)
     (verdict,) = found.open_verdicts
@@ -134,14 +134,14 @@ def test_what_cannot_be_decided_is_told_with_its_reason(tmp_path: Path) -> None:
 
 def test_a_broken_one_has_problems_and_no_numbers(project: Project) -> None:
     (project.root / "submissions" / "mine" / "tiny.jsonl").write_text("{\n")
-    made = preview_submission(project, Silence(), "mine", suite="tiny")
+    made = preview_submission(project, NullProgress(), "mine", suite="tiny")
     assert made.preview is None
     assert ("submissions/mine/tiny.jsonl", 1) in [(str(each.path), each.line) for each in made.problems]
 
 
 def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
     with pytest.raises(UsageError, match="mine does not answer suite core; it answers: tiny"):
-        preview_submission(project, Silence(), "mine", suite="core")
+        preview_submission(project, NullProgress(), "mine", suite="core")
 
 
 # -- among the published rows
@@ -150,13 +150,13 @@ def test_a_suite_that_it_does_not_answer_is_said_so(project: Project) -> None:
 @pytest.fixture
 def published(project: Project, tmp_path: Path) -> Project:
     """A checkout with verdict files of all but one, and evidence of nothing but that one and the references."""
-    (board,) = played_boards(project, SHOWN)
+    (board,) = fake_boards(project, SHOWN)
     others = [slug for slug in ANSWERS if slug != "mine"]
     for slug in others:
         write_verdicts(project, board, slug)
         (project.root / "submissions" / slug).rename(tmp_path / slug)
     project.store_path.unlink()
-    played_boards(project, SHOWN)
+    fake_boards(project, SHOWN)
     for slug in others:
         (tmp_path / slug).rename(project.root / "submissions" / slug)
     return project
@@ -165,26 +165,26 @@ def published(project: Project, tmp_path: Path) -> Project:
 def test_beside_published_rows_it_is_the_same_preview_and_nothing_of_others_is_executed(
     published: Project, project: Project, tmp_path: Path
 ) -> None:
-    found = preview_submission(published, Silence(), "mine", published=True).preview
+    found = preview_submission(published, NullProgress(), "mine", published=True).preview
     with pytest.raises(MissingError, match="evidence is missing"):
-        make_boards(published, Silence(), execute=False)
-    played_boards(project, SHOWN)
+        make_boards(published, NullProgress(), execute=False)
+    fake_boards(project, SHOWN)
     assert found == previewed(project, "mine")
 
 
 def test_its_own_published_row_is_not_beside_it(published: Project) -> None:
     """An update is compared with the others alone."""
-    (board,) = make_boards(published, Silence(), submissions=["mine"], execute=False)
+    (board,) = make_boards(published, NullProgress(), submissions=["mine"], execute=False)
     write_verdicts(published, board, "mine")
-    found = preview_submission(published, Silence(), "mine", published=True).preview
+    found = preview_submission(published, NullProgress(), "mine", published=True).preview
     assert found is not None
     assert "mine" not in {each.submission for each in found.rivals}
     assert found.ranked == 4
 
 
 def test_who_awaits_their_verdicts_is_not_beside_it(project: Project) -> None:
-    played_boards(project, SHOWN)
-    found = preview_submission(project, Silence(), "mine", published=True).preview
+    fake_boards(project, SHOWN)
+    found = preview_submission(project, NullProgress(), "mine", published=True).preview
     assert found is not None
     assert (found.ranked, found.rivals) == (1, ())
 
@@ -194,8 +194,8 @@ def test_who_awaits_their_verdicts_is_not_beside_it(project: Project) -> None:
 
 def test_the_markdown_is_the_comment(project: Project) -> None:
     found = run(project, "mine", "--markdown")
-    made = preview_submission(project, Silence(), "mine", suite="tiny")
-    assert (found.exit_code, found.stdout) == (0, comment("mine", made.problems, made.preview))
+    made = preview_submission(project, NullProgress(), "mine", suite="tiny")
+    assert (found.exit_code, found.stdout) == (0, render_comment("mine", made.problems, made.preview))
 
 
 def test_json_is_what_the_artifact_holds(project: Project, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_broken_one_ends_found_wanting_and_writes_no_json(project: Project, tm
 def test_a_failure_of_ours_ends_as_one(tmp_path: Path) -> None:
     """The numbers are shown all the same."""
     project = small_checkout(tmp_path, TASKS, {"mine": {"files-1": ["lost"]}})
-    played_boards(project, {**SHOWN, "lost": EngineError("gone")})
+    fake_boards(project, {**SHOWN, "lost": EngineError("gone")})
     found = run(project, "mine", "--markdown")
     assert found.exit_code == 3
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.github.comment import markdown
-from evaluator.github.comment.body import comment
+from evaluator.github.comment.body import render_comment
 from evaluator.github.comment.markdown import cell, code, table
-from evaluator.github.comment.state import Deed
+from evaluator.github.comment.state import ChangeKind
 from evaluator.github.pulls import PullRequest
-from evaluator.pipeline.pull_requests.classify import Offer
+from evaluator.pipeline.pull_requests.classify import PullRequestChange
 from evaluator.pipeline.pull_requests.merge_rules import decide
-from evaluator.pipeline.submissions.ownership import Holder, Owner
+from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import Preview
 from tests.doubles.hostile_boards import ATTACKS
 from tests.github.preview_examples import contested, pieces, preview, problems, skeleton, spans
@@ -70,17 +70,17 @@ def places(text: str) -> list[str]:
     forged = record.model_copy(update=fields)
     found = problems(3, f"submissions/{text}/core.jsonl".replace("\0", ""), text)
     return [
-        comment("my-system", [], forged),
-        comment(f"X{text}", found),
-        comment(f"X{text}", [], missing=text),
-        *(refused(f"X{text}", text, deed) for deed in (Deed.UPDATES, Deed.RENAMES)),
+        render_comment("my-system", [], forged),
+        render_comment(f"X{text}", found),
+        render_comment(f"X{text}", [], missing=text),
+        *(refused(f"X{text}", text, change) for change in (ChangeKind.UPDATES, ChangeKind.RENAMES)),
     ]
 
 
-def refused(slug: str, text: str, deed: Deed) -> str:
+def refused(slug: str, text: str, change: ChangeKind) -> str:
     """A comment with every reason there is, of a pull request whose names, paths, title and branches are this text."""
-    offer = Offer(
-        deed,
+    offer = PullRequestChange(
+        change,
         (slug, f"{slug}2"),
         earlier=slug,
         outside=(text, f"evaluator/{text}"),
@@ -104,8 +104,8 @@ def refused(slug: str, text: str, deed: Deed) -> str:
         insider=False,
         **names,
     )
-    decision = decide(offer, pull, Owner(Holder.ACCOUNT, 2), address="https://github.example/a/b")
-    return comment(slug, problems(1, message=text), reasons=decision.reasons, deed=deed, commit=pull.head)
+    decision = decide(offer, pull, Owner(OwnerKind.ACCOUNT, 2), address="https://github.example/a/b")
+    return render_comment(slug, problems(1, message=text), reasons=decision.reasons, change=change, commit=pull.head)
 
 
 def test_the_examples_in_the_documentation_are_so() -> None:
@@ -186,7 +186,7 @@ def test_a_plain_comment_has_no_link_picture_or_markup_of_html_but_its_marker() 
     """So that, as hostile text changes nothing outside of code, a hostile one has none either."""
     found: list[Preview | None] = [preview(), contested(), None]
     for each in found:
-        tokens = pieces(comment("my-system", [] if each else problems(2), each))
+        tokens = pieces(render_comment("my-system", [] if each else problems(2), each))
         assert [token.content.strip() for token in tokens if "html" in token.kind] == ["<!-- bashboard:submission -->"]
         assert not {token.kind for token in tokens} & {"link_open", "image"}
         words = " ".join(token.content for token in tokens if token.kind == "text")
@@ -194,5 +194,5 @@ def test_a_plain_comment_has_no_link_picture_or_markup_of_html_but_its_marker() 
 
 
 def test_hostile_paths_of_problems_are_whole_on_one_line() -> None:
-    text = comment("x", problems(1, "a\n# b|`c`", "d\ne"))
+    text = render_comment("x", problems(1, "a\n# b|`c`", "d\ne"))
     assert "a\\n# b|`c`:1: d\\ne" in spans(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import Problem
-from evaluator.github.comment.body import COMMON_FAULTS, FILES, MARKER, PROBLEMS, comment
+from evaluator.github.comment.body import COMMON_FAULTS, FILES, MARKER, PROBLEMS, render_comment
 from evaluator.github.comment.preview_sections import NAMES
 from evaluator.github.comment.sections import LENGTH
 from evaluator.records import Preview
@@ -53,14 +53,14 @@ EVERY: list[tuple[list[Problem], Preview | None]] = [
 
 @pytest.mark.parametrize(("found", "record"), EVERY)
 def test_the_marker_stands_first_and_once(found: list[Problem], record: Preview | None) -> None:
-    text = comment("my-system", found, record)
+    text = render_comment("my-system", found, record)
     assert text.startswith(f"{MARKER}\n")
     assert text.count(MARKER) == 1
 
 
 @pytest.mark.parametrize(("found", "record"), EVERY)
 def test_the_check_is_said_as_it_is_typed(found: list[Problem], record: Preview | None) -> None:
-    assert commands(comment("my-system", found, record))[0] == "bashboard check submissions/my-system"
+    assert commands(render_comment("my-system", found, record))[0] == "bashboard check submissions/my-system"
 
 
 # -- broken
@@ -68,38 +68,38 @@ def test_the_check_is_said_as_it_is_typed(found: list[Problem], record: Preview 
 
 def test_a_broken_one_is_told_every_problem_in_the_words_of_check() -> None:
     found = [*problems(2), warning()]
-    text = comment("my-system", found)
+    text = render_comment("my-system", found)
     assert [each for each in spans(text) if ".jsonl:" in each] == list(map(str, found))
     assert headings(text) == ["my-system: 2 errors to mend", "The same on your machine"]
     assert "push to this branch" in text
 
 
 def test_errors_come_before_warnings() -> None:
-    shown = spans(comment("my-system", [warning(), *problems(1)]))
+    shown = spans(render_comment("my-system", [warning(), *problems(1)]))
     assert shown.index(str(problems(1)[0])) < shown.index(str(warning()))
 
 
 def test_of_many_problems_the_first_are_shown_and_the_rest_counted() -> None:
-    text = comment("my-system", problems(PROBLEMS + 3))
+    text = render_comment("my-system", problems(PROBLEMS + 3))
     assert len([each for each in spans(text) if "jsonl:" in each]) == PROBLEMS
     assert "- … and 3 more problems in this file" in text
-    assert "more problem" not in comment("my-system", problems(PROBLEMS))
+    assert "more problem" not in render_comment("my-system", problems(PROBLEMS))
 
 
 def test_of_many_files_the_first_are_shown_and_the_rest_counted() -> None:
     found = [each for number in range(FILES + 2) for each in problems(3, f"submissions/my-system/s{number}.jsonl")]
-    assert "… and 6 problems in 2 more files." in comment("my-system", found)
+    assert "… and 6 problems in 2 more files." in render_comment("my-system", found)
 
 
 def test_a_broken_one_has_no_numbers() -> None:
     with pytest.raises(ValueError, match="with 1 errors"):
-        comment("my-system", problems(1), preview())
+        render_comment("my-system", problems(1), preview())
 
 
 def test_a_name_that_is_none_is_not_to_be_typed() -> None:
     """Nobody is shown a line for their shell that a stranger wrote."""
     for slug in ("My System", "x; reboot", "x\n", "a`b", "", "../x", "ⅸ"):
-        text = comment(slug, problems(1))
+        text = render_comment(slug, problems(1))
         assert commands(text) == ["bashboard check submissions/your-system"]
 
 
@@ -107,7 +107,7 @@ def test_a_name_that_is_none_is_not_to_be_typed() -> None:
 
 
 def test_a_sound_one_sees_accuracy_interval_and_denominator() -> None:
-    text = comment("my-system", [], preview())
+    text = render_comment("my-system", [], preview())
     assert "**Execution accuracy 60.0 %** (24 of 40 tasks, 95 % interval 44.6-73.7 %) on `core` `2.0.0`" in text
     assert "The other 16: 12 failed, 1 over a time limit, 1 invalid, 2 unanswered." in text
 
@@ -121,7 +121,7 @@ def test_a_sound_one_sees_accuracy_interval_and_denominator() -> None:
     ],
 )
 def test_a_sound_one_sees_the_ranks_it_would_take(fields: dict[str, object], words: str) -> None:
-    assert words in comment("my-system", [], preview(**fields))
+    assert words in render_comment("my-system", [], preview(**fields))
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_a_sound_one_sees_the_ranks_it_would_take(fields: dict[str, object], wor
 )
 def test_what_is_not_ranked_says_why(why: str, words: str) -> None:
     record = preview(unranked=why, ranked=8, rank_low=None, rank_high=None, tie_group=None)
-    assert words in comment("my-system", [], record)
+    assert words in render_comment("my-system", [], record)
 
 
 def test_topics_stand_beside_the_leader_and_the_neighbours() -> None:
-    assert cells(comment("my-system", [], preview())) == [
+    assert cells(render_comment("my-system", [], preview())) == [
         ["Topic", "this", "leader best", "next above better", "next below worse"],
         ["files", "8 of 10", "10 of 10", "10 of 10", "10 of 10"],
         ["text", "16 of 30", "25 of 30", "16 of 30", "10 of 30"],
@@ -143,11 +143,13 @@ def test_topics_stand_beside_the_leader_and_the_neighbours() -> None:
 
 def test_a_rival_of_two_roles_stands_once() -> None:
     record = preview(rivals=[rival("best", "leader", "better", passed=35, gained=1, lost=12)])
-    assert cells(comment("my-system", [], record))[0] == ["Topic", "this", "leader, next above best"]
+    assert cells(render_comment("my-system", [], record))[0] == ["Topic", "this", "leader, next above best"]
 
 
 def test_tasks_gained_and_missed_are_named_and_the_rest_counted() -> None:
-    text = comment("my-system", [], preview(rivals=[rival("best", "leader", passed=35, gained=2, lost=NAMES + 3)]))
+    text = render_comment(
+        "my-system", [], preview(rivals=[rival("best", "leader", passed=35, gained=2, lost=NAMES + 3)])
+    )
     assert "Newly passed, by no other that is ranked: 1 (`text-001`)" in text
     assert "newly passed 2 (`text-001`, `text-002`); missed 15 (`text-021`" in text
     assert f"`{TASKS[20 + NAMES - 1]}` and 3 more)" in text
@@ -158,24 +160,24 @@ def test_tasks_that_were_just_named_are_not_named_again() -> None:
     record = preview(
         alone={"total": 2, "tasks": TASKS[:2]}, rivals=[rival("last", "worse", passed=20, gained=2, lost=0)]
     )
-    text = comment("my-system", [], record)
+    text = render_comment("my-system", [], record)
     assert "Newly passed, by no other that is ranked: 2 (`text-001`, `text-002`)\n" in text
     assert "Beside `last` (next below): newly passed the same 2; missed 0." in text
 
 
 def test_a_difference_has_its_interval_and_p_value() -> None:
-    text = comment("my-system", [], preview())
+    text = render_comment("my-system", [], preview())
     assert "Difference -27.5 points (95 % interval -50.0 to +50.0, McNemar p = 0.041)." in text
 
 
 def test_the_first_on_a_board_is_beside_nobody() -> None:
-    text = comment("my-system", [], preview(rivals=[]))
+    text = render_comment("my-system", [], preview(rivals=[]))
     assert cells(text) == []
     assert headings(text)[1:] == ["What happens next", "The same on your machine"]
 
 
 def test_a_sound_one_knows_that_the_numbers_are_a_preview_and_what_is_next() -> None:
-    text = comment("my-system", [], preview())
+    text = render_comment("my-system", [], preview())
     assert "These numbers are a preview, made by this pull request's own run." in text
     assert "You need do nothing more." in text
     assert commands(text) == [
@@ -186,7 +188,7 @@ def test_a_sound_one_knows_that_the_numbers_are_a_preview_and_what_is_next() -> 
 
 
 def test_a_sound_one_without_numbers_says_why() -> None:
-    text = comment("my-system", [], missing="the run was cancelled")
+    text = render_comment("my-system", [], missing="the run was cancelled")
     assert "There are no numbers to show yet: `the run was cancelled`." in text
 
 
@@ -194,14 +196,14 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
     record = preview(
         infra_errors=2, failed=10, unranked="infra-errors", ranked=8, rank_low=None, rank_high=None, tie_group=None
     )
-    assert "2 tasks could not be executed for a reason of ours." in comment("my-system", [], record)
+    assert "2 tasks could not be executed for a reason of ours." in render_comment("my-system", [], record)
 
 
 # -- contested
 
 
 def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
-    text = comment("my-system", [], contested())
+    text = render_comment("my-system", [], contested())
     assert headings(text)[0] == "my-system: nothing to mend, 24 of 40 tasks passed, 3 verdicts open"
     assert "3 undecided, up for adjudication. If all were passes, accuracy would be 67.5 %." in text
     assert "- 2: `prints fields that no reference shows: '4096'` (variant `crowded`): `text-031`, `text-032`" in text
@@ -209,7 +211,7 @@ def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
 
 
 def test_a_contested_one_knows_who_rules_and_how_to_appeal() -> None:
-    text = comment("my-system", [], contested(), appeal=APPEAL)
+    text = render_comment("my-system", [], contested(), appeal=APPEAL)
     assert "then to a maintainer, who rules with `bashboard adjudicate`" in text
     assert f"[the appeal form]({APPEAL})" in text
     assert "bashboard explain my-system TASK --suite core" in spans(text)
@@ -218,11 +220,11 @@ def test_a_contested_one_knows_who_rules_and_how_to_appeal() -> None:
 def test_nobody_is_sent_to_an_address_that_is_none() -> None:
     for address in ("javascript:alert(1)", "https://x)[y](z", "https://x y", "", "https://x\n"):
         with pytest.raises(ValueError, match="no address"):
-            comment("my-system", [], preview(), appeal=address)
+            render_comment("my-system", [], preview(), appeal=address)
 
 
 def test_collateral_names_tasks_and_paths() -> None:
-    text = comment("my-system", [], contested())
+    text = render_comment("my-system", [], contested())
     assert "2 commands changed, left or deleted what no reference touches:" in text
     assert "- `files-002`: `/srv/a`, `/srv/b` and 5 more\n- `files-003`\n" in text
 
@@ -231,15 +233,15 @@ def test_collateral_names_tasks_and_paths() -> None:
 
 
 def test_only_a_first_time_contributor_is_welcomed() -> None:
-    assert all(fault in comment("my-system", [], preview(), first_time=True) for fault in COMMON_FAULTS)
-    assert "Welcome" not in comment("my-system", [], preview())
-    assert COMMON_FAULTS[0] not in comment("my-system", [], preview())
+    assert all(fault in render_comment("my-system", [], preview(), first_time=True) for fault in COMMON_FAULTS)
+    assert "Welcome" not in render_comment("my-system", [], preview())
+    assert COMMON_FAULTS[0] not in render_comment("my-system", [], preview())
     assert len(COMMON_FAULTS) == 3
 
 
 @pytest.mark.parametrize(("found", "record"), EVERY)
 def test_what_is_so_stands_before_what_most_often_goes_wrong(found: list[Problem], record: Preview | None) -> None:
-    assert headings(comment("my-system", found, record, first_time=True))[-2:] == [
+    assert headings(render_comment("my-system", found, record, first_time=True))[-2:] == [
         "What most often goes wrong with a first submission",
         "The same on your machine",
     ]
@@ -247,13 +249,13 @@ def test_what_is_so_stands_before_what_most_often_goes_wrong(found: list[Problem
 
 def test_a_warning_alone_is_told_as_nothing_to_mend() -> None:
     said = "Nothing has to be mended. Worth a look:"
-    assert said in comment("my-system", [warning()], preview())
-    assert said not in comment("my-system", [warning(), *problems(1)])
+    assert said in render_comment("my-system", [warning()], preview())
+    assert said not in render_comment("my-system", [warning(), *problems(1)])
 
 
 def test_a_preview_of_another_submission_is_not_shown() -> None:
     with pytest.raises(ValueError, match="preview of 'my-system'"):
-        comment("other", [], preview())
+        render_comment("other", [], preview())
 
 
 def test_the_longest_there_can_be_fits_whole_sections_only() -> None:
@@ -263,7 +265,7 @@ def test_the_longest_there_can_be_fits_whole_sections_only() -> None:
         for number in range(FILES)
         for problem in problems(PROBLEMS, f"submissions/my-system/{number}.jsonl", "字`" * 3000)
     ]
-    text = comment("my-system", found, first_time=True)
+    text = render_comment("my-system", found, first_time=True)
     assert LENGTH / 2 < len(text.encode()) <= LENGTH
     assert "_Left out, as GitHub takes no longer text: problems of " in text
     assert headings(text)[-1] == "The same on your machine"
@@ -284,15 +286,15 @@ def test_the_longest_preview_fits() -> None:
         touched=[{"task": name, "total": 9, "paths": [words] * 5}] * 40,
         open_verdicts=[{"task": name, "step": "output", "reason": words, "variant": words}] * 16,
     )
-    text = comment("my-system", [], record, first_time=True, appeal=APPEAL)
+    text = render_comment("my-system", [], record, first_time=True, appeal=APPEAL)
     assert len(text.encode()) <= LENGTH
     assert "What happens next" in headings(text)
 
 
 @pytest.mark.parametrize("limit", [8000, 3000, 2600])
 def test_what_is_left_out_is_named(limit: int) -> None:
-    whole = comment("my-system", [], contested())
-    text = comment("my-system", [], contested(), limit=limit)
+    whole = render_comment("my-system", [], contested())
+    text = render_comment("my-system", [], contested(), limit=limit)
     assert len(text.encode()) <= limit
     gone = set(headings(whole)) - set(headings(text))
     assert bool(gone) == ("_Left out" in text) == (limit < len(whole.encode()))
@@ -300,9 +302,9 @@ def test_what_is_left_out_is_named(limit: int) -> None:
 
 def test_what_can_never_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="expected at most 100"):
-        comment("my-system", [], preview(), limit=100)
+        render_comment("my-system", [], preview(), limit=100)
 
 
 def test_problems_of_paths_with_any_name_are_shown() -> None:
     found = [Problem(Path("submissions/my-system/a b\n`c`|d"), 0, "x")]
-    assert "submissions/my-system/a b\\n`c`|d: x" in spans(comment("my-system", found))
+    assert "submissions/my-system/a b\\n`c`|d: x" in spans(render_comment("my-system", found))

@@ -10,40 +10,40 @@ from typing import Any
 
 import pytest
 
-from evaluator.github.comments import Written
-from evaluator.pipeline.pull_requests.report import Outcome, recall
+from evaluator.github.comments import WriteResult
+from evaluator.pipeline.pull_requests.report import ReportOutcome, recall
 from tests.doubles.github import GitHubServer, Link, Pull
 from tests.doubles.github.description import Description
-from tests.github.github_bench import Bench
+from tests.github.github_bench import GithubHarness
 from tests.github.preview_examples import pieces, spans
-from tests.github.report_bench import SERVER, TASKS, ReportBench, previewed
+from tests.github.report_bench import SERVER, TASKS, ReportHarness, previewed
 
 Files = dict[str, Any]
 READY = ("ready to merge", "valid")
 
 
-def clean(board: ReportBench) -> Files:
+def clean(board: ReportHarness) -> Files:
     return board.submission()
 
 
-def broken(board: ReportBench) -> Files:
+def broken(board: ReportHarness) -> Files:
     return {**board.submission(), "submissions/mine/tiny.jsonl": b'{"task": "files-1", "candidates": [}\n'}
 
 
-def beside(path: str, content: Any = b"x\n") -> Callable[[ReportBench], Files]:
+def beside(path: str, content: Any = b"x\n") -> Callable[[ReportHarness], Files]:
     return lambda board: {**board.submission(), path: content}
 
 
-def of(slug: str) -> Callable[[ReportBench], Files]:
+def of(slug: str) -> Callable[[ReportHarness], Files]:
     return lambda board: board.submission(slug, {TASKS[0].id: ["other"]})
 
 
-def removed(slug: str, *names: str) -> Callable[[ReportBench], Files]:
+def removed(slug: str, *names: str) -> Callable[[ReportHarness], Files]:
     return lambda _: {f"submissions/{slug}/{name}": None for name in names}
 
 
-def renamed(old: str, new: str) -> Callable[[ReportBench], Files]:
-    def files(board: ReportBench) -> Files:
+def renamed(old: str, new: str) -> Callable[[ReportHarness], Files]:
+    def files(board: ReportHarness) -> Files:
         gone = (board.project.root / "submissions" / old).iterdir()
         return {**board.submission(new), **{f"submissions/{old}/{path.name}": None for path in gone}}
 
@@ -51,7 +51,7 @@ def renamed(old: str, new: str) -> Callable[[ReportBench], Files]:
 
 
 WHOLE = ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")
-CASES: dict[str, tuple[Callable[[ReportBench], Files], tuple[str, ...], tuple[str, ...]]] = {
+CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[str, ...]]] = {
     "a new one": (clean, READY, ("3 of 5 tasks passed", "You need do nothing more")),
     "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to mend")),
     "one's own changed": (of("old"), ("valid",), ("is then replaced", "There are no numbers")),
@@ -93,28 +93,28 @@ CASES: dict[str, tuple[Callable[[ReportBench], Files], tuple[str, ...], tuple[st
 
 
 @pytest.fixture(scope="module")
-def lasting(tmp_path_factory: pytest.TempPathFactory, description: Description | None) -> Iterator[ReportBench]:
+def lasting(tmp_path_factory: pytest.TempPathFactory, description: Description | None) -> Iterator[ReportHarness]:
     """One board for many pull requests, of a day each."""
     folder = tmp_path_factory.mktemp("board")
     with GitHubServer(folder, description or (lambda _: ())) as github:
-        yield ReportBench(Bench(github), folder)
+        yield ReportHarness(GithubHarness(github), folder)
         assert github.complaints == []
 
 
-def next_day(board: ReportBench) -> ReportBench:
+def next_day(board: ReportHarness) -> ReportHarness:
     board.github.now += timedelta(days=1)
     board.github.exchanges.clear()
     return board
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportBench, name: str) -> None:
+def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportHarness, name: str) -> None:
     """What is not valid shows no numbers of its own run, whose artifact is not even asked for."""
     make, labels, words = CASES[name]
     board = next_day(lasting)
     pull = board.offer(make(board), name.replace(" ", "-"))
     answered = board.answer(pull, previewed())
-    assert (answered.outcome, answered.labels) == (Outcome.REPORTED, labels)
+    assert (answered.outcome, answered.labels) == (ReportOutcome.REPORTED, labels)
     assert sorted(pull.labels) == list(labels)
     (comment,) = pull.comments
     assert comment.body.split() == answered.text.split()
@@ -122,10 +122,10 @@ def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: Re
     assert "### What happens next" in answered.text or "**What to do:**" in answered.text
     if "valid" not in labels:
         assert "accuracy" not in answered.text
-        assert not [each for each in board.bench.asked() if "artifacts" in each]
+        assert not [each for each in board.harness.asked() if "artifacts" in each]
 
 
-def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench) -> None:
+def test_the_check_on_the_submitters_machine_says_the_same(board: ReportHarness) -> None:
     """Paths and words are those of `bashboard check` in a checkout with the submission."""
     from evaluator.pipeline.submissions.repository import check_folders
 
@@ -140,7 +140,7 @@ def test_the_check_on_the_submitters_machine_says_the_same(board: ReportBench) -
     assert {str(each) for each in found} <= set(spans(answered.text))
 
 
-def test_open_verdicts_stand_beside_valid(board: ReportBench) -> None:
+def test_open_verdicts_stand_beside_valid(board: ReportHarness) -> None:
     """They come from the run's own numbers, and the merge does not wait for them."""
     archive = previewed(undecided=1, failed=1, accuracy_upper=0.8)
     answered = board.answer(board.offer(clean(board)), archive)
@@ -148,29 +148,29 @@ def test_open_verdicts_stand_beside_valid(board: ReportBench) -> None:
     assert "1 verdict open" in answered.text
 
 
-def test_a_first_contribution_is_welcomed_and_a_later_one_is_not(board: ReportBench) -> None:
+def test_a_first_contribution_is_welcomed_and_a_later_one_is_not(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
     assert "Welcome" in board.answer(pull, dry_run=True).text
     pull.association = "CONTRIBUTOR"
     assert "Welcome" not in board.answer(pull, dry_run=True).text
 
 
-def test_appeals_and_the_log_have_their_addresses(board: ReportBench) -> None:
+def test_appeals_and_the_log_have_their_addresses(board: ReportHarness) -> None:
     answered = board.answer(board.offer(clean(board)))
     targets = [dict(each.attributes)["href"] for each in pieces(answered.text) if each.kind == "link_open"]
     log = f"{SERVER}/maintainer/board/actions/runs/{answered.run}"
     assert targets == [log, f"{SERVER}/maintainer/board/issues/new?template=appeal.yml&submission=mine"]
 
 
-def test_another_branch_than_main_is_no_place(board: ReportBench) -> None:
-    board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
+def test_another_branch_than_main_is_no_place(board: ReportHarness) -> None:
+    board.harness.board.git.commit("next", {"NEXT.md": b"x\n"})
     answered = board.answer(board.offer(clean(board), into="next"))
     assert answered.labels == ("needs changes",)
     assert "for the branch `next`" in answered.text
 
 
 @pytest.mark.parametrize("name", ["$(touch x);`id`", "<img src=x>\u202e@me #1", "-rf\n::error::x"])
-def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str) -> None:
+def test_hostile_names_of_all_kinds_are_code(lasting: ReportHarness, name: str) -> None:
     """Of the folder, a file in it, one elsewhere, the branch and the title; none is in a line to type."""
     board, slug = next_day(lasting), name.replace("/", "")
     files = {f"submissions/{slug}/{slug}": b"x\n", f"submissions/mine/{slug}.verdicts.jsonl": b"x\n", slug: b"x\n"}
@@ -191,27 +191,27 @@ def test_hostile_names_of_all_kinds_are_code(lasting: ReportBench, name: str) ->
 # -- those who may push
 
 
-def test_what_the_project_changes_by_itself_is_not_answered(board: ReportBench) -> None:
+def test_what_the_project_changes_by_itself_is_not_answered(board: ReportHarness) -> None:
     """Verdicts of all submissions, by a branch of the repository: who may push there needs no leave."""
-    own = board.bench.board
+    own = board.harness.board
     own.git.commit("rescore", {"submissions/old/tiny.verdicts.jsonl": b"x", "submissions/always/tiny.jsonl": b"x"})
     pull = board.github.open_pull(own, own, "rescore")
-    assert board.answer(pull).outcome is Outcome.NOTHING
+    assert board.answer(pull).outcome is ReportOutcome.NOTHING
     assert (board.written(), pull.labels, pull.comments) == ([], [], [])
 
 
 @pytest.mark.parametrize(
     ("make", "outcome", "labels"),
     [
-        (clean, Outcome.REPORTED, READY),
-        (broken, Outcome.REPORTED, ("needs changes",)),
-        (of("always"), Outcome.REPORTED, ("valid",)),
-        (beside("evaluator/x.py"), Outcome.NOTHING, ()),
-        (beside("submissions/owners.json"), Outcome.NOTHING, ()),
+        (clean, ReportOutcome.REPORTED, READY),
+        (broken, ReportOutcome.REPORTED, ("needs changes",)),
+        (of("always"), ReportOutcome.REPORTED, ("valid",)),
+        (beside("evaluator/x.py"), ReportOutcome.NOTHING, ()),
+        (beside("submissions/owners.json"), ReportOutcome.NOTHING, ()),
     ],
 )
 def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
-    board: ReportBench, make: Callable[[ReportBench], Files], outcome: Outcome, labels: tuple[str, ...]
+    board: ReportHarness, make: Callable[[ReportHarness], Files], outcome: ReportOutcome, labels: tuple[str, ...]
 ) -> None:
     pull = board.offer(make(board))
     pull.association = "COLLABORATOR"
@@ -222,7 +222,7 @@ def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
 # -- the preview, which anyone can forge
 
 
-def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBench) -> None:
+def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportHarness) -> None:
     """They come from this side's own check; what was forged is shown as code."""
     html = "<img src=https://evil.example/x.png onerror=alert(1)>"
     answered = board.answer(board.offer(clean(board)), previewed(passed=html, judge=html))
@@ -235,42 +235,42 @@ def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportBen
 # -- pushes in between, and what is gone
 
 
-def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportBench) -> None:
+def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
-    run = board.github.run(board.bench.board, pull)
+    run = board.github.run(board.harness.board, pull)
     board.force(pull, beside("evaluator/x.py")(board))
     answered = board.report(run.id)
-    assert (answered.outcome, answered.number, board.written()) == (Outcome.STALE, pull.number, [])
+    assert (answered.outcome, answered.number, board.written()) == (ReportOutcome.STALE, pull.number, [])
 
 
-def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportBench) -> None:
+def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportHarness) -> None:
     """What was said of one commit holds for no other; the comment names the commit that it is of."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
     assert sorted(pull.labels) == ["contested", *READY]
     before = pull.comments[0].body
     assert f"_Of commit `{pull.head}`._" in before
-    board.github.push(board.bench.board, pull, {"evaluator/x.py": b"x\n"})
-    run = board.github.run(board.bench.board, pull, None)
-    assert board.report(run.id).outcome is Outcome.BEGUN
+    board.github.push(board.harness.board, pull, {"evaluator/x.py": b"x\n"})
+    run = board.github.run(board.harness.board, pull, None)
+    assert board.report(run.id).outcome is ReportOutcome.BEGUN
     assert (pull.labels, [each.body for each in pull.comments]) == ([], [before])
 
 
-def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportBench) -> None:
+def test_a_push_takes_back_what_clears_the_way_where_no_run_will_ever_begin(board: ReportHarness) -> None:
     """A branch can take the workflows away from itself."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
-    board.github.push(board.bench.board, pull, {".github/workflows/submission.yml": None})
-    made = recall(board.bench.connect(), pull.number, dry_run=True)
-    assert (made.outcome, sorted(pull.labels)) == (Outcome.PUSHED, ["contested", *READY])
-    assert sorted(recall(board.bench.connect(), pull.number).removed) == ["contested", *READY]
+    board.github.push(board.harness.board, pull, {".github/workflows/submission.yml": None})
+    made = recall(board.harness.connect(), pull.number, dry_run=True)
+    assert (made.outcome, sorted(pull.labels)) == (ReportOutcome.PUSHED, ["contested", *READY])
+    assert sorted(recall(board.harness.connect(), pull.number).removed) == ["contested", *READY]
     assert pull.labels == []
 
 
-def test_who_is_held_stays_so_until_the_run_ends(board: ReportBench) -> None:
+def test_who_is_held_stays_so_until_the_run_ends(board: ReportHarness) -> None:
     pull = board.offer(of("best")(board))
     board.answer(pull)
-    run = board.github.run(board.bench.board, pull, None)
+    run = board.github.run(board.harness.board, pull, None)
     assert board.report(run.id).removed == ()
     assert pull.labels == ["held"]
 
@@ -295,40 +295,40 @@ def test_a_push_while_the_answer_is_made_writes_nothing(tmp_path: Path, on: tupl
     """Before the changed files are listed, after it, there and back, and before it is written."""
     pushes = Pushes()
     with GitHubServer(tmp_path, pushes) as github:
-        board = ReportBench(Bench(github), tmp_path)
+        board = ReportHarness(GithubHarness(github), tmp_path)
         pull = board.offer(beside("evaluator/x.py")(board) if len(on) > 1 else clean(board))
-        run = github.run(board.bench.board, pull)
+        run = github.run(board.harness.board, pull)
         github.upload(run, "preview", previewed())
         acts = (lambda: board.force(pull, of("mine")(board)), lambda head=pull.head: board.move(pull, head))
         pushes.on = dict(zip(on, acts, strict=False))
-        assert board.report(run.id).outcome is Outcome.STALE
+        assert board.report(run.id).outcome is ReportOutcome.STALE
         assert (pushes.done, board.written()) == (list(on), [])
 
 
-def test_a_fork_that_is_gone_is_not_answered(board: ReportBench, description: Description | None) -> None:
+def test_a_fork_that_is_gone_is_not_answered(board: ReportHarness, description: Description | None) -> None:
     pull = board.offer(clean(board))
-    run = board.github.run(board.bench.board, pull)
+    run = board.github.run(board.harness.board, pull)
     pull.head_repository = None
-    assert (board.report(run.id).outcome, board.written()) == (Outcome.MISSING, [])
+    assert (board.report(run.id).outcome, board.written()) == (ReportOutcome.MISSING, [])
     board.github.complaints.clear()
 
 
-def test_a_closed_pull_request_is_not_answered(board: ReportBench) -> None:
+def test_a_closed_pull_request_is_not_answered(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
-    run = board.github.run(board.bench.board, pull)
-    board.github.merge(board.bench.board, pull)
-    assert (board.report(run.id).outcome, board.written()) == (Outcome.MISSING, [])
+    run = board.github.run(board.harness.board, pull)
+    board.github.merge(board.harness.board, pull)
+    assert (board.report(run.id).outcome, board.written()) == (ReportOutcome.MISSING, [])
 
 
-def test_one_branch_offered_twice_is_not_answered(board: ReportBench) -> None:
+def test_one_branch_offered_twice_is_not_answered(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
-    board.bench.board.git.commit("next", {"NEXT.md": b"x\n"})
-    board.github.open_pull(board.bench.board, board.bench.fork, "mine", into="next")
-    assert board.answer(pull).outcome is Outcome.SEVERAL
+    board.harness.board.git.commit("next", {"NEXT.md": b"x\n"})
+    board.github.open_pull(board.harness.board, board.harness.fork, "mine", into="next")
+    assert board.answer(pull).outcome is ReportOutcome.SEVERAL
     assert board.written() == []
 
 
-def test_an_author_who_is_gone_is_held(board: ReportBench) -> None:
+def test_an_author_who_is_gone_is_held(board: ReportHarness) -> None:
     """Nobody could own the row."""
     pull = board.offer(clean(board))
     pull.user = None
@@ -341,21 +341,21 @@ def test_an_author_who_is_gone_is_held(board: ReportBench) -> None:
 # -- again and again
 
 
-def test_the_same_twice_writes_once(board: ReportBench) -> None:
+def test_the_same_twice_writes_once(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
-    run = board.github.run(board.bench.board, pull)
-    assert board.report(run.id).written is Written.CREATED
+    run = board.github.run(board.harness.board, pull)
+    assert board.report(run.id).written is WriteResult.CREATED
     board.github.exchanges.clear()
-    assert board.report(run.id).written is Written.UNCHANGED
+    assert board.report(run.id).written is WriteResult.UNCHANGED
     assert (board.written(), len(pull.comments)) == ([], 1)
 
 
-def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench) -> None:
+def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportHarness) -> None:
     """Broken, mended, with too much in it, and without a submission; others' labels and comments stay."""
     pull = board.offer(broken(board))
-    board.github.label(board.bench.board, "kind", "ffffff", "A kind")
+    board.github.label(board.harness.board, "kind", "ffffff", "A kind")
     pull.labels.append("kind")
-    board.github.comment(pull, board.bench.maintainer, "Hello.")
+    board.github.comment(pull, board.harness.maintainer, "Hello.")
     steps: list[tuple[Files, list[str], str]] = [
         ({}, ["kind", "needs changes"], "1 error to mend"),
         (clean(board), ["kind", "ready to merge", "valid"], "3 of 5 tasks passed"),
@@ -364,20 +364,20 @@ def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportBench) ->
     ]
     for files, labels, words in steps:
         if files:
-            board.github.push(board.bench.board, pull, files)
+            board.github.push(board.harness.board, pull, files)
         board.answer(pull, previewed())
         assert sorted(pull.labels) == labels
         assert len(pull.comments) == 2
         assert words in pull.comments[1].body
 
 
-def test_what_never_had_a_submission_is_let_alone(board: ReportBench) -> None:
+def test_what_never_had_a_submission_is_let_alone(board: ReportHarness) -> None:
     pull = board.offer({"README.md": b"Better.\n"})
-    assert board.answer(pull).outcome is Outcome.NOTHING
+    assert board.answer(pull).outcome is ReportOutcome.NOTHING
     assert (board.written(), pull.comments) == ([], [])
 
 
-def test_a_dry_run_writes_nothing(board: ReportBench) -> None:
+def test_a_dry_run_writes_nothing(board: ReportHarness) -> None:
     pull = board.offer(clean(board))
     answered = board.answer(pull, previewed(), dry_run=True)
     assert (answered.labels, answered.written, board.written()) == (READY, None, [])
@@ -386,7 +386,7 @@ def test_a_dry_run_writes_nothing(board: ReportBench) -> None:
 # -- limits
 
 
-def day(board: ReportBench, number: int, files: Callable[[int], Files], first: int = 0) -> Pull:
+def day(board: ReportHarness, number: int, files: Callable[[int], Files], first: int = 0) -> Pull:
     """So many pull requests of the stranger, an hour apart; the last."""
     for each in range(first, first + number):
         board.github.now += timedelta(hours=1)
@@ -394,7 +394,7 @@ def day(board: ReportBench, number: int, files: Callable[[int], Files], first: i
     return pull
 
 
-def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportBench) -> None:
+def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportHarness) -> None:
     """The fifth is not; and the day after the sixth is valid."""
     pull = day(board, 5, lambda each: board.submission(f"mine-{each}"))
     assert board.answer(pull, dry_run=True).labels == READY
@@ -407,14 +407,14 @@ def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board
     assert board.answer(sixth, previewed("mine-5")).labels == READY
 
 
-def test_pull_requests_without_a_submission_do_not_count(board: ReportBench) -> None:
+def test_pull_requests_without_a_submission_do_not_count(board: ReportHarness) -> None:
     day(board, 5, lambda each: {"README.md": b"%d\n" % each})
     assert board.answer(board.offer(clean(board)), dry_run=True).labels == READY
 
 
-def test_the_last_submission_too_many_to_a_suites_version_is_held(bench: Bench, tmp_path: Path) -> None:
+def test_the_last_submission_too_many_to_a_suites_version_is_held(harness: GithubHarness, tmp_path: Path) -> None:
     """Counted are those on the board, another's not, and those opened before; a change of one's own is none."""
-    board = ReportBench(bench, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
+    board = ReportHarness(harness, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
     second = board.offer(clean(board), "second")
     third = board.offer(board.submission("third"), "third")
     assert board.answer(second, dry_run=True).labels == READY

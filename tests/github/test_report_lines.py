@@ -9,25 +9,25 @@ from typing import Any
 import pytest
 
 from tests.doubles.github import GitHubServer
-from tests.github.github_bench import Bench
+from tests.github.github_bench import GithubHarness
 from tests.github.preview_examples import pieces
-from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportBench
+from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportHarness
 
 ANSWER = {TASKS[0].id: ["other"]}
 PERSON = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReportBench]:
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReportHarness]:
     folder = tmp_path_factory.mktemp("board")
     with GitHubServer(folder) as github:
-        yield ReportBench(Bench(github), folder)
+        yield ReportHarness(GithubHarness(github), folder)
 
 
-def typed(board: ReportBench, branch: str, lines: list[str]) -> None:
+def typed(board: ReportHarness, branch: str, lines: list[str]) -> None:
     """Type these lines in a clone of the fork, on a branch; the repository's address leads to the repository."""
     clone = board.root / f"clone-{branch}"
-    origin, hosted = board.bench.fork.git.folder, board.bench.board.git.folder
+    origin, hosted = board.harness.fork.git.folder, board.harness.board.git.folder
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(board.root), "GIT_CONFIG_NOSYSTEM": "1", **PERSON}
 
     def run(*words: str) -> None:
@@ -41,7 +41,7 @@ def typed(board: ReportBench, branch: str, lines: list[str]) -> None:
         run("bash", "-euc", line)
 
 
-def case(board: ReportBench, name: str) -> Mapping[str, Any]:
+def case(board: ReportHarness, name: str) -> Mapping[str, Any]:
     """What is offered."""
     mine = board.submission("mine")
     return {
@@ -61,7 +61,7 @@ APART = ("anothers-changed", "anothers-name", "the-judge-too", "two-of-them")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *APART])
-def test_what_is_to_be_typed_mends_it(board: ReportBench, name: str) -> None:
+def test_what_is_to_be_typed_mends_it(board: ReportHarness, name: str) -> None:
     """On the branch itself, or on another one that is then offered in its place."""
     pull = board.offer(case(board, name), name)
     refused = board.answer(pull, dry_run=True)
@@ -69,11 +69,11 @@ def test_what_is_to_be_typed_mends_it(board: ReportBench, name: str) -> None:
     (fence, *_) = (each.content for each in pieces(refused.text) if each.kind == "fence")
     own = "mine" if name == "two-of-them" else "a-name-of-mine"
     typed(board, name, fence.replace("your-system", own).splitlines())
-    alone = board.bench.fork.git.find("refs/heads/submission-alone")
-    mended = board.github.open_pull(board.bench.board, board.bench.fork, "submission-alone") if alone else pull
+    alone = board.harness.fork.git.find("refs/heads/submission-alone")
+    mended = board.github.open_pull(board.harness.board, board.harness.fork, "submission-alone") if alone else pull
     board.github.follow()
     board.github.now = board.github.now.replace(year=board.github.now.year + 1)
     assert "valid" in board.answer(mended, dry_run=True).labels
     if alone:
-        (board.bench.fork.git.folder / "refs" / "heads" / "submission-alone").unlink()
+        (board.harness.fork.git.folder / "refs" / "heads" / "submission-alone").unlink()
         mended.state = "closed"

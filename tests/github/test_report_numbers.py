@@ -8,36 +8,36 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluator.github.comment.body import comment
+from evaluator.github.comment.body import render_comment
 from evaluator.pipeline.pull_requests.report import read_numbers
 from evaluator.records import Preview
-from tests.doubles.github import GitHubServer, Run
-from tests.github.github_bench import Bench
-from tests.github.report_bench import ReportBench, packed, previewed, rival_row, tiny_preview
+from tests.doubles.github import GitHubServer, WorkflowRun
+from tests.github.github_bench import GithubHarness
+from tests.github.report_bench import ReportHarness, packed, previewed, rival_row, tiny_preview
 
 
 class Numbers:
     """A pull request's run, again and again."""
 
-    def __init__(self, board: ReportBench) -> None:
+    def __init__(self, board: ReportHarness) -> None:
         self.board = board
         self.pull = board.offer(board.submission())
 
-    def run(self, archive: bytes | None) -> Run:
-        made = self.board.github.run(self.board.bench.board, self.pull)
+    def run(self, archive: bytes | None) -> WorkflowRun:
+        made = self.board.github.run(self.board.harness.board, self.pull)
         if archive is not None:
             self.board.github.upload(made, "preview", archive)
         return made
 
-    def read(self, run: Run) -> tuple[Preview | None, str]:
-        return read_numbers(self.board.project, self.board.bench.connect(), run.id, "mine", {"tiny": "1.0.0"})
+    def read(self, run: WorkflowRun) -> tuple[Preview | None, str]:
+        return read_numbers(self.board.project, self.board.harness.connect(), run.id, "mine", {"tiny": "1.0.0"})
 
 
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Numbers]:
     folder = tmp_path_factory.mktemp("board")
     with GitHubServer(folder) as github:
-        yield Numbers(ReportBench(Bench(github), folder))
+        yield Numbers(ReportHarness(GithubHarness(github), folder))
 
 
 def linked() -> zipfile.ZipInfo:
@@ -90,4 +90,4 @@ def test_a_text_in_a_number_that_is_sound_is_shown_as_code(numbers: Numbers) -> 
     """The judge's name is the run's own text."""
     preview, _ = numbers.read(numbers.run(previewed(judge=HTML)))
     assert preview is not None
-    assert f"judged by `{HTML}`" in comment("mine", [], preview)
+    assert f"judged by `{HTML}`" in render_comment("mine", [], preview)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.errors import Problem, Severity
-from evaluator.github.comment.state import LABELS, Deed, Reason, State
-from evaluator.github.pulls import ChangedFile, Changes, PullRequest
-from evaluator.pipeline.pull_requests.classify import Offer, read_offer
+from evaluator.github.comment.state import LABELS, ChangeKind, Reason, State
+from evaluator.github.pulls import ChangedFile, ChangedFiles, PullRequest
+from evaluator.pipeline.pull_requests.classify import PullRequestChange, read_offer
 from evaluator.pipeline.pull_requests.merge_rules import decide
-from evaluator.pipeline.submissions.ownership import NOBODY, Holder, Owner
+from evaluator.pipeline.submissions.ownership import NOBODY, Owner, OwnerKind
 
 ADDRESS = "https://github.example/org/board"
-OWN, OTHERS, PROJECTS = Owner(Holder.ACCOUNT, 7), Owner(Holder.ACCOUNT, 8), Owner(Holder.PROJECT)
+OWN, OTHERS, PROJECTS = Owner(OwnerKind.ACCOUNT, 7), Owner(OwnerKind.ACCOUNT, 8), Owner(OwnerKind.PROJECT)
 STANDING = {"old": frozenset({"submission.toml", "core.jsonl", "core.verdicts.jsonl"})}
 PULL = PullRequest(
     number=3,
@@ -39,16 +39,16 @@ PULL = PullRequest(
 )
 
 
-def changed(*rows: str, complete: bool = True) -> Changes:
+def changed(*rows: str, complete: bool = True) -> ChangedFiles:
     """Files as `status path`, or `renamed earlier path`."""
     files = []
     for row in rows:
         status, *paths = row.split(" ")
         files.append(ChangedFile(paths[-1], status, paths[0] if len(paths) > 1 else None))
-    return Changes(tuple(files), complete)
+    return ChangedFiles(tuple(files), complete)
 
 
-def offer(*rows: str, complete: bool = True) -> Offer:
+def offer(*rows: str, complete: bool = True) -> PullRequestChange:
     return read_offer(changed(*rows, complete=complete), STANDING)
 
 
@@ -56,48 +56,48 @@ NEW = ("added submissions/mine/submission.toml", "added submissions/mine/core.js
 GONE = tuple(f"removed submissions/old/{name}" for name in ("submission.toml", "core.jsonl", "core.verdicts.jsonl"))
 MOVED = tuple(f"renamed submissions/old/{name} submissions/mine/{name}" for name in ("submission.toml", "core.jsonl"))
 
-DEEDS: list[tuple[tuple[str, ...], Deed, str]] = [
-    (("modified README.md",), Deed.NOTHING, ""),
-    (("added Submissions/mine/core.jsonl",), Deed.NOTHING, ""),
-    ((), Deed.NOTHING, ""),
-    (NEW, Deed.ADDS, "mine"),
-    ((*NEW, "modified README.md"), Deed.ADDS, "mine"),
-    (("copied submissions/mine/core.jsonl",), Deed.ADDS, "mine"),
-    (("modified submissions/old/core.jsonl",), Deed.UPDATES, "old"),
-    (("added submissions/old/tiny.jsonl",), Deed.UPDATES, "old"),
-    (("changed submissions/old/core.jsonl",), Deed.UPDATES, "old"),
-    (("removed submissions/old/core.jsonl",), Deed.UPDATES, "old"),
-    (("renamed submissions/old/a.jsonl submissions/old/core.jsonl",), Deed.UPDATES, "old"),
-    ((*GONE[:1], "added submissions/old/other.jsonl"), Deed.UPDATES, "old"),
-    (GONE, Deed.WITHDRAWS, "old"),
+DEEDS: list[tuple[tuple[str, ...], ChangeKind, str]] = [
+    (("modified README.md",), ChangeKind.NOTHING, ""),
+    (("added Submissions/mine/core.jsonl",), ChangeKind.NOTHING, ""),
+    ((), ChangeKind.NOTHING, ""),
+    (NEW, ChangeKind.ADDS, "mine"),
+    ((*NEW, "modified README.md"), ChangeKind.ADDS, "mine"),
+    (("copied submissions/mine/core.jsonl",), ChangeKind.ADDS, "mine"),
+    (("modified submissions/old/core.jsonl",), ChangeKind.UPDATES, "old"),
+    (("added submissions/old/tiny.jsonl",), ChangeKind.UPDATES, "old"),
+    (("changed submissions/old/core.jsonl",), ChangeKind.UPDATES, "old"),
+    (("removed submissions/old/core.jsonl",), ChangeKind.UPDATES, "old"),
+    (("renamed submissions/old/a.jsonl submissions/old/core.jsonl",), ChangeKind.UPDATES, "old"),
+    ((*GONE[:1], "added submissions/old/other.jsonl"), ChangeKind.UPDATES, "old"),
+    (GONE, ChangeKind.WITHDRAWS, "old"),
     (
         (
             "renamed submissions/old/submission.toml submissions/old/a",
             "renamed submissions/old/a submissions/old/submission.toml",
         ),
-        Deed.UPDATES,
+        ChangeKind.UPDATES,
         "old",
     ),
-    ((*MOVED, *GONE[2:]), Deed.RENAMES, "mine"),
-    ((*NEW, *GONE), Deed.RENAMES, "mine"),
-    ((*NEW, "modified submissions/old/core.jsonl"), Deed.MIXES, ""),
-    ((*NEW, "added submissions/other/core.jsonl", *GONE), Deed.MIXES, ""),
-    (("added submissions/mine",), Deed.MIXES, ""),
-    (("modified submissions/owners.json",), Deed.MIXES, ""),
+    ((*MOVED, *GONE[2:]), ChangeKind.RENAMES, "mine"),
+    ((*NEW, *GONE), ChangeKind.RENAMES, "mine"),
+    ((*NEW, "modified submissions/old/core.jsonl"), ChangeKind.MIXES, ""),
+    ((*NEW, "added submissions/other/core.jsonl", *GONE), ChangeKind.MIXES, ""),
+    (("added submissions/mine",), ChangeKind.MIXES, ""),
+    (("modified submissions/owners.json",), ChangeKind.MIXES, ""),
 ]
 
 
 @pytest.mark.parametrize(("rows", "deed", "slug"), DEEDS)
-def test_changed_files_tell_what_is_done(rows: tuple[str, ...], deed: Deed, slug: str) -> None:
+def test_changed_files_tell_what_is_done(rows: tuple[str, ...], change: ChangeKind, slug: str) -> None:
     found = offer(*rows)
-    assert (found.deed, found.slug) == (deed, slug)
+    assert (found.change, found.slug) == (change, slug)
 
 
-def labels_of(found: Offer, owner: Owner = NOBODY, *told: Any, **fields: Any) -> set[str]:
+def labels_of(found: PullRequestChange, owner: Owner = NOBODY, *told: Any, **fields: Any) -> set[str]:
     return set(decide(found, replace(PULL, **fields), owner, *told, address=ADDRESS).labels)
 
 
-def words_of(found: Offer, owner: Owner = NOBODY, *told: Any, **fields: Any) -> str:
+def words_of(found: PullRequestChange, owner: Owner = NOBODY, *told: Any, **fields: Any) -> str:
     reasons = decide(found, replace(PULL, **fields), owner, *told, address=ADDRESS).reasons
     return "\n".join(line for each in reasons for line in (each.text, *each.commands))
 
@@ -203,7 +203,7 @@ FILES = st.builds(
 @given(st.lists(FILES, max_size=6), st.sampled_from([NOBODY, OWN, OTHERS, PROJECTS]))
 def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner) -> None:
     """Whatever the files are called."""
-    decision = decide(read_offer(Changes(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
+    decision = decide(read_offer(ChangedFiles(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
     if "ready to merge" in decision.labels:
         parts = [each.path.split("/") for each in files]
         assert {row[0] for row in parts} == {"submissions"}
@@ -216,7 +216,7 @@ def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFi
 @settings(max_examples=200, deadline=None)
 @given(st.lists(FILES, min_size=1, max_size=6))
 def test_no_line_to_type_holds_a_name_that_a_shell_reads_anything_into(files: list[ChangedFile]) -> None:
-    decision = decide(read_offer(Changes(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)
+    decision = decide(read_offer(ChangedFiles(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)
     plain = set('abcdefghijklmnopqrstuvwxyz0123456789-_./ :@{}"$()ABCDEFGHIJKLMNOPQRSTUVWXYZ&')
     lines = [line for each in decision.reasons for line in each.commands]
     assert [line for line in lines if not set(line) <= plain] == []

@@ -11,8 +11,8 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.ownership import (
     NOBODY,
     OWNERS_BYTES,
-    Holder,
     Owner,
+    OwnerKind,
     owner_of,
     owners_bytes,
     owners_path,
@@ -22,7 +22,7 @@ from evaluator.pipeline.submissions.ownership import (
 )
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Owners
-from tests.github.report_bench import ReportBench
+from tests.github.report_bench import ReportHarness
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,30 +88,30 @@ def test_without_a_file_nothing_is_registered(tmp_path: Path) -> None:
     assert read_owners(Project(tmp_path)).owners == {}
 
 
-def test_the_file_is_no_submission(board: ReportBench) -> None:
+def test_the_file_is_no_submission(board: ReportHarness) -> None:
     assert "owners.json" not in {path.name for path in board.project.submission_folders()}
     assert check_folders(board.project, []) == []
 
 
-def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: ReportBench) -> None:
-    connection = board.bench.connect()
+def test_who_is_registered_owns_and_a_name_that_nobody_used_is_nobodys(board: ReportHarness) -> None:
+    connection = board.harness.connect()
     found = {slug: owner_of(board.project, connection, slug) for slug in ("always", "old", "once", "new")}
-    assert found["always"] == Owner(Holder.PROJECT)
-    assert found["old"] == Owner(Holder.ACCOUNT, board.bench.stranger.id)
-    assert found["once"] == Owner(Holder.ACCOUNT, board.other.id)
+    assert found["always"] == Owner(OwnerKind.PROJECT)
+    assert found["old"] == Owner(OwnerKind.ACCOUNT, board.harness.stranger.id)
+    assert found["once"] == Owner(OwnerKind.ACCOUNT, board.other.id)
     assert found["new"] == NOBODY
-    assert board.bench.asked() == []
+    assert board.harness.asked() == []
 
 
-def test_what_is_merged_and_not_registered_yet_is_whose_pull_request_it_was(board: ReportBench) -> None:
+def test_what_is_merged_and_not_registered_yet_is_whose_pull_request_it_was(board: ReportHarness) -> None:
     """Until the publish workflow has entered it, and as it enters it; what was pushed is the project's."""
-    board.github.merge(board.bench.board, board.offer(board.submission()))
-    board.bench.board.git.commit("main", board.submission("pushed"))
+    board.github.merge(board.harness.board, board.offer(board.submission()))
+    board.harness.board.git.commit("main", board.submission("pushed"))
     for path, data in {**board.submission(), **board.submission("pushed")}.items():
         (board.project.root / path).parent.mkdir(exist_ok=True)
         (board.project.root / path).write_bytes(data)
-    connection = board.bench.connect()
-    assert owner_of(board.project, connection, "mine") == Owner(Holder.ACCOUNT, board.bench.stranger.id)
-    assert owner_of(board.project, connection, "pushed") == Owner(Holder.PROJECT)
+    connection = board.harness.connect()
+    assert owner_of(board.project, connection, "mine") == Owner(OwnerKind.ACCOUNT, board.harness.stranger.id)
+    assert owner_of(board.project, connection, "pushed") == Owner(OwnerKind.PROJECT)
     before = read_owners(board.project).owners
-    assert register(board.project, connection).owners == {**before, "mine": board.bench.stranger.id, "pushed": None}
+    assert register(board.project, connection).owners == {**before, "mine": board.harness.stranger.id, "pushed": None}

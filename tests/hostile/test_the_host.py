@@ -27,7 +27,7 @@ def test_dead_containers_are_gone(engine: Engine, pits: Pits) -> None:
         with pytest.raises(NotFound):
             engine.client.containers.get(buried)
     found = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={owner_label(os.getpid())}"})
-    assert {pit.bench.worker.container.id for pit in pits.all} <= {container.id for container in found}
+    assert {pit.harness.worker.container.id for pit in pits.all} <= {container.id for container in found}
     assert all(container.status == "running" for container in found)
 
 
@@ -42,6 +42,6 @@ def test_workers_have_not_grown(pits: Pits) -> None:
     pits.wait()
     for pit in pits.all:
         look = "cat /proc/7/status /proc/[0-9]*/comm; for p in /proc/[0-9]*; do echo $p $(ls $p/fd | wc -l); done"
-        status = pit.bench.worker.container.exec_run(["/bin/sh", "-c", look]).output.decode()
+        status = pit.harness.worker.container.exec_run(["/bin/sh", "-c", look]).output.decode()
         descriptors = [int(line.split()[1]) for line in status.splitlines() if line.startswith("/proc/")]
         assert max(descriptors) < 32

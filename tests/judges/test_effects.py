@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.records import Change, Evidence, FileType, Finding, Kind, Member, Outcome, Process, ShellState, Step
+from evaluator.records import Evidence, FileType, Finding, Kind, Member, Outcome, PathChange, Process, ShellState, Step
 from evaluator.testing.evidence import (
     added,
     archive,
@@ -34,7 +34,9 @@ def judge(references: Sequence[Any], candidate: Any, **fields: Any) -> Finding:
     return find_judge("consensus").judge(case(references, candidate, fields.pop("of", NONE), **fields))
 
 
-def judge_changes(references: Sequence[Sequence[Change]], candidate: Sequence[Change], **fields: Any) -> Finding:
+def judge_changes(
+    references: Sequence[Sequence[PathChange]], candidate: Sequence[PathChange], **fields: Any
+) -> Finding:
     return judge([evidence(changes=c) for c in references], evidence(changes=candidate), **fields)
 
 
@@ -72,7 +74,7 @@ CHANGES = {
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), CHANGES.values(), ids=CHANGES)
 def test_changes_are_required_and_allowed(
-    references: list[list[Change]], candidate: list[Change], outcome: Outcome
+    references: list[list[PathChange]], candidate: list[PathChange], outcome: Outcome
 ) -> None:
     finding = judge_changes(references, candidate)
     assert finding.outcome is outcome
@@ -138,7 +140,7 @@ MODES = {
 
 @pytest.mark.parametrize(("references", "candidate", "outcome"), MODES.values(), ids=MODES)
 def test_mode_and_owner_count_where_a_reference_sets_them(
-    references: list[list[Change]], candidate: list[Change], outcome: Outcome
+    references: list[list[PathChange]], candidate: list[PathChange], outcome: Outcome
 ) -> None:
     assert judge_changes(references, candidate).outcome is outcome
 
@@ -192,7 +194,7 @@ SCRATCH = {
 
 @pytest.mark.parametrize(("references", "candidate", "outcome", "collateral"), SCRATCH.values(), ids=SCRATCH)
 def test_leftovers_in_scratch_are_collateral_not_failure(
-    references: list[list[Change]], candidate: list[Change], outcome: Outcome, collateral: bool
+    references: list[list[PathChange]], candidate: list[PathChange], outcome: Outcome, collateral: bool
 ) -> None:
     finding = judge_changes(references, candidate)
     assert (finding.outcome, finding.collateral) == (outcome, collateral)
@@ -238,7 +240,7 @@ def test_references_with_more_changes_than_are_recorded_decide_nothing() -> None
     assert judge([flood, flood], flood).outcome is UNDECIDED
 
 
-def text(content: str) -> list[Change]:
+def text(content: str) -> list[PathChange]:
     return [modified("/srv/list", content, text=True)]
 
 
@@ -447,7 +449,7 @@ REASONS = [
 
 @pytest.mark.parametrize(("reference", "candidate", "reason"), REASONS)
 def test_a_reason_says_what_was_found_and_expected(
-    reference: list[Change], candidate: list[Change], reason: str
+    reference: list[PathChange], candidate: list[PathChange], reason: str
 ) -> None:
     assert judge_changes([reference] * 2, candidate).reason == reason
 
@@ -476,7 +478,7 @@ def test_a_reference_that_ran_into_a_limit_teaches_nothing() -> None:
 
 
 def test_a_type_change_is_compared_with_a_new_files_mode() -> None:
-    replaced = Change(path=b"/srv/l", kind=Kind.TYPE, type=FileType.FILE, mode=0o644, uid=0, gid=0, old_mode=0o777)
+    replaced = PathChange(path=b"/srv/l", kind=Kind.TYPE, type=FileType.FILE, mode=0o644, uid=0, gid=0, old_mode=0o777)
     other = replaced.model_copy(update={"mode": 0o600})
     assert judge_changes([[replaced]] * 2, [other]).outcome is PASS
     assert judge_changes([[other]] * 2, [replaced]).outcome is FAIL

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from evaluator.judges.labelled_pairs import (
-    Judged,
+    JudgedPair,
     Origin,
     Pair,
-    figures,
-    hardest,
+    hardest_pairs,
+    judge_metrics,
     near_miss_pairs,
     parts_of,
     table_4_pairs,
@@ -70,12 +70,12 @@ def test_figures_on_what_rules_were_written_from_are_told_apart(suite: str, part
 ORIGIN = Origin("judge", 1, "tiny", "1.0.0", PairKind.TABLE_4)
 
 
-def judged(*outcomes: tuple[bool, Outcome], seconds: float = 0.0) -> list[Judged]:
-    return [Judged(Pair(f"t-{n:02}", b"", None, label), each, seconds) for n, (label, each) in enumerate(outcomes)]
+def judged(*outcomes: tuple[bool, Outcome], seconds: float = 0.0) -> list[JudgedPair]:
+    return [JudgedPair(Pair(f"t-{n:02}", b"", None, label), each, seconds) for n, (label, each) in enumerate(outcomes)]
 
 
-def figure(found: Sequence[Judged]) -> JudgeFigures:
-    (one,) = figures(ORIGIN, found, {})
+def figure(found: Sequence[JudgedPair]) -> JudgeFigures:
+    (one,) = judge_metrics(ORIGIN, found, {})
     return one
 
 
@@ -107,7 +107,7 @@ def test_what_nothing_is_known_of_has_no_rate() -> None:
 
 def test_each_part_of_the_tasks_has_its_own_row() -> None:
     parts = {"t-00": Part.WRITTEN_FROM, "t-01": Part.HELD_BACK, "t-02": Part.WRITTEN_FROM}
-    found = figures(ORIGIN, judged((True, PASS), (True, FAIL), (False, PASS), seconds=0.5), parts, usd=2.0)
+    found = judge_metrics(ORIGIN, judged((True, PASS), (True, FAIL), (False, PASS), seconds=0.5), parts, usd=2.0)
     assert [(each.part, each.equivalent, each.wrong, each.seconds, each.usd) for each in found] == [
         (Part.ALL, 2, 1, 1.5, 2.0),
         (Part.WRITTEN_FROM, 1, 1, 1.0, 0.0),
@@ -123,14 +123,14 @@ def mistake(number: int, equivalent: bool, outcome: Outcome, judge: str = "ours"
 
 def test_false_passes_are_hardest_then_false_failures_then_what_is_open() -> None:
     given = [mistake(1, False, UNDECIDED), mistake(2, True, UNDECIDED), mistake(3, True, FAIL), mistake(4, False, PASS)]
-    assert [each.mistake.task for each in hardest(given, "ours")] == ["t-04", "t-03", "t-02", "t-01"]
-    assert [each.mistake.task for each in hardest(given, "ours", most=2)] == ["t-04", "t-03"]
-    assert hardest(given, "theirs") == []
+    assert [each.mistake.task for each in hardest_pairs(given, "ours")] == ["t-04", "t-03", "t-02", "t-01"]
+    assert [each.mistake.task for each in hardest_pairs(given, "ours", most=2)] == ["t-04", "t-03"]
+    assert hardest_pairs(given, "theirs") == []
 
 
 def test_among_equals_those_are_hardest_that_other_judges_get_wrong_too() -> None:
     given = [mistake(1, True, FAIL), mistake(2, True, FAIL), mistake(2, True, FAIL, "theirs")]
-    assert [(each.mistake.task, each.others) for each in hardest(given, "ours")] == [("t-02", 1), ("t-01", 0)]
+    assert [(each.mistake.task, each.others) for each in hardest_pairs(given, "ours")] == [("t-02", 1), ("t-01", 0)]
 
 
 def test_mutants_and_what_is_held_back_beside_other_pairs_are_not_listed() -> None:
@@ -140,4 +140,4 @@ def test_mutants_and_what_is_held_back_beside_other_pairs_are_not_listed() -> No
         mistake(3, False, PASS, part=Part.WRITTEN_FROM, kind=PairKind.MUTANTS),
         mistake(4, True, FAIL, suite="elsewhere"),
     ]
-    assert [each.mistake.task for each in hardest(given, "ours")] == ["t-04", "t-02"]
+    assert [each.mistake.task for each in hardest_pairs(given, "ours")] == ["t-04", "t-02"]

@@ -10,8 +10,8 @@ import pytest
 from evaluator.judges import TextScorer, find_judge
 from evaluator.judges.human_agreement import PLACEHOLDER, Assessed, agreements, kappa
 from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
-from evaluator.progress import Silence
-from evaluator.records import Agreement
+from evaluator.progress import NullProgress
+from evaluator.records import AnnotatorAgreement
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
 REFERENCES = {"list": ["ls -l /srv"], "count": ["wc -l notes.txt", "cat notes.txt | wc -l"]}
@@ -29,7 +29,7 @@ def scorer(name: str) -> TextScorer:
     return judge
 
 
-def measured(rows_of: str = "all") -> dict[str, Agreement]:
+def measured(rows_of: str = "all") -> dict[str, AnnotatorAgreement]:
     found = agreements(ROWS, REFERENCES, [scorer("bleu"), scorer("nl2cmd")])
     return {each.measure: each for each in found if each.rows_of == rows_of}
 
@@ -105,7 +105,7 @@ def test_a_pattern_of_the_shell_is_none(text: str) -> None:
 def test_nl2bashs_people_agree_as_published_and_no_score_comes_near() -> None:
     corpus = DATA / "nl2bash"
     given = (corpus / "all.nl", corpus / "all.cm")
-    rows = compare_with_people(DATA / "human_judgements_dev.csv", given, Silence(), ["nl2cmd"])
+    rows = compare_with_people(DATA / "human_judgements_dev.csv", given, NullProgress(), ["nl2cmd"])
     found = {each.measure: each for each in rows if each.rows_of == "all"}
     people, always_no, nl2cmd = found["two people"], found["always no"], found["nl2cmd of 1"]
     # the dev part; of all judgements .907, .715 and .804 are published

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
-from evaluator.judges.consensus.presentation import Asked, is_presentation
+from evaluator.judges.consensus.presentation import FormatContext, is_presentation
 from evaluator.judges.consensus.volatile import Position, Text
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, task
@@ -66,7 +66,7 @@ NEAR_MISSES: dict[str, tuple[str, str, str]] = {
 
 
 def is_one(words: str, reference: str, candidate: str) -> bool:
-    return is_presentation(text(candidate), text(reference), Asked(words, b"/home/me"))
+    return is_presentation(text(candidate), text(reference), FormatContext(words, b"/home/me"))
 
 
 def text(printed: str) -> Text:
@@ -101,7 +101,7 @@ def test_where_bytes_or_lines_are_compared_nothing_is_layout(mode: str) -> None:
 
 
 def test_volatile_and_cut_texts_have_no_presentation() -> None:
-    whole, asked = text("441\n"), Asked(COUNT, b"/")
+    whole, asked = text("441\n"), FormatContext(COUNT, b"/")
     words = b"441 words\n"
     assert is_presentation(Text(words, "x"), whole, asked)
     assert not is_presentation(Text(words, "x", truncated=True), whole, asked)

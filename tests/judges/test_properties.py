@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.assignment import assign
 from evaluator.judges.consensus.outputs import compare_lines
-from evaluator.judges.consensus.rows import Bag, table_of
+from evaluator.judges.consensus.rows import RowKey, table_of
 from evaluator.judges.consensus.volatile import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.reasons import reason, shown
-from evaluator.records import Change, Evidence, Finding, Observation, Outcome, OutputMode
+from evaluator.records import Evidence, Finding, Observation, Outcome, OutputMode, PathChange
 from evaluator.testing.evidence import (
     added,
     case,
@@ -120,7 +120,7 @@ def test_an_item_less_never_passes_in_a_set(rows: list[list[str]], index: int) -
     assert judge("set", [text(rows)] * 2, text(less)).outcome is Outcome.FAIL
 
 
-def bags(rows: list[list[str]]) -> dict[Bag, int]:
+def bags(rows: list[list[str]]) -> dict[RowKey, int]:
     return {bag: len(same) for bag, same in table_of(place(text(rows).encode())).bags.items()}
 
 
@@ -134,7 +134,9 @@ def test_another_value_never_passes_in_a_set(rows: list[list[str]], index: int, 
 
 
 @given(st.lists(CHANGES, min_size=1, max_size=3), CHANGE)
-def test_an_effect_no_reference_has_never_passes_outside_scratch(sets: list[list[Change]], more: Change) -> None:
+def test_an_effect_no_reference_has_never_passes_outside_scratch(
+    sets: list[list[PathChange]], more: PathChange
+) -> None:
     elsewhere = more.model_copy(update={"path": b"/etc/more"})
     candidate = evidence(changes=[*sets[0], elsewhere])
     finding = judge("none", [evidence(changes=changes) for changes in sets], candidate)
@@ -142,7 +144,9 @@ def test_an_effect_no_reference_has_never_passes_outside_scratch(sets: list[list
 
 
 @given(CHANGES.filter(len), CHANGES)
-def test_doing_nothing_fails_where_every_reference_does_something(first: list[Change], second: list[Change]) -> None:
+def test_doing_nothing_fails_where_every_reference_does_something(
+    first: list[PathChange], second: list[PathChange]
+) -> None:
     both = [
         evidence(changes=first),
         evidence(changes=[*first, *(c for c in second if c.path not in {f.path for f in first})]),

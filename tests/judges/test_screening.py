@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evaluator.judges import JUDGES, Basis, Case, Executed, find_judge
+from evaluator.judges import JUDGES, Case, EvidenceNeed, Executed, find_judge
 from evaluator.judges.consensus.early import syntax_error
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import Shown, case, evidence, executed, shell, task
@@ -34,7 +34,7 @@ NOT_SYNTAX = [
 ]
 
 
-@pytest.fixture(params=sorted(name for name, judge in JUDGES.items() if judge.basis is not Basis.TEXT))
+@pytest.fixture(params=sorted(name for name, judge in JUDGES.items() if judge.basis is not EvidenceNeed.TEXT))
 def judged(request: pytest.FixtureRequest) -> JudgeOf:
     """Every registered judge that looks at evidence, by its judging function."""
     return find_judge(request.param).judge

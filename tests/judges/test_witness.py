@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge
-from evaluator.judges.consensus.single_reference import Printed, may_say_the_same
+from evaluator.judges.consensus.single_reference import Printed, has_word_overlap
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import added, case, evidence, task
 
@@ -95,14 +95,14 @@ def test_where_the_bytes_are_asked_for_no_layout_is_another(mode: str) -> None:
 )
 def test_words_are_letters_or_digits(left: bytes, right: bytes, same: bool) -> None:
     ours, theirs = Printed(left, b""), Printed(right, b"")
-    assert may_say_the_same(ours, theirs) is may_say_the_same(theirs, ours) is same
+    assert has_word_overlap(ours, theirs) is has_word_overlap(theirs, ours) is same
 
 
 def test_a_commands_own_words_say_nothing() -> None:
     """A list of processes shows the command that lists them, and another command in another list."""
     left, right = Printed(b"init\n `-pstree -a\n", b"pstree -a"), Printed(b"PID CMD\n1 init\n2 ps f\n", b"ps f")
-    assert may_say_the_same(left, right)
-    assert not may_say_the_same(Printed(b"/srv/a\n", b"find /srv"), Printed(b"/srv/b\n", b"ls -d /srv/*"))
+    assert has_word_overlap(left, right)
+    assert not has_word_overlap(Printed(b"/srv/a\n", b"find /srv"), Printed(b"/srv/b\n", b"ls -d /srv/*"))
 
 
 @pytest.mark.parametrize(

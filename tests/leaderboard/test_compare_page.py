@@ -12,7 +12,7 @@ import pytest
 from evaluator.leaderboard.build import site_server
 from evaluator.metrics.paired import mcnemar_p
 from evaluator.pipeline.boards.compare import compare_on
-from evaluator.records import Comparison
+from evaluator.records import SubmissionComparison
 from evaluator.testing.boards import drawn_board
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def found() -> Comparison:
+def found() -> SubmissionComparison:
     return compare_on(drawn_board(6, 16, candidates=3, seed=7), A, B)
 
 
@@ -48,7 +48,9 @@ def counts_of(page: Page, table: str) -> dict[str, list[int]]:
     }
 
 
-def test_the_browser_counts_what_the_command_counts(page: Page, small_address: str, found: Comparison) -> None:
+def test_the_browser_counts_what_the_command_counts(
+    page: Page, small_address: str, found: SubmissionComparison
+) -> None:
     """Both right, one, the other and neither: in all, by topic and by utility."""
     page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
     assert [int(each) for each in figures(page)[:4]] == list(found.counts.model_dump().values())
@@ -57,7 +59,9 @@ def test_the_browser_counts_what_the_command_counts(page: Page, small_address: s
         assert counts_of(page, name) == expected
 
 
-def test_the_browsers_test_and_interval_are_the_commands(page: Page, small_address: str, found: Comparison) -> None:
+def test_the_browsers_test_and_interval_are_the_commands(
+    page: Page, small_address: str, found: SubmissionComparison
+) -> None:
     """To nine decimals, though one counts in whole numbers and the other in logarithms."""
     page.goto(small_address + PAGE)
     counts = found.counts
@@ -72,7 +76,9 @@ def test_the_browsers_test_and_interval_are_the_commands(page: Page, small_addre
     assert other == pytest.approx(mcnemar_p(40, 75), abs=1e-12)
 
 
-def test_the_tasks_that_tell_the_two_apart_come_first(page: Page, small_address: str, found: Comparison) -> None:
+def test_the_tasks_that_tell_the_two_apart_come_first(
+    page: Page, small_address: str, found: SubmissionComparison
+) -> None:
     """And they are those that the command names."""
     page.goto(f"{small_address}{PAGE}?a={A}&b={B}")
     figures(page)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.leaderboard.downloads import standings_csv
 from evaluator.leaderboard.figures_part import MAX_UTILITIES, figures_part
-from evaluator.records import Figures, Standing, Tally
+from evaluator.records import Standing, SubmissionMetrics, Tally
 from evaluator.testing.boards import drawn_board
 
 SCORING = (Path(__file__).parents[2] / "site" / "scoring.md").read_text("utf-8")
@@ -24,7 +24,7 @@ def shown(standing: Standing, name: str) -> str:
 
 
 def with_figures(**fields: object) -> Standing:
-    return STANDING.model_copy(update={"figures": Figures.model_validate(fields)})
+    return STANDING.model_copy(update={"figures": SubmissionMetrics.model_validate(fields)})
 
 
 def test_every_figure_leads_to_its_formula() -> None:

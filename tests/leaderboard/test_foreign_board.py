@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.write import write_pages
-from evaluator.records import Source
+from evaluator.records import SuiteSource
 from evaluator.testing.boards import drawn_board
 
 THEIRS = "an instruction that is somebody's own"
@@ -18,7 +18,7 @@ THEIRS = "an instruction that is somebody's own"
 def foreign_board() -> SuiteBoard:
     """A board whose every text of a task, a verdict and an answer says whose it is."""
     board = drawn_board(3, 4, candidates=2, seed=5)
-    fields = {"format": 2, "foreign": True, "source": Source(name="Elsewhere", version="0.3", licence="MIT <1>")}
+    fields = {"format": 2, "foreign": True, "source": SuiteSource(name="Elsewhere", version="0.3", licence="MIT <1>")}
     manifest = board.manifest.model_copy(update={**fields, "name": "theirs"})
     words = {"nl": THEIRS, "references": (THEIRS.encode(),), "near_misses": (THEIRS.encode(),)}
     tasks = tuple(task.model_copy(update=words) for task in board.tasks)

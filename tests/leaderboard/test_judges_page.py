@@ -10,7 +10,7 @@ from evaluator.judges import JUDGES
 from evaluator.leaderboard.judges_page import judges_part
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
-from evaluator.records import Agreement, JudgeFigures, PairKind, Part, Validation
+from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +36,7 @@ def figures(**fields: object) -> JudgeFigures:
     return JudgeFigures.model_validate(values | fields)
 
 
-def part(*found: JudgeFigures, agreements: tuple[Agreement, ...] = ()) -> str:
+def part(*found: JudgeFigures, agreements: tuple[AnnotatorAgreement, ...] = ()) -> str:
     return judges_part(Validation(format=1, figures=found, agreements=agreements))
 
 
@@ -79,7 +79,7 @@ def test_what_rules_were_written_from_is_told_apart() -> None:
 def test_names_are_escaped() -> None:
     found = part(
         figures(judge="<b>x"),
-        agreements=(Agreement(measure="<i>y", rows_of="all", rows=1, raw=1.0, kappa=None, auc=None),),
+        agreements=(AnnotatorAgreement(measure="<i>y", rows_of="all", rows=1, raw=1.0, kappa=None, auc=None),),
     )
     assert "<b>x" not in found
     assert "<i>y" not in found

@@ -14,11 +14,11 @@ from evaluator.pipeline.boards.published_boards import NO_VERDICT, published_boa
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Evidence, Finding, JudgedBy, Outcome, Standing, Step, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.executor import FINGERPRINT, played_boards
+from evaluator.testing.executor import FINGERPRINT, fake_boards
 from evaluator.testing.verdict_files import JUDGE, header_of, verdict_file, write_verdicts
 
 TASKS = [
@@ -52,7 +52,7 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture
 def scored(project: Project) -> SuiteBoard:
     """The board as it is scored here; afterwards nothing is left of evidence and verdicts."""
-    (board,) = played_boards(project, SHOWN)
+    (board,) = fake_boards(project, SHOWN)
     project.store_path.unlink()
     return board
 
@@ -88,20 +88,20 @@ def test_every_number_is_that_of_the_board_that_was_scored(project: Project, sco
 def test_nothing_else_than_the_files_is_read(project: Project, scored: SuiteBoard) -> None:
     """Neither the store nor an engine: what is in the store says otherwise, and nobody looks."""
     publish(project, scored)
-    wrong = played_boards(project, lambda call: "elsewhere\n")[0]
+    wrong = fake_boards(project, lambda call: "elsewhere\n")[0]
     assert [plain(each) for each in published(project).standings] != list(wrong.standings)
     assert [plain(each) for each in published(project).standings] == list(scored.standings)
 
 
 def test_scoring_does_not_read_what_is_published(project: Project) -> None:
     """`score`, `standings` and `build`: neither verdicts of other commands' nor a file that does not read matter."""
-    (before,) = played_boards(project, SHOWN)
+    (before,) = fake_boards(project, SHOWN)
     passing = verdict_file(before, "good").verdicts
     claimed = VerdictFile(header_of(before), tuple(each.model_copy(update={"run": None}) for each in passing))
     verdicts_path(project, "late", "tiny").write_bytes(verdict_bytes(claimed))
     verdicts_path(project, "still", "tiny").write_text("nonsense\n")
-    (stored,) = make_boards(project, Silence(), execute=False)
-    (scored,) = played_boards(project, SHOWN)
+    (stored,) = make_boards(project, NullProgress(), execute=False)
+    (scored,) = fake_boards(project, SHOWN)
     assert (stored.standings, scored.standings) == (before.standings, before.standings)
     assert (stored.published, stored.awaiting) == (False, ())
 
@@ -113,7 +113,7 @@ def test_without_run_times_the_latency_alone_counts(project: Project) -> None:
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
     slow = {name: shown if isinstance(shown, Evidence) else evidence(shown) for name, shown in SHOWN.items()}
     slow = {name: each.model_copy(update={"wall_ms": 5000.0}) for name, each in slow.items()}
-    (timed,) = played_boards(project, slow)
+    (timed,) = fake_boards(project, slow)
     publish(project, timed)
     before, after = (row(board, "good").figures.horizon[0] for board in (timed, published(project)))
     assert (before.within, after.within) == ({1: 0.0, 2: 1.0, 4: 1.0}, {1: 1.0, 2: 1.0, 4: 1.0})
@@ -139,7 +139,7 @@ def test_nothing_and_an_empty_command_are_not_taken_for_each_other(
 ) -> None:
     """Both have the digest of no bytes; the verdict on one is none on the other."""
     write_submission(project.root, "good", {**ANSWERS["good"], "files-2": before})
-    publish(project, played_boards(project, SHOWN)[0])
+    publish(project, fake_boards(project, SHOWN)[0])
     write_submission(project.root, "good", {**ANSWERS["good"], "files-2": given})
     assert row(published(project), "good").infra_errors == 1
 

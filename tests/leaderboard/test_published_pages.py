@@ -18,7 +18,7 @@ from evaluator.leaderboard.horizon_part import horizon_part
 from evaluator.leaderboard.leaderboard_page import leaderboard_part
 from evaluator.leaderboard.submission_page import submission_part
 from evaluator.leaderboard.task_page import task_part
-from evaluator.records import Figures, HorizonSlice, JudgedBy, Standing, Unranked
+from evaluator.records import HorizonSlice, JudgedBy, Standing, SubmissionMetrics, Unranked
 from evaluator.testing.boards import drawn_board
 
 BOARD = drawn_board(3, 6, candidates=1, seed=7)
@@ -134,7 +134,7 @@ def test_without_a_repository_nothing_links_to_a_form(page: Callable[[Gathered],
 def test_times_that_are_not_published_are_said_not_to_count() -> None:
     """In the chart's caption and on a row's page; a scored board measured them."""
     part = HorizonSlice(slice="all", asked=8, timed=6, within={1: 0.25}, excess_s=-1.0)
-    row = BOARD.standings[0].model_copy(update={"figures": Figures(horizon=(part,))})
+    row = BOARD.standings[0].model_copy(update={"figures": SubmissionMetrics(horizon=(part,))})
     assert "hold no measured times" in front(published())
     assert "hold no measured times" in horizon_part(row.model_copy(update={"judged_by": TODAY}))
     assert "hold no measured times" not in front(gather(BOARD)) + horizon_part(row)

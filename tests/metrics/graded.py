@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from evaluator.metrics.frames import TaskFacts, results_frame
-from evaluator.records import BleuCounts, Finding, Outcome, Result, RunFigures, TextFigures, Usage
+from evaluator.records import BleuCounts, Finding, Outcome, Result, RunMetrics, TextMetrics, Usage
 
 TASKS = {
     f"t{number}": TaskFacts(
@@ -38,21 +38,21 @@ def _shares() -> st.SearchStrategy[float]:
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> TextFigures:
+def texts(draw: st.DrawFn) -> TextMetrics:
     """A command's likeness to references, in which verbatim implies the full command and that the template."""
     depth = draw(st.integers(0, 3))
     tokens = draw(st.integers(0, 6))
     most = [max(0, tokens - order) for order in range(4)]
     one, two, three, four = (draw(st.integers(0, each)) for each in most)
     counts = BleuCounts(matches=(one, two, three, four), tokens=tokens, reference_tokens=draw(st.integers(1, 6)))
-    return TextFigures(verbatim=depth > 2, full_command=depth > 1, template=depth > 0, bleu=counts)
+    return TextMetrics(verbatim=depth > 2, full_command=depth > 1, template=depth > 0, bleu=counts)
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> RunFigures:
+def runs(draw: st.DrawFn) -> RunMetrics:
     """How a command ran; what is not valid is not runnable."""
     valid = draw(st.booleans())
-    return RunFigures(
+    return RunMetrics(
         valid=valid,
         runnable=valid and draw(st.booleans()),
         exit_zero=draw(st.booleans()),

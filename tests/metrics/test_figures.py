@@ -20,7 +20,7 @@ from evaluator.metrics.running import running_rates
 from evaluator.metrics.slices import accuracy_by, accuracy_by_utility, utility_weighted_accuracy
 from evaluator.metrics.summary import summary
 from evaluator.metrics.usage import reported_usage
-from evaluator.records import Figures, JudgeFigures, Outcome, Result, RunFigures, TextFigures, Usage
+from evaluator.records import JudgeFigures, Outcome, Result, RunMetrics, SubmissionMetrics, TextMetrics, Usage
 from tests.metrics.graded import TASKS, frame_of, result, submissions
 
 PASS, FAIL = Outcome.PASS, Outcome.FAIL
@@ -32,16 +32,16 @@ SHARES = (
 )
 
 
-def figures(results: list[Result]) -> Figures:
+def figures(results: list[Result]) -> SubmissionMetrics:
     """The figures of the one submission of these results."""
     (row,) = summary(frame_of(results), CALLS, ERROR).to_dicts()
-    return Figures.model_validate(row["figures"])
+    return SubmissionMetrics.model_validate(row["figures"])
 
 
 def test_text_matches_count_at_the_first_candidate_that_has_one() -> None:
     """One task matched by its second candidate, one by none: 0, 1/2, 1/2."""
-    full = TextFigures(full_command=True, template=True)
-    other = TextFigures()
+    full = TextMetrics(full_command=True, template=True)
+    other = TextMetrics()
     frame = frame_of([result("t0", text=other), result("t0", rank=2, text=full), result("t1", text=other)])
     assert [point["share"] for point in matched_at(frame, "full_command")["full_command"][0]] == [0, 0.5, 0.5]
     assert verbatim_rate(frame)["verbatim"].to_list() == [0]
@@ -74,9 +74,9 @@ def test_confidences_on_the_border_of_two_bins_are_in_the_lower() -> None:
 
 def test_running_rates_are_of_what_was_measured() -> None:
     """`ls`, `lss` and nothing, and a fourth without evidence: thirds."""
-    good = RunFigures(valid=True, runnable=True, exit_zero=True, clean_stderr=True)
-    lacking = RunFigures(valid=True, runnable=False, exit_zero=False, clean_stderr=False)
-    nothing = RunFigures(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
+    good = RunMetrics(valid=True, runnable=True, exit_zero=True, clean_stderr=True)
+    lacking = RunMetrics(valid=True, runnable=False, exit_zero=False, clean_stderr=False)
+    nothing = RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
     results = [result(f"t{number}", run=run) for number, run in enumerate((good, lacking, nothing, None))]
     (row,) = running_rates(frame_of(results)).to_dicts()
     assert [row[name] for name in ("valid", "runnable", "exit_zero", "clean_stderr")] == pytest.approx(
@@ -163,7 +163,7 @@ def test_wilson_intervals_are_scipys(counts: tuple[int, int]) -> None:
 def test_what_was_not_measured_is_none_and_never_zero() -> None:
     """A suite whose commands nobody executed or compared, and that has no utilities: every such figure is None."""
     (row,) = summary(frame_of([result("t0")])).to_dicts()
-    found = Figures.model_validate(row["figures"])
+    found = SubmissionMetrics.model_validate(row["figures"])
     absent = ("verbatim", "bleu", "valid", "runnable", "utility_weighted", "latency_s", "judge_low")
     assert [getattr(found, name) for name in absent] == [None] * len(absent)
     assert (found.full_command_at, found.measured, found.utilities) == ({}, 0, {})

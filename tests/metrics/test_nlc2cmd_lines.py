@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli import app
-from evaluator.pipeline.boards.jsonl_metrics import MAX_PROBLEMS, Aggregation, Problems, nlc2cmd_scores, parsed_commands
+from evaluator.pipeline.boards.jsonl_metrics import MAX_PROBLEMS, Aggregation, Problems, parsed_commands, score_jsonl
 
 
 def lines(*values: object) -> list[bytes]:
@@ -19,7 +19,7 @@ def lines(*values: object) -> list[bytes]:
 
 def scored(*values: object, **options: Any) -> tuple[list[Any], list[str]]:
     problems = Problems(Path("f.jsonl"))
-    return list(nlc2cmd_scores(lines(*values), problems, **options)), [str(each) for each in problems.all()]
+    return list(score_jsonl(lines(*values), problems, **options)), [str(each) for each in problems.all()]
 
 
 def run(*arguments: str, given: str | bytes | None = None) -> tuple[int, list[Any], str]:

@@ -11,7 +11,7 @@ from nltk.translate.bleu_score import corpus_bleu as nltk_corpus_bleu
 
 from evaluator.metrics.bleu import bleu_counts, corpus_bleu
 from evaluator.metrics.texts import calls_of_references, compare_texts, normalised, template
-from evaluator.records import TextFigures
+from evaluator.records import TextMetrics
 from tests.metrics.graded import frame_of, result
 
 WORDS = st.lists(st.sampled_from(["ls", "-l", "-a", "|", "sort", "x"]), max_size=7)
@@ -86,7 +86,7 @@ def test_verbatim_means_the_same_bytes() -> None:
     """Bytes that are no text differ where they differ; white space round a command does not count."""
     assert compare_texts(b"ls \xff\n", [b"ls", b"ls \xff"]).verbatim
     assert not compare_texts(b"ls \xff", [b"ls \xfe"]).full_command
-    assert compare_texts(b" ", [b"ls"]) == TextFigures(bleu=bleu_counts([], [["ls"]]))
+    assert compare_texts(b" ", [b"ls"]) == TextMetrics(bleu=bleu_counts([], [["ls"]]))
 
 
 def test_an_unreadable_reference_calls_nothing() -> None:
@@ -117,7 +117,7 @@ def test_corpus_bleu_is_nltks_whatever_the_order(
 ) -> None:
     """Counts kept for each command and added up make the score that the library computes at once."""
     results = [
-        result(f"t{number}", text=TextFigures(bleu=bleu_counts(words, references)))
+        result(f"t{number}", text=TextMetrics(bleu=bleu_counts(words, references)))
         for number, (words, references) in enumerate(corpus)
     ]
     found = corpus_bleu(frame_of(order.sample(results, len(results))))["bleu"].item()

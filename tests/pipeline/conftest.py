@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.grading_bench import Bench
+from tests.pipeline.grading_bench import GradingHarness
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
+def harness(tmp_path: Path) -> Iterator[GradingHarness]:
+    made = GradingHarness(tmp_path)
     yield made
     made.store.close()

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.judges import Judge, find_judge
-from evaluator.pipeline.grading.cache_keys import Slips, Subject, no_slips
+from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup, no_known_mutants
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Finding, Task
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_suite, small_task
-from evaluator.testing.executor import Play, PlayedExecution, Shows
+from evaluator.testing.executor import FakeExecutor, Play, Shows
 
 SHOWN: Mapping[str, str] = {"right": "yes\n", "right too": "yes\n", "also right": "yes\n", "wrong": "no\n"}
 
 
-class Bench:
+class GradingHarness:
     """Grades in a folder whose store stays; every `grader` is a new process's, with executions of its own."""
 
     def __init__(self, root: Path) -> None:
@@ -33,23 +33,25 @@ class Bench:
 
     def grader(
         self,
-        play: PlayedExecution | Play | Mapping[str, Shows] = SHOWN,
+        play: FakeExecutor | Play | Mapping[str, Shows] = SHOWN,
         *,
         judge: str | Judge = "consensus",
         fingerprint: str = "f" * 64,
         spacing_s: float = 0.0,
-        slips: Slips = no_slips,
+        known_mutants: MutantLookup = no_known_mutants,
         **suite: Any,
     ) -> Grader:
-        execution = play if isinstance(play, PlayedExecution) else PlayedExecution(play)
+        execution = play if isinstance(play, FakeExecutor) else FakeExecutor(play)
         loaded = small_suite(self.root, self.tasks, **suite)
         named = find_judge(judge) if isinstance(judge, str) else judge
-        return Grader(loaded, named, self.store, fingerprint, execution, Silence(), spacing_s, slips=slips)
+        return Grader(
+            loaded, named, self.store, fingerprint, execution, NullProgress(), spacing_s, known_mutants=known_mutants
+        )
 
     def grade(
-        self, commands: Sequence[str | None], play: PlayedExecution, *, task: str = "files-1", **fields: Any
+        self, commands: Sequence[str | None], play: FakeExecutor, *, task: str = "files-1", **fields: Any
     ) -> dict[str | None, Finding]:
         """Findings on these commands for one task, by a grader of its own."""
-        subjects = {command: Subject(task, None if command is None else command.encode()) for command in commands}
+        subjects = {command: GradingItem(task, None if command is None else command.encode()) for command in commands}
         findings = self.grader(play, **fields).grade(subjects.values())
         return {command: findings[subject] for command, subject in subjects.items()}

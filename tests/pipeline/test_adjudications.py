@@ -21,7 +21,7 @@ from evaluator.pipeline.grading.adjudications import (
 from evaluator.pipeline.project import Project
 from evaluator.records import Finding, Outcome, Ruling, Step
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("cat b", "echo b"))]
 SHOWN: dict[str, Shows] = {
@@ -44,7 +44,7 @@ def rule(project: Project, ruling: Ruling = Ruling.PASS, submission: str = "firs
 
 
 def board(project: Project, shown: dict[str, Shows] = SHOWN) -> SuiteBoard:
-    (made,) = played_boards(project, shown)
+    (made,) = fake_boards(project, shown)
     return made
 
 

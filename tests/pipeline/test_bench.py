@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import InfraError, MissingError, UsageError
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.sandbox.engine import find_engine
 from evaluator.sandbox.image import ensure_image
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.sandbox.leftovers import LABEL
 from evaluator.testing.checkouts import copy_checkout, small_checkout, small_task
-from evaluator.testing.executor import played_boards
+from evaluator.testing.executor import fake_boards
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,25 +33,25 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_what_is_known_is_graded_without_an_engine(project: Project) -> None:
-    played_boards(project, KNOWN)
-    with open_grader(project, project.suite("tiny"), Silence(), execute=False) as grader:
-        (finding,) = grader.grade([Subject("files-1", b"printf 'a\\n'")]).values()
+    fake_boards(project, KNOWN)
+    with open_grader(project, project.suite("tiny"), NullProgress(), execute=False) as grader:
+        (finding,) = grader.grade([GradingItem("files-1", b"printf 'a\\n'")]).values()
     assert finding.outcome.value == "pass"
 
 
 def test_what_is_not_known_is_refused_where_nothing_may_be_executed(project: Project) -> None:
-    played_boards(project, KNOWN)
+    fake_boards(project, KNOWN)
     with (
-        open_grader(project, project.suite("tiny"), Silence(), execute=False) as grader,
+        open_grader(project, project.suite("tiny"), NullProgress(), execute=False) as grader,
         pytest.raises(MissingError, match=r"bashboard score --suite tiny$"),
     ):
-        grader.grade([Subject("files-1", b"date")])
+        grader.grade([GradingItem("files-1", b"date")])
 
 
 def test_less_than_one_worker_is_refused(project: Project) -> None:
     with (
         pytest.raises(UsageError, match="--workers 0: expected 1 or more"),
-        open_grader(project, project.suite("tiny"), Silence(), workers=0),
+        open_grader(project, project.suite("tiny"), NullProgress(), workers=0),
     ):
         pass
 
@@ -73,8 +73,8 @@ def test_workers_are_gone_when_their_grader_is(tmp_path: Path, others: set[str])
     """One more than there is work for, so that one of them is never asked."""
     core = copy_checkout(ROOT, tmp_path)
     suite = core.suite("core")
-    with open_grader(core, suite, Silence(), workers=3) as grader:
-        grader.gather([Subject(suite.tasks[0].id, b"true")])
+    with open_grader(core, suite, NullProgress(), workers=3) as grader:
+        grader.ensure_evidence([GradingItem(suite.tasks[0].id, b"true")])
         assert containers() > others
     assert containers() == others
 
@@ -83,8 +83,8 @@ def test_workers_are_gone_when_their_grader_is(tmp_path: Path, others: set[str])
 def test_workers_are_gone_when_grading_breaks(tmp_path: Path, others: set[str]) -> None:
     core = copy_checkout(ROOT, tmp_path)
     suite = core.suite("core")
-    with contextlib.suppress(ZeroDivisionError), open_grader(core, suite, Silence()) as grader:
-        grader.gather([Subject(suite.tasks[0].id, b"true")])
+    with contextlib.suppress(ZeroDivisionError), open_grader(core, suite, NullProgress()) as grader:
+        grader.ensure_evidence([GradingItem(suite.tasks[0].id, b"true")])
         assert containers() > others
         raise ZeroDivisionError
     assert containers() == others
@@ -96,7 +96,7 @@ def broken(tmp_path: Path) -> Iterator[Project]:
     core = copy_checkout(ROOT, tmp_path / "core").suite("core").manifest
     project = small_checkout(tmp_path / "broken", [small_task("files-1")], {})
     engine = find_engine(os.environ)
-    image = ensure_image(engine, core, Silence().say)
+    image = ensure_image(engine, core, NullProgress().say)
     repository, _, tag = image_reference(project.suite("tiny").manifest).partition(":")
     container = engine.client.containers.create(image.reference, ["rm", "-r", "/opt/bashboard/evaluator"])
     container.start()
@@ -110,10 +110,10 @@ def broken(tmp_path: Path) -> Iterator[Project]:
 @pytest.mark.engine
 def test_a_sandbox_that_does_not_start_is_told_once_and_at_once(broken: Project, others: set[str]) -> None:
     """Not as the failure of every request, each after half a minute of new tries."""
-    requests = [Subject("files-1", b"command %d" % number) for number in range(1000)]
+    requests = [GradingItem("files-1", b"command %d" % number) for number in range(1000)]
     with (
-        open_grader(broken, broken.suite("tiny"), Silence()) as grader,
+        open_grader(broken, broken.suite("tiny"), NullProgress()) as grader,
         pytest.raises(InfraError, match="No module named 'evaluator'"),
     ):
-        grader.gather(requests)
+        grader.ensure_evidence(requests)
     assert containers() == others

@@ -15,7 +15,7 @@ from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.records import Evidence, Outcome, Standing
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.executor import Call, Shows, played_boards
+from evaluator.testing.executor import RequestedExecution, Shows, fake_boards
 
 TASKS = [
     small_task("files-1", references=("ls a", "echo a"), near_misses=("ls b",)),
@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def board(project: Project) -> SuiteBoard:
-    (made,) = played_boards(project, SHOWN)
+    (made,) = fake_boards(project, SHOWN)
     return made
 
 
@@ -94,7 +94,7 @@ def test_who_leaves_more_behind_than_the_references_is_marked(project: Project) 
 def test_a_submission_that_does_not_answer_a_suite_is_not_on_its_board(project: Project) -> None:
     write_suite(project.root, TASKS, name="other")
     write_submission(project.root, "elsewhere", SECOND, suite="other")
-    boards = played_boards(project, SHOWN)
+    boards = fake_boards(project, SHOWN)
     named = {made.manifest.name: {each.submission for each in made.standings} for made in boards}
     assert named == {"tiny": {"second", "always-true"}, "other": {"elsewhere"}}
 
@@ -105,7 +105,7 @@ def test_a_board_without_submissions_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_failure_of_ours_leaves_the_row_unranked_and_is_counted(project: Project) -> None:
-    boards = played_boards(project, {**SHOWN, "true": EngineError("gone")})
+    boards = fake_boards(project, {**SHOWN, "true": EngineError("gone")})
     standing = next(each for each in boards[0].standings if each.submission == "always-true")
     assert (standing.ranked, standing.infra_errors, standing.rank_low) == (False, 3, None)
     assert incomplete(boards) == {"gone": 3}
@@ -120,14 +120,14 @@ def test_the_same_records_give_the_same_bytes(project: Project) -> None:
 def test_evidence_made_anew_in_any_time_gives_the_same_bytes(project: Project) -> None:
     """Durations differ from run to run and are on no board."""
 
-    def slower(call: Call) -> Shows:
+    def slower(call: RequestedExecution) -> Shows:
         shown = SHOWN[call.command]
         one = shown if isinstance(shown, Evidence) else evidence(shown)
         return one.model_copy(update={"cpu_ms": 17.0 + call.before, "wall_ms": 99.0})
 
     first = [each.to_json() for each in board(project).results]
     project.store_path.unlink()
-    (anew,) = played_boards(project, slower)
+    (anew,) = fake_boards(project, slower)
     assert [each.to_json() for each in anew.results] == first
 
 

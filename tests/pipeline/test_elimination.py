@@ -6,19 +6,19 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.maintenance.mutant_judging import Elimination
 from evaluator.records import Finding, Outcome
-from evaluator.sandbox.requests import Answer
+from evaluator.sandbox.requests import ExecutionResult
 from evaluator.suites.mutation_report import AskedMutant
 from evaluator.testing.checkouts import small_suite
-from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
-from tests.pipeline.grading_bench import SHOWN, Bench
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, GradingHarness
 
 COMMANDS = (b"also right", b"wrong", b"wrong in two", b"wrong in one", b"ticking", b"lost")
 
 
-def plays(call: Call) -> Shows:
+def plays(call: RequestedExecution) -> Shows:
     """`two` is where references show most; `ticking` prints another number in each run."""
     if call.command == "lost":
         return InfraError("the engine went away")
@@ -30,23 +30,23 @@ def plays(call: Call) -> Shows:
     return "no\n"
 
 
-def asked(bench: Bench) -> list[AskedMutant]:
-    return [AskedMutant(bench.tasks[0], 1, "number", command) for command in COMMANDS]
+def asked(harness: GradingHarness) -> list[AskedMutant]:
+    return [AskedMutant(harness.tasks[0], 1, "number", command) for command in COMMANDS]
 
 
-def judge(bench: Bench, play: PlayedExecution) -> dict[bytes, Finding]:
+def judge(harness: GradingHarness, play: FakeExecutor) -> dict[bytes, Finding]:
     """Findings on the mutants that have none yet."""
-    suite = small_suite(bench.root, bench.tasks)
-    elimination = Elimination(suite, find_judge("consensus"), bench.store, FINGERPRINT, play, spacing_s=0.0)
-    known = elimination.known(asked(bench))
-    pending = [mutant for mutant in asked(bench) if mutant not in known]
+    suite = small_suite(harness.root, harness.tasks)
+    elimination = Elimination(suite, find_judge("consensus"), harness.store, FINGERPRINT, play, spacing_s=0.0)
+    known = elimination.known(asked(harness))
+    pending = [mutant for mutant in asked(harness) if mutant not in known]
     return {mutant.command: found for mutant, found in elimination.judge(pending, lambda found: None).items()}
 
 
-def test_what_fails_in_one_variant_is_not_executed_in_another(bench: Bench) -> None:
+def test_what_fails_in_one_variant_is_not_executed_in_another(harness: GradingHarness) -> None:
     """It is tried first where the references show most."""
-    execution = PlayedExecution(plays)
-    judge(bench, execution)
+    execution = FakeExecutor(plays)
+    judge(harness, execution)
     variants: dict[str, list[str]] = {command.decode(): [] for command in COMMANDS}
     for call in execution.calls:
         variants.get(call.command, []).append(call.variant)
@@ -54,48 +54,50 @@ def test_what_fails_in_one_variant_is_not_executed_in_another(bench: Bench) -> N
     assert variants["wrong in one"] == variants["also right"] == ["two", "one"]
 
 
-def test_findings_are_those_of_a_grader(bench: Bench) -> None:
+def test_findings_are_those_of_a_grader(harness: GradingHarness) -> None:
     """What becomes of every command is the same; where several variants decide, another may be named."""
-    found = judge(bench, PlayedExecution(plays))
-    bench.forget()
-    subjects = {command: Subject("files-1", command) for command in COMMANDS}
-    graded = bench.grader(PlayedExecution(plays), judge="consensus").grade(subjects.values())
+    found = judge(harness, FakeExecutor(plays))
+    harness.forget()
+    subjects = {command: GradingItem("files-1", command) for command in COMMANDS}
+    graded = harness.grader(FakeExecutor(plays), judge="consensus").grade(subjects.values())
     outcomes = {command: each.outcome for command, each in found.items()}
     assert outcomes == {command: graded[subject].outcome for command, subject in subjects.items()}
     assert set(outcomes.values()) == {Outcome.PASS, Outcome.FAIL, Outcome.INFRA_ERROR}
 
 
-def test_a_second_run_is_made_where_a_reference_does_not_stand_still(bench: Bench) -> None:
+def test_a_second_run_is_made_where_a_reference_does_not_stand_still(harness: GradingHarness) -> None:
     """There a candidate's own changes may excuse it; elsewhere they cannot, and it runs once."""
 
-    def restless(call: Call) -> Shows:
+    def restless(call: RequestedExecution) -> Shows:
         return f"{call.before} and more\n" if call.command.startswith("right") else plays(call)
 
-    steady, moving = PlayedExecution(plays), PlayedExecution(restless)
-    judge(bench, steady)
-    bench.forget()
-    judge(bench, moving)
+    steady, moving = FakeExecutor(plays), FakeExecutor(restless)
+    judge(harness, steady)
+    harness.forget()
+    judge(harness, moving)
     assert max(steady.counts["ticking", variant] for variant in ("one", "two")) == 1
     assert max(moving.counts["ticking", variant] for variant in ("one", "two")) == 2
 
 
 @pytest.mark.parametrize("breaks_after", [3, 9, 12])
-def test_what_was_executed_and_judged_before_an_interruption_is_not_again(bench: Bench, breaks_after: int) -> None:
-    whole = PlayedExecution(plays)
-    expected = judge(bench, whole)
-    bench.forget()
-    broken, rest = PlayedExecution(plays, breaks_after=breaks_after), PlayedExecution(plays)
+def test_what_was_executed_and_judged_before_an_interruption_is_not_again(
+    harness: GradingHarness, breaks_after: int
+) -> None:
+    whole = FakeExecutor(plays)
+    expected = judge(harness, whole)
+    harness.forget()
+    broken, rest = FakeExecutor(plays, breaks_after=breaks_after), FakeExecutor(plays)
     with pytest.raises(KeyboardInterrupt):
-        judge(bench, broken)
-    found = judge(bench, rest)
+        judge(harness, broken)
+    found = judge(harness, rest)
     assert found.items() <= expected.items()
     assert broken.counts + rest.counts == whole.counts
-    assert set(judge(bench, PlayedExecution(plays))) == {b"lost"}
+    assert set(judge(harness, FakeExecutor(plays))) == {b"lost"}
 
 
-def test_a_failure_of_ours_is_told_and_not_kept(bench: Bench) -> None:
+def test_a_failure_of_ours_is_told_and_not_kept(harness: GradingHarness) -> None:
     """Also one that keeps a reference from being executed: then nothing can be said of any mutant."""
-    answers: dict[str, Answer] = {"right too": InfraError("no room")}
-    found = judge(bench, PlayedExecution(lambda call: answers.get(call.command) or plays(call)))
+    answers: dict[str, ExecutionResult] = {"right too": InfraError("no room")}
+    found = judge(harness, FakeExecutor(lambda call: answers.get(call.command) or plays(call)))
     assert {each.outcome for each in found.values()} == {Outcome.INFRA_ERROR}
-    assert set(judge(bench, PlayedExecution(plays))) == set(COMMANDS)
+    assert set(judge(harness, FakeExecutor(plays))) == set(COMMANDS)

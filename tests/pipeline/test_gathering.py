@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from evaluator.pipeline.grading.cache_keys import Subject
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.pipeline.grading.cache_keys import GradingItem
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.testing.checkouts import small_task
-from evaluator.testing.executor import Call, PlayedExecution, Shows
-from tests.pipeline.grading_bench import SHOWN, Bench
+from evaluator.testing.executor import FakeExecutor, RequestedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, GradingHarness
 
 
-class Shuffled(PlayedExecution):
+class Shuffled(FakeExecutor):
     """Answers in an order of its own, as several workers do."""
 
     seed = 0
 
-    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         chance, taken = random.Random(self.seed), 0  # noqa: S311 - a seed is what is wanted
         waiting: list[Request] = []
         while waiting or taken < len(requests):
@@ -30,7 +30,7 @@ class Shuffled(PlayedExecution):
             yield request, self._answer(request)
 
 
-def ticks(call: Call) -> Shows:
+def ticks(call: RequestedExecution) -> Shows:
     """The word that `ticking` prints in variant `two` differs from run to run."""
     if call.command == "ticking":
         return f"{'no' if call.variant == 'one' else call.before}\n"
@@ -38,37 +38,37 @@ def ticks(call: Call) -> Shows:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_order_of_answers_leaves_no_trace(bench: Bench, seed: int) -> None:
+def test_the_order_of_answers_leaves_no_trace(harness: GradingHarness, seed: int) -> None:
     """Also not where a command is given for two tasks and one of them has it run again."""
-    bench.tasks = [
+    harness.tasks = [
         small_task("files-1"),
         small_task("files-2", nl="Do something else", references=("echo no", "printf 'no\\n'")),
     ]
     commands = [b"ticking", b"wrong", b"right", b"also right", b"", None]
-    subjects = [Subject(task.id, command) for task, command in itertools.product(bench.tasks, commands)]
-    in_order, shuffled = PlayedExecution(ticks), Shuffled(ticks)
+    subjects = [GradingItem(task.id, command) for task, command in itertools.product(harness.tasks, commands)]
+    in_order, shuffled = FakeExecutor(ticks), Shuffled(ticks)
     shuffled.seed = seed
-    expected = bench.grader(in_order, judge="consensus").grade(subjects)
-    bench.forget()
-    assert bench.grader(shuffled, judge="consensus").grade(subjects) == expected
+    expected = harness.grader(in_order, judge="consensus").grade(subjects)
+    harness.forget()
+    assert harness.grader(shuffled, judge="consensus").grade(subjects) == expected
     assert shuffled.counts == in_order.counts
 
 
-def test_a_candidate_is_judged_and_run_again_while_others_wait_for_their_first_run(bench: Bench) -> None:
-    bench.tasks = [small_task("files-1"), small_task("files-2", references=("last", "last too"))]
-    execution = PlayedExecution(lambda call: SHOWN.get(call.command, "no\n"))
-    grader = bench.grader(execution)
-    grader.grade([Subject("files-1", b"wrong")])
-    grader.grade([Subject("files-1", b"another"), Subject("files-2", b"first")])
+def test_a_candidate_is_judged_and_run_again_while_others_wait_for_their_first_run(harness: GradingHarness) -> None:
+    harness.tasks = [small_task("files-1"), small_task("files-2", references=("last", "last too"))]
+    execution = FakeExecutor(lambda call: SHOWN.get(call.command, "no\n"))
+    grader = harness.grader(execution)
+    grader.grade([GradingItem("files-1", b"wrong")])
+    grader.grade([GradingItem("files-1", b"another"), GradingItem("files-2", b"first")])
     ran = [(call.command, call.before) for call in execution.calls]
     assert ran.index(("another", 1)) < ran.index(("last", 1))
 
 
-def test_while_a_second_run_is_not_due_others_are_executed(bench: Bench) -> None:
+def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarness) -> None:
     """A queue that honours what is due: the spaced runs come last, and are waited for once."""
 
-    class Due(PlayedExecution):
-        def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    class Due(FakeExecutor):
+        def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
             for number in itertools.count():
                 if number == len(requests):
                     return
@@ -76,5 +76,7 @@ def test_while_a_second_run_is_not_due_others_are_executed(bench: Bench) -> None
                 yield requests[number], self._answer(requests[number])
 
     execution = Due(SHOWN)
-    bench.grader(execution, spacing_s=30.0).gather([Subject("files-1", b"wrong"), Subject("files-1", b"also right")])
+    harness.grader(execution, spacing_s=30.0).ensure_evidence(
+        [GradingItem("files-1", b"wrong"), GradingItem("files-1", b"also right")]
+    )
     assert len(execution.calls) == 12

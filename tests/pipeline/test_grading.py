@@ -7,50 +7,50 @@ import itertools
 import pytest
 
 from evaluator.errors import EngineError
-from evaluator.judges import Basis, Case
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.judges import Case, EvidenceNeed
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.records import Ending, Evidence, Finding, Outcome, Step
 from evaluator.testing.checkouts import small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.executor import Call, PlayedExecution, Shows
-from tests.pipeline.grading_bench import SHOWN, Bench
+from evaluator.testing.executor import FakeExecutor, RequestedExecution, Shows
+from tests.pipeline.grading_bench import SHOWN, GradingHarness
 
 BOTH = ("one", "two")
 
 
-def test_nothing_changed_executes_nothing(bench: Bench) -> None:
-    before = bench.grade(["right", "wrong"], PlayedExecution(SHOWN))
-    again = PlayedExecution({})
-    assert bench.grade(["right", "wrong"], again) == before
+def test_nothing_changed_executes_nothing(harness: GradingHarness) -> None:
+    before = harness.grade(["right", "wrong"], FakeExecutor(SHOWN))
+    again = FakeExecutor({})
+    assert harness.grade(["right", "wrong"], again) == before
     assert again.calls == []
 
 
-def test_a_command_that_was_edited_is_the_only_one_executed(bench: Bench) -> None:
-    bench.grade(["wrong"], PlayedExecution(SHOWN))
-    edited = PlayedExecution(SHOWN)
-    bench.grade(["wrong", "also right"], edited)
+def test_a_command_that_was_edited_is_the_only_one_executed(harness: GradingHarness) -> None:
+    harness.grade(["wrong"], FakeExecutor(SHOWN))
+    edited = FakeExecutor(SHOWN)
+    harness.grade(["wrong", "also right"], edited)
     assert dict(edited.counts) == {("also right", variant): 1 for variant in BOTH}
 
 
 @pytest.mark.parametrize("command", ["right", "right too"])
-def test_a_reference_is_executed_twice_in_every_variant(bench: Bench, command: str) -> None:
-    execution = PlayedExecution(SHOWN)
-    bench.grade(["also right"], execution)
+def test_a_reference_is_executed_twice_in_every_variant(harness: GradingHarness, command: str) -> None:
+    execution = FakeExecutor(SHOWN)
+    harness.grade(["also right"], execution)
     assert [execution.counts[command, variant] for variant in BOTH] == [2, 2]
 
 
-def test_a_passing_candidate_is_executed_once(bench: Bench) -> None:
-    execution = PlayedExecution(SHOWN)
-    assert bench.grade(["also right"], execution)["also right"].outcome is Outcome.PASS
+def test_a_passing_candidate_is_executed_once(harness: GradingHarness) -> None:
+    execution = FakeExecutor(SHOWN)
+    assert harness.grade(["also right"], execution)["also right"].outcome is Outcome.PASS
     assert [execution.counts["also right", variant] for variant in BOTH] == [1, 1]
 
 
-def test_a_failing_candidate_is_executed_once_more_in_the_variant_that_decided(bench: Bench) -> None:
-    def differs_in_two(call: Call) -> Shows:
+def test_a_failing_candidate_is_executed_once_more_in_the_variant_that_decided(harness: GradingHarness) -> None:
+    def differs_in_two(call: RequestedExecution) -> Shows:
         return "no\n" if call.command == "wrong" and call.variant == "two" else "yes\n"
 
-    execution = PlayedExecution(differs_in_two)
-    finding = bench.grade(["wrong"], execution)["wrong"]
+    execution = FakeExecutor(differs_in_two)
+    finding = harness.grade(["wrong"], execution)["wrong"]
     assert (finding.outcome, finding.variant) == (Outcome.FAIL, "two")
     assert [execution.counts["wrong", variant] for variant in BOTH] == [1, 2]
 
@@ -60,7 +60,7 @@ class FirstSteadyDifference:
 
     name = "first-steady-difference"
     version = 1
-    basis = Basis.REPEATS
+    basis = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
         assert case.candidate is not None
@@ -71,108 +71,114 @@ class FirstSteadyDifference:
         return Finding(outcome=Outcome.PASS)
 
 
-def test_a_candidate_is_run_again_in_the_next_variant_where_its_second_run_moved_the_decision(bench: Bench) -> None:
-    def play(call: Call) -> Shows:
+def test_a_candidate_is_run_again_in_the_next_variant_where_its_second_run_moved_the_decision(
+    harness: GradingHarness,
+) -> None:
+    def play(call: RequestedExecution) -> Shows:
         ticking = call.command == "wrong" and call.variant == "one"
         return f"{call.before}\n" if ticking else SHOWN[call.command]
 
-    execution = PlayedExecution(play)
-    finding = bench.grade(["wrong"], execution, judge=FirstSteadyDifference())["wrong"]
+    execution = FakeExecutor(play)
+    finding = harness.grade(["wrong"], execution, judge=FirstSteadyDifference())["wrong"]
     assert (finding.outcome, finding.variant) == (Outcome.FAIL, "two")
     assert [execution.counts["wrong", variant] for variant in BOTH] == [2, 2]
 
 
 @pytest.mark.parametrize("run", ["first", "second"])
-def test_two_runs_of_a_command_are_spaced(bench: Bench, run: str) -> None:
-    execution = PlayedExecution(SHOWN)
-    bench.grade(["wrong"], execution, spacing_s=0.2)
+def test_two_runs_of_a_command_are_spaced(harness: GradingHarness, run: str) -> None:
+    execution = FakeExecutor(SHOWN)
+    harness.grade(["wrong"], execution, spacing_s=0.2)
     command = {"first": "right", "second": "wrong"}[run]
     calls = [call.at for call in execution.calls if call.command == command and call.variant == "one"]
     assert calls[1] - calls[0] >= 0.2
 
 
-def test_one_command_of_two_tasks_in_a_world_is_executed_once(bench: Bench) -> None:
-    bench.tasks = [small_task("files-1"), small_task("files-2", nl="Do something else")]
-    execution = PlayedExecution(SHOWN)
-    grader = bench.grader(execution)
-    grader.grade([Subject("files-1", b"also right"), Subject("files-2", b"also right")])
+def test_one_command_of_two_tasks_in_a_world_is_executed_once(harness: GradingHarness) -> None:
+    harness.tasks = [small_task("files-1"), small_task("files-2", nl="Do something else")]
+    execution = FakeExecutor(SHOWN)
+    grader = harness.grader(execution)
+    grader.grade([GradingItem("files-1", b"also right"), GradingItem("files-2", b"also right")])
     assert execution.counts["also right", "one"] == 1
     assert execution.counts["right", "one"] == 2
 
 
 @pytest.mark.parametrize("command", [None, "", " \t\n", "echo \0"])
-def test_what_no_shell_could_be_given_is_judged_without_being_executed(bench: Bench, command: str | None) -> None:
-    execution = PlayedExecution(SHOWN)
-    outcome = bench.grade([command], execution)[command].outcome
+def test_what_no_shell_could_be_given_is_judged_without_being_executed(
+    harness: GradingHarness, command: str | None
+) -> None:
+    execution = FakeExecutor(SHOWN)
+    outcome = harness.grade([command], execution)[command].outcome
     assert outcome is (Outcome.UNANSWERED if command is None else Outcome.INVALID)
     assert command not in execution.commands
 
 
-def test_an_unanswered_task_and_an_empty_command_have_other_keys(bench: Bench) -> None:
-    grader = bench.grader()
-    assert grader.keys.key(Subject("files-1", None)) != grader.keys.key(Subject("files-1", b""))
+def test_an_unanswered_task_and_an_empty_command_have_other_keys(harness: GradingHarness) -> None:
+    grader = harness.grader()
+    assert grader.keys.key(GradingItem("files-1", None)) != grader.keys.key(GradingItem("files-1", b""))
 
 
-def test_another_judge_grades_again_without_executing(bench: Bench) -> None:
-    bench.grade(["also right"], PlayedExecution(SHOWN), judge="exact")
-    execution = PlayedExecution({})
-    assert bench.grade(["also right"], execution, judge="consensus")["also right"].outcome is Outcome.PASS
+def test_another_judge_grades_again_without_executing(harness: GradingHarness) -> None:
+    harness.grade(["also right"], FakeExecutor(SHOWN), judge="exact")
+    execution = FakeExecutor({})
+    assert harness.grade(["also right"], execution, judge="consensus")["also right"].outcome is Outcome.PASS
     assert execution.calls == []
 
 
-def test_a_timeout_is_not_run_again(bench: Bench) -> None:
-    execution = PlayedExecution({**SHOWN, "sleep": Evidence(ending=Ending.TIMEOUT)})
-    assert bench.grade(["sleep"], execution)["sleep"].outcome is Outcome.TIMEOUT
+def test_a_timeout_is_not_run_again(harness: GradingHarness) -> None:
+    execution = FakeExecutor({**SHOWN, "sleep": Evidence(ending=Ending.TIMEOUT)})
+    assert harness.grade(["sleep"], execution)["sleep"].outcome is Outcome.TIMEOUT
     assert execution.counts["sleep", "one"] == 1
 
 
 class TestFailuresOfOurs:
     """An infra-error is no verdict: it is reported, never kept, and tried again."""
 
-    def test_a_candidate_without_evidence_is_an_infra_error_that_quotes_the_cause(self, bench: Bench) -> None:
-        execution = PlayedExecution({**SHOWN, "also right": EngineError("the engine went away")})
-        finding = bench.grade(["also right"], execution)["also right"]
+    def test_a_candidate_without_evidence_is_an_infra_error_that_quotes_the_cause(
+        self, harness: GradingHarness
+    ) -> None:
+        execution = FakeExecutor({**SHOWN, "also right": EngineError("the engine went away")})
+        finding = harness.grade(["also right"], execution)["also right"]
         assert (finding.outcome, finding.step) == (Outcome.INFRA_ERROR, Step.INFRA)
         assert "the engine went away" in finding.reason
 
-    def test_it_is_tried_again_next_time(self, bench: Bench) -> None:
-        bench.grade(["also right"], PlayedExecution({**SHOWN, "also right": EngineError("gone")}))
-        execution = PlayedExecution(SHOWN)
-        assert bench.grade(["also right"], execution)["also right"].outcome is Outcome.PASS
+    def test_it_is_tried_again_next_time(self, harness: GradingHarness) -> None:
+        harness.grade(["also right"], FakeExecutor({**SHOWN, "also right": EngineError("gone")}))
+        execution = FakeExecutor(SHOWN)
+        assert harness.grade(["also right"], execution)["also right"].outcome is Outcome.PASS
         assert execution.commands == {"also right"}
 
-    def test_a_reference_without_evidence_spares_no_candidate(self, bench: Bench) -> None:
-        execution = PlayedExecution({**SHOWN, "right": EngineError("gone")})
-        findings = bench.grade(["also right", "wrong"], execution)
+    def test_a_reference_without_evidence_spares_no_candidate(self, harness: GradingHarness) -> None:
+        execution = FakeExecutor({**SHOWN, "right": EngineError("gone")})
+        findings = harness.grade(["also right", "wrong"], execution)
         assert {finding.outcome for finding in findings.values()} == {Outcome.INFRA_ERROR}
 
-    def test_other_candidates_are_judged_all_the_same(self, bench: Bench) -> None:
-        execution = PlayedExecution({**SHOWN, "also right": EngineError("gone")})
-        assert bench.grade(["also right", "wrong"], execution)["wrong"].outcome is Outcome.FAIL
+    def test_other_candidates_are_judged_all_the_same(self, harness: GradingHarness) -> None:
+        execution = FakeExecutor({**SHOWN, "also right": EngineError("gone")})
+        assert harness.grade(["also right", "wrong"], execution)["wrong"].outcome is Outcome.FAIL
 
     @pytest.mark.parametrize("command", ["right", "wrong"])
-    def test_a_second_run_that_fails_is_one_as_well(self, bench: Bench, command: str) -> None:
+    def test_a_second_run_that_fails_is_one_as_well(self, harness: GradingHarness, command: str) -> None:
         """A failure that was not seen twice is no verdict: what ticks would be charged to the candidate."""
 
-        def breaks_again(call: Call) -> Shows:
+        def breaks_again(call: RequestedExecution) -> Shows:
             broken = call.command == command and call.before == 1
             return EngineError("gone") if broken else SHOWN[call.command]
 
-        assert bench.grade(["wrong"], PlayedExecution(breaks_again))["wrong"].outcome is Outcome.INFRA_ERROR
-        execution = PlayedExecution(SHOWN)
-        assert bench.grade(["wrong"], execution)["wrong"].outcome is Outcome.FAIL
+        assert harness.grade(["wrong"], FakeExecutor(breaks_again))["wrong"].outcome is Outcome.INFRA_ERROR
+        execution = FakeExecutor(SHOWN)
+        assert harness.grade(["wrong"], execution)["wrong"].outcome is Outcome.FAIL
         assert ("also right", "one") not in execution.counts
         assert all(count == 1 for count in execution.counts.values())
 
 
 @pytest.mark.parametrize("answers", [0, 1, 3, 7, 8, 9])
-def test_an_interrupted_run_continues_where_it_was(bench: Bench, answers: int) -> None:
+def test_an_interrupted_run_continues_where_it_was(harness: GradingHarness, answers: int) -> None:
     commands = ["also right", "wrong"]
-    broken = PlayedExecution(SHOWN, breaks_after=answers)
+    broken = FakeExecutor(SHOWN, breaks_after=answers)
     with pytest.raises(KeyboardInterrupt):
-        bench.grade(commands, broken)
-    rest = PlayedExecution(SHOWN)
-    findings = bench.grade(commands, rest)
+        harness.grade(commands, broken)
+    rest = FakeExecutor(SHOWN)
+    findings = harness.grade(commands, rest)
     assert broken.counts + rest.counts == {
         **{(command, variant): 2 for command in ("right", "right too") for variant in BOTH},
         **{("also right", variant): 1 for variant in BOTH},
@@ -182,41 +188,41 @@ def test_an_interrupted_run_continues_where_it_was(bench: Bench, answers: int) -
     assert [findings[command].outcome for command in commands] == [Outcome.PASS, Outcome.FAIL]
 
 
-def test_an_interrupted_run_comes_to_the_findings_of_an_undisturbed_one(bench: Bench) -> None:
-    undisturbed = bench.grade(["wrong"], PlayedExecution(SHOWN), fingerprint="a" * 64)
+def test_an_interrupted_run_comes_to_the_findings_of_an_undisturbed_one(harness: GradingHarness) -> None:
+    undisturbed = harness.grade(["wrong"], FakeExecutor(SHOWN), fingerprint="a" * 64)
     with pytest.raises(KeyboardInterrupt):
-        bench.grade(["wrong"], PlayedExecution(SHOWN, breaks_after=10))
-    assert bench.grade(["wrong"], PlayedExecution(SHOWN)) == undisturbed
+        harness.grade(["wrong"], FakeExecutor(SHOWN, breaks_after=10))
+    assert harness.grade(["wrong"], FakeExecutor(SHOWN)) == undisturbed
 
 
-def test_findings_do_not_depend_on_how_long_anything_took(bench: Bench) -> None:
-    slow = PlayedExecution(lambda call: evidence(SHOWN[call.command], cpu_ms=900.0, wall_ms=9000.0))
-    findings = bench.grade(["wrong"], slow, fingerprint="a" * 64)
-    assert findings == bench.grade(["wrong"], PlayedExecution(SHOWN), fingerprint="b" * 64)
+def test_findings_do_not_depend_on_how_long_anything_took(harness: GradingHarness) -> None:
+    slow = FakeExecutor(lambda call: evidence(SHOWN[call.command], cpu_ms=900.0, wall_ms=9000.0))
+    findings = harness.grade(["wrong"], slow, fingerprint="a" * 64)
+    assert findings == harness.grade(["wrong"], FakeExecutor(SHOWN), fingerprint="b" * 64)
 
 
-def test_the_order_of_subjects_does_not_change_what_is_executed_or_found(bench: Bench) -> None:
-    there, back = PlayedExecution(SHOWN), PlayedExecution(SHOWN)
-    findings = bench.grade(["also right", "wrong"], there, fingerprint="a" * 64)
-    assert bench.grade(["wrong", "also right"], back, fingerprint="b" * 64) == findings
+def test_the_order_of_subjects_does_not_change_what_is_executed_or_found(harness: GradingHarness) -> None:
+    there, back = FakeExecutor(SHOWN), FakeExecutor(SHOWN)
+    findings = harness.grade(["also right", "wrong"], there, fingerprint="a" * 64)
+    assert harness.grade(["wrong", "also right"], back, fingerprint="b" * 64) == findings
     assert [call[:3] for call in there.calls] == [call[:3] for call in back.calls]
 
 
-def test_a_reference_is_judged_by_the_others_alone(bench: Bench) -> None:
-    execution = PlayedExecution({**SHOWN, "right too": "maybe\n"})
-    grader = bench.grader(execution)
-    subjects = [Subject("files-1", b"right"), Subject("files-1", b"right", 0)]
+def test_a_reference_is_judged_by_the_others_alone(harness: GradingHarness) -> None:
+    execution = FakeExecutor({**SHOWN, "right too": "maybe\n"})
+    grader = harness.grader(execution)
+    subjects = [GradingItem("files-1", b"right"), GradingItem("files-1", b"right", 0)]
     findings = grader.grade(subjects)
     assert [findings[each].outcome for each in subjects] == [Outcome.PASS, Outcome.FAIL]
 
 
-def test_requests_of_one_world_go_together(bench: Bench) -> None:
+def test_requests_of_one_world_go_together(harness: GradingHarness) -> None:
     """A worker builds a world when it first meets it, so worlds are not taken in turns."""
     worlds = ["b", "a", "b", "a"]
-    bench.tasks = [small_task(f"files-{number}", world=world) for number, world in enumerate(worlds)]
-    execution = PlayedExecution(lambda call: "yes\n")
-    grader = bench.grader(execution)
-    grader.gather([Subject(f"files-{number}", b"also right") for number in range(4)])
+    harness.tasks = [small_task(f"files-{number}", world=world) for number, world in enumerate(worlds)]
+    execution = FakeExecutor(lambda call: "yes\n")
+    grader = harness.grader(execution)
+    grader.ensure_evidence([GradingItem(f"files-{number}", b"also right") for number in range(4)])
     order = [call.world for call in execution.calls]
     changes = sum(one != other for one, other in itertools.pairwise(order))
     assert changes == 3  # once within the first runs, once to the second, once within those

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.records import Task, Timing
 from evaluator.testing.checkouts import small_task
-from tests.pipeline.grading_bench import Bench
+from tests.pipeline.grading_bench import GradingHarness
 
 EXECUTION: list[dict[str, Any]] = [
     {"command": b"other"},
@@ -53,41 +53,43 @@ def identify(change: dict[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in change.items())
 
 
-def keys(bench: Bench, change: dict[str, Any]) -> tuple[str, str]:
+def keys(harness: GradingHarness, change: dict[str, Any]) -> tuple[str, str]:
     """The key of a command's evidence in variant `one`, and of the verdict on it."""
     task: Task = small_task("files-1", **change.get("task", {}))
-    bench.tasks = [*change.get("before", []), task]
+    harness.tasks = [*change.get("before", []), task]
     fields = {name: change[name] for name in ("fingerprint", "judge") if name in change}
-    grader = bench.grader(**fields, **change.get("suite", {}))
+    grader = harness.grader(**fields, **change.get("suite", {}))
     command = change.get("command", b"also right")
-    subject = Subject("files-1", command, change.get("without"))
+    subject = GradingItem("files-1", command, change.get("without"))
     return grader.keys.requests("files-1", command)["one"][0], grader.keys.key(subject)
 
 
 @pytest.mark.parametrize("change", EXECUTION, ids=identify)
-def test_what_a_command_shows_may_depend_on_is_in_both_keys(bench: Bench, change: dict[str, Any]) -> None:
-    evidence, verdict = keys(bench, {})
-    other_evidence, other_verdict = keys(bench, change)
+def test_what_a_command_shows_may_depend_on_is_in_both_keys(harness: GradingHarness, change: dict[str, Any]) -> None:
+    evidence, verdict = keys(harness, {})
+    other_evidence, other_verdict = keys(harness, change)
     assert evidence != other_evidence
     assert verdict != other_verdict
 
 
 @pytest.mark.parametrize("change", COMPARISON, ids=identify)
-def test_what_only_the_comparison_depends_on_is_in_the_verdicts_key_alone(bench: Bench, change: dict[str, Any]) -> None:
-    evidence, verdict = keys(bench, {})
-    other_evidence, other_verdict = keys(bench, change)
+def test_what_only_the_comparison_depends_on_is_in_the_verdicts_key_alone(
+    harness: GradingHarness, change: dict[str, Any]
+) -> None:
+    evidence, verdict = keys(harness, {})
+    other_evidence, other_verdict = keys(harness, change)
     assert evidence == other_evidence
     assert verdict != other_verdict
 
 
 @pytest.mark.parametrize("change", WITHOUT_EFFECT, ids=identify)
-def test_what_nothing_depends_on_is_in_no_key(bench: Bench, change: dict[str, Any]) -> None:
-    assert keys(bench, change) == keys(bench, {})
+def test_what_nothing_depends_on_is_in_no_key(harness: GradingHarness, change: dict[str, Any]) -> None:
+    assert keys(harness, change) == keys(harness, {})
 
 
-def test_the_order_of_variants_is_not_in_evidences_key(bench: Bench) -> None:
+def test_the_order_of_variants_is_not_in_evidences_key(harness: GradingHarness) -> None:
     """A verdict's has it: where several variants tell a command apart, the first is named."""
-    assert keys(bench, {"suite": {"variants": {"two": 2, "one": 1}}})[0] == keys(bench, {})[0]
+    assert keys(harness, {"suite": {"variants": {"two": 2, "one": 1}}})[0] == keys(harness, {})[0]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +100,14 @@ def test_the_order_of_variants_is_not_in_evidences_key(bench: Bench) -> None:
     ],
     ids=["observe", "text_files"],
 )
-def test_the_order_of_what_is_compared_is_in_no_key(bench: Bench, there: dict[str, Any], back: dict[str, Any]) -> None:
-    assert keys(bench, {"task": there}) == keys(bench, {"task": back})
+def test_the_order_of_what_is_compared_is_in_no_key(
+    harness: GradingHarness, there: dict[str, Any], back: dict[str, Any]
+) -> None:
+    assert keys(harness, {"task": there}) == keys(harness, {"task": back})
 
 
-def test_variants_have_keys_of_their_own(bench: Bench) -> None:
-    one, two = (key for key, _ in bench.grader().keys.requests("files-1", b"also right").values())
+def test_variants_have_keys_of_their_own(harness: GradingHarness) -> None:
+    one, two = (key for key, _ in harness.grader().keys.requests("files-1", b"also right").values())
     assert one != two
 
 
@@ -122,28 +126,28 @@ def test_variants_have_keys_of_their_own(bench: Bench) -> None:
     ],
     ids=["never", "judge", "references", "comparison", "world", "base"],
 )
-def test_a_plan_says_why_a_verdict_is_stale(bench: Bench, change: dict[str, Any], why: str) -> None:
-    bench.grader().grade([Subject("files-1", b"also right")])
-    bench.tasks = [small_task("files-1", **change.get("task", {}))]
+def test_a_plan_says_why_a_verdict_is_stale(harness: GradingHarness, change: dict[str, Any], why: str) -> None:
+    harness.grader().grade([GradingItem("files-1", b"also right")])
+    harness.tasks = [small_task("files-1", **change.get("task", {}))]
     fields = {name: change[name] for name in ("fingerprint", "judge") if name in change}
-    grader = bench.grader(**fields, **change.get("suite", {}))
-    plan = grader.plan([Subject("files-1", change.get("command", b"also right"))])
+    grader = harness.grader(**fields, **change.get("suite", {}))
+    plan = grader.plan([GradingItem("files-1", change.get("command", b"also right"))])
     assert [stale.why for stale in plan.stale] == [why]
 
 
-def test_what_was_only_verified_was_never_judged_for_a_board(bench: Bench) -> None:
+def test_what_was_only_verified_was_never_judged_for_a_board(harness: GradingHarness) -> None:
     """`suite verify` judges a reference by the others: another question, not an older answer."""
-    bench.grader().grade([Subject("files-1", b"right", 0)])
-    plan = bench.grader().plan([Subject("files-1", b"right")])
+    harness.grader().grade([GradingItem("files-1", b"right", 0)])
+    plan = harness.grader().plan([GradingItem("files-1", b"right")])
     assert [stale.why for stale in plan.stale] == ["never judged"]
 
 
-def test_a_plan_counts_the_executions_it_would_take(bench: Bench) -> None:
-    subjects = [Subject("files-1", b"also right"), Subject("files-1", None)]
-    assert bench.grader().plan(subjects).executions == 2 * 2 * 2 + 2
+def test_a_plan_counts_the_executions_it_would_take(harness: GradingHarness) -> None:
+    subjects = [GradingItem("files-1", b"also right"), GradingItem("files-1", None)]
+    assert harness.grader().plan(subjects).executions == 2 * 2 * 2 + 2
 
 
-def test_a_plan_of_what_is_known_is_empty(bench: Bench) -> None:
-    subjects = [Subject("files-1", b"also right"), Subject("files-1", None)]
-    bench.grader().grade(subjects)
-    assert bench.grader().plan(subjects) == ((), 0, None)
+def test_a_plan_of_what_is_known_is_empty(harness: GradingHarness) -> None:
+    subjects = [GradingItem("files-1", b"also right"), GradingItem("files-1", None)]
+    harness.grader().grade(subjects)
+    assert harness.grader().plan(subjects) == ((), 0, None)

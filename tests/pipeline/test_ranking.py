@@ -10,10 +10,10 @@ from evaluator.errors import UsageError
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.compare import compare, compare_on
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
-from evaluator.records import Comparison, Standing, Unranked
+from evaluator.progress import NullProgress
+from evaluator.records import Standing, SubmissionComparison, Unranked
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission, write_suite
-from evaluator.testing.executor import played_boards
+from evaluator.testing.executor import fake_boards
 
 TASKS = [small_task(f"files-{number}", references=(f"echo {number}", f"ls {number}")) for number in range(1, 9)]
 SHOWN = {
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def standings(project: Project) -> dict[str, Standing]:
-    (board,) = played_boards(project, SHOWN)
+    (board,) = fake_boards(project, SHOWN)
     return {row.submission: row for row in board.standings}
 
 
@@ -88,13 +88,13 @@ HEAD_OF_SUITE = 'format = 3\nname = "tiny"\nversion = "2.0.0"\nearlier_versions 
 
 
 def board(project: Project) -> SuiteBoard:
-    (made,) = played_boards(project, SHOWN)
+    (made,) = fake_boards(project, SHOWN)
     return made
 
 
-def compared(project: Project, first: str, second: str) -> Comparison:
+def compared(project: Project, first: str, second: str) -> SubmissionComparison:
     board(project)
-    (found,) = compare(project, Silence(), first, second)
+    (found,) = compare(project, NullProgress(), first, second)
     return found
 
 
@@ -123,6 +123,6 @@ def test_two_that_answer_no_suite_both_are_told_what_they_answer(project: Projec
     write_suite(project.root, TASKS, name="other")
     write_submission(project.root, "elsewhere", RIGHT, suite="other")
     with pytest.raises(UsageError, match="no suite both: good answers tiny; elsewhere answers other"):
-        compare(project, Silence(), "good", "elsewhere")
+        compare(project, NullProgress(), "good", "elsewhere")
     with pytest.raises(UsageError, match="elsewhere does not answer suite tiny; it answers: other"):
-        compare(project, Silence(), "good", "elsewhere", suites=["tiny"])
+        compare(project, NullProgress(), "good", "elsewhere", suites=["tiny"])

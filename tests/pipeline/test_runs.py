@@ -14,7 +14,7 @@ from evaluator.pipeline.project import Project
 from evaluator.records import Ending, Evidence, Result
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 
 TASKS = [small_task("files-1", references=("ls a", "echo a")), small_task("files-2", references=("ls a", "echo a"))]
 NOT_FOUND = evidence(status=127, stderr="bash: line 1: lss: command not found\n", wall_ms=9)
@@ -76,14 +76,14 @@ def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
 
 def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
     """An empty command needs no evidence to be none of the four; what ran says how."""
-    found = [each.run for each in results(played_boards(project, SHOWN))]
+    found = [each.run for each in results(fake_boards(project, SHOWN))]
     assert found[:2] == [figures_of([evidence("a\n", wall_ms=4)]), figures_of([NOT_FOUND])]
     assert found[2:] == [NOTHING_RUN] * 2
 
 
 def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
     """No command was executed: not measured, which is not the same as never runnable."""
-    (board,) = played_boards(project, {}, judge="bleu")
+    (board,) = fake_boards(project, {}, judge="bleu")
     assert {each.run for each in board.results} == {None}
     figures = board.standings[0].figures
     assert (figures.valid, figures.runnable, figures.measured) == (None, None, 0)
@@ -91,7 +91,7 @@ def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
 
 def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) -> None:
     """The figures are kept under the evidence's keys: without the evidence they are still there."""
-    before = results(played_boards(project, SHOWN))
+    before = results(fake_boards(project, SHOWN))
     with sqlite3.connect(project.store_path) as database:
         database.execute("DELETE FROM evidence")
-    assert results(played_boards(project, {})) == before
+    assert results(fake_boards(project, {})) == before

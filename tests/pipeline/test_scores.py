@@ -15,7 +15,7 @@ import evaluator
 from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.texts import compare_texts
 from evaluator.pipeline.grading.text_metrics import (
-    nlc2cmd_scores,
+    cached_nlc2cmd_scores,
     program_digest,
     program_files,
     reference_calls,
@@ -24,10 +24,10 @@ from evaluator.pipeline.grading.text_metrics import (
     text_figures,
     text_files,
 )
-from evaluator.records import TextFigures
+from evaluator.records import TextMetrics
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.executor import played_boards
+from evaluator.testing.executor import fake_boards
 
 PACKAGE = Path(evaluator.__file__).parent
 TASK = small_task("files-1", references=("ls -l a", "ls -a"))
@@ -121,7 +121,7 @@ def test_texts_are_compared_once(store: Store) -> None:
     asked = [(TASK, b"ls -l  a"), (TASK, b"")]
     found = text_figures(store, asked)
     assert found == {("files-1", command): compare_texts(command, TASK.references) for _, command in asked}
-    kept = TextFigures(verbatim=True, full_command=True, template=True)
+    kept = TextMetrics(verbatim=True, full_command=True, template=True)
     store.add_figures({score_key(text_digest(), b"ls -l  a", TASK.references): kept.to_json()})
     assert text_figures(store, asked)["files-1", b"ls -l  a"] == kept
 
@@ -135,18 +135,18 @@ def test_calls_of_references_are_counted_once(store: Store) -> None:
 def test_a_score_is_what_the_metric_says_and_stays_so_when_it_is_looked_up(store: Store) -> None:
     command = b"ls -l -a -t"
     expected = {("files-1", command): score_candidate(command, TASK.references)}
-    assert nlc2cmd_scores(store, [(TASK, command)]) == expected
-    assert nlc2cmd_scores(store, [(TASK, command), (TASK, command)]) == expected
+    assert cached_nlc2cmd_scores(store, [(TASK, command)]) == expected
+    assert cached_nlc2cmd_scores(store, [(TASK, command), (TASK, command)]) == expected
 
 
 def test_a_score_that_is_known_is_not_computed_again(store: Store) -> None:
     store.add_scores({score_key(program_digest(), b"ls", TASK.references): 0.125})
-    assert nlc2cmd_scores(store, [(TASK, b"ls")]) == {("files-1", b"ls"): 0.125}
+    assert cached_nlc2cmd_scores(store, [(TASK, b"ls")]) == {("files-1", b"ls"): 0.125}
 
 
 def test_where_nothing_changed_neither_engine_nor_parsers_nor_charts_are_loaded(tmp_path: Path) -> None:
     project = small_checkout(tmp_path, [TASK], {"known": {"files-1": ["ls -la"]}})
-    played_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
+    fake_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
     score = (
         "from pathlib import Path\nfrom evaluator.pipeline.boards.scored_boards import make_boards\n"
         "from evaluator.pipeline.project import Project\nfrom evaluator.progress import Silence\n"

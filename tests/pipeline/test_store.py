@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from evaluator.errors import InfraError
 from evaluator.records import Finding, Outcome, Verdict, digest_of
-from evaluator.store import LAYOUT, Judged, Store
+from evaluator.store import LAYOUT, JudgedVerdict, Store
 from evaluator.testing.evidence import added, evidence
 
 KEY = digest_of(b"key")
@@ -66,7 +66,7 @@ def start_writer(path: Path, name: str, count: int) -> subprocess.Popen[bytes]:
 def test_what_was_written_is_there_when_the_store_is_opened_again(path: Path) -> None:
     first = Store(path)
     first.add_evidence((KEY, 0), SHOWN)
-    first.add_verdicts([Judged(VERDICT, {"judge": "exact 1"})])
+    first.add_verdicts([JudgedVerdict(VERDICT, {"judge": "exact 1"})])
     first.set_fingerprint("image:tag", "f" * 64)
     first.close()
     again = Store(path)
@@ -185,7 +185,7 @@ def test_a_file_that_is_no_store_is_told_in_one_line_that_says_what_to_do(path: 
 def test_a_store_of_another_layout_is_started_afresh(path: Path) -> None:
     store = Store(path)
     store.add_evidence((KEY, 0), SHOWN)
-    store.add_verdicts([Judged(VERDICT, {})])
+    store.add_verdicts([JudgedVerdict(VERDICT, {})])
     store.close()
     database = sqlite3.connect(path)
     database.execute("DROP TABLE images")

@@ -10,7 +10,7 @@ import pytest
 from evaluator.errors import FormatError, UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.boards.scored_boards import read_validation
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
 from evaluator.pipeline.maintenance.judge_validation import (
@@ -22,12 +22,12 @@ from evaluator.pipeline.maintenance.judge_validation import (
     validate_judges,
 )
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import PairKind, Validation, command_digest
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.executor import FINGERPRINT, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, Shows
 
 TASKS = [
     small_task("files-1", references=("ls a", "echo a"), near_misses=("ls b",)),
@@ -47,33 +47,37 @@ def project(tmp_path: Path) -> Project:
     suite = made.suite("tiny")
     store = Store(made.store_path)
     store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
-    grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, PlayedExecution(SHOWN), Silence(), spacing_s=0)
-    pairs = [pair for chosen in sets_of_suite(made, suite, Silence(), mutants=False).pairs.values() for pair in chosen]
-    grader.grade(Subject(pair.task, pair.command, pair.without) for pair in pairs)
+    grader = Grader(
+        suite, find_judge("consensus"), store, FINGERPRINT, FakeExecutor(SHOWN), NullProgress(), spacing_s=0
+    )
+    pairs = [
+        pair for chosen in sets_of_suite(made, suite, NullProgress(), mutants=False).pairs.values() for pair in chosen
+    ]
+    grader.grade(GradingItem(pair.task, pair.command, pair.without) for pair in pairs)
     store.close()
     return made
 
 
 def validated(project: Project, *judges: str) -> Results:
-    sets = [sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False)]
-    return validate_judges(project, sets, Silence(), judges=judges)
+    sets = [sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False)]
+    return validate_judges(project, sets, NullProgress(), judges=judges)
 
 
 def test_a_suite_gives_table_4_and_its_near_misses(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False).pairs
+    pairs = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs
     # two tasks: ten further on is the task itself, which would be no wrong command
     assert {kind: len(chosen) for kind, chosen in pairs.items()} == {PairKind.TABLE_4: 2, PairKind.NEAR_MISSES: 2}
 
 
 def test_mutants_are_pairs_where_they_are_asked_for(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=True).pairs[PairKind.MUTANTS]
+    pairs = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS]
     assert pairs
     assert not any(pair.equivalent for pair in pairs)
 
 
 def test_mutants_that_were_labelled_are_pairs(project: Project) -> None:
     (first, *_), folder = (
-        sets_of_suite(project, project.suite("tiny"), Silence(), mutants=True).pairs[PairKind.MUTANTS],
+        sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS],
         project.root / "fixtures" / "overrides" / "tiny",
     )
     folder.mkdir(parents=True)
@@ -81,7 +85,7 @@ def test_mutants_that_were_labelled_are_pairs(project: Project) -> None:
     lost = {**label, "command_digest": "0" * 64}
     lines = [json.dumps({**each, "because": "another spelling of it"}) for each in (label, lost)]
     (folder / "labels.jsonl").write_text("\n".join(lines))
-    found = sets_of_suite(project, project.suite("tiny"), Silence(), mutants=False).pairs[PairKind.LABELLED]
+    found = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs[PairKind.LABELLED]
     assert found == [first._replace(equivalent=True)]
 
 
@@ -118,7 +122,7 @@ def test_labelled_pairs_are_judged_by_all_references(project: Project) -> None:
         {"suite": "tiny", "task": "files-1", "command": "ls b", "label": True},
         {"suite": "tiny", "task": "files-2", "command": "cat a", "label": False},
     )
-    found = validate_judges(project, read_labelled(project, path), Silence(), judges=["consensus"])
+    found = validate_judges(project, read_labelled(project, path), NullProgress(), judges=["consensus"])
     (one,) = found.figures
     assert (one.kind, one.equivalent_passed, one.wrong_failed) == (PairKind.LABELLED, 1, 1)
 
@@ -178,9 +182,9 @@ def test_judgements_that_do_not_read_are_named(tmp_path: Path, csv: str, problem
     for name, text in (("all.nl", "list\n"), ("all.cm", "ls\n"), ("people.csv", csv)):
         (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=problem):
-        compare_with_people(tmp_path / "people.csv", (tmp_path / "all.nl", tmp_path / "all.cm"), Silence())
+        compare_with_people(tmp_path / "people.csv", (tmp_path / "all.nl", tmp_path / "all.cm"), NullProgress())
 
 
 def test_only_judges_of_texts_are_compared_with_people(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="consensus gives no score to texts; these do: bleu"):
-        compare_with_people(tmp_path, (tmp_path, tmp_path), Silence(), ["consensus"])
+        compare_with_people(tmp_path, (tmp_path, tmp_path), NullProgress(), ["consensus"])

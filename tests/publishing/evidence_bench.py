@@ -15,9 +15,9 @@ from evaluator.pipeline.evidence.bundle import bundle_path
 from evaluator.pipeline.evidence.images import published_images, write_images
 from evaluator.pipeline.evidence.produce import make_references, make_submissions
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.testing.checkouts import small_checkout, small_task
-from evaluator.testing.executor import FINGERPRINT, Call, Shows, played_boards
+from evaluator.testing.executor import FINGERPRINT, RequestedExecution, Shows, fake_boards
 
 TASKS = [small_task("files-1"), small_task("files-2", references=("also right", "right"))]
 ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -28,7 +28,7 @@ SHA256 = "5" * 64
 _GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
-def play(call: Call) -> Shows:
+def play(call: RequestedExecution) -> Shows:
     """Every command but the wrong one says yes."""
     return "no\n" if call.command == "wrong" else "yes\n"
 
@@ -49,8 +49,11 @@ def checkout(root: Path, answers: Mapping[str, Mapping[str, Sequence[str]]] = AN
 
 def bundles(project: Project, out: Path) -> dict[str, bytes]:
     """Everything that is published of a checkout, by its path on the branch; nothing is executed."""
-    played_boards(project, play)
-    made = [*make_references(project, Silence(), out), *make_submissions(project, Silence(), out, list(ANSWERS))]
+    fake_boards(project, play)
+    made = [
+        *make_references(project, NullProgress(), out),
+        *make_submissions(project, NullProgress(), out, list(ANSWERS)),
+    ]
     files = {each.path.relative_to(out).as_posix(): each.path.read_bytes() for each in made}
     (suite,) = project.suites()
     return files | {"images.json": write_images(published_images([suite], {"tiny": FINGERPRINT}, SHA256))}

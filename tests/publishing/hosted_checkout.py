@@ -11,7 +11,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from evaluator.cli import app
-from evaluator.github.connection import Connection, Patience, connect
+from evaluator.github.connection import Connection, WaitPolicy, connect
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.records import (
     Finding,
@@ -106,7 +106,7 @@ class HostedCheckout:
 
     def connect(self, permissions: Mapping[str, str] = WRITES, **patience: Any) -> Connection:
         """The client, which waits for nothing."""
-        patient = Patience(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
+        patient = WaitPolicy(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
         return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
 
     def command(self, *words: str, **environ: str) -> tuple[int, str]:

@@ -11,26 +11,26 @@ from typing import Any, Final
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import Needed, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_subjects, submitted_subjects
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.known_mutants import slips_of
+from evaluator.pipeline.grading.known_mutants import known_mutants_of
 from evaluator.pipeline.grading.llm_panel import REPLAY, PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.archive import Landing
-from evaluator.pipeline.publishing.judge_pending import Judged, judge_due
+from evaluator.pipeline.publishing.archive import PublishArchive
+from evaluator.pipeline.publishing.judge_pending import PublishResult, judge_pending
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
-from evaluator.pipeline.publishing.suite_context import open_desk
+from evaluator.pipeline.publishing.suite_context import open_publish_session
 from evaluator.pipeline.publishing.verify import Verified, verify_published
 from evaluator.pipeline.submissions.repository import load_submissions
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
 
 TASKS: Final = [
     small_task("files-1", nl="Print the first"),
@@ -44,7 +44,7 @@ OTHER: Final = "e" * 64
 """The fingerprint of another environment."""
 
 
-def play(call: Call) -> Shows:
+def play(call: RequestedExecution) -> Shows:
     """What is wrong says no, everything else yes."""
     return "no\n" if call.command in ("wrong", "shared") else "yes\n"
 
@@ -56,7 +56,7 @@ class Board:
     root: Path
     answers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=lambda: ANSWERS)
     tasks: Sequence[Any] = field(default_factory=lambda: TASKS)
-    shows: Callable[[Call], Shows] = play
+    shows: Callable[[RequestedExecution], Shows] = play
     fingerprint: str = FINGERPRINT
     executed: list[str] = field(default_factory=list)
     project: Project = field(init=False)
@@ -79,7 +79,7 @@ class Board:
         (suite,) = self.project.suites()
         with closing(Store(self.project.store_path)) as store:
             store.set_fingerprint(image_reference(suite.manifest), self.fingerprint)
-            self._grader(store).gather(reference_subjects(suite))
+            self._grader(store).ensure_evidence(reference_subjects(suite))
 
     def execute(self, *slugs: str) -> None:
         """The jobs that execute one submission each, in stores that nobody else sees."""
@@ -90,7 +90,7 @@ class Board:
                 grader = self._grader(store)
                 subjects = submitted_subjects(suite, submission)
                 grader.grade(subjects)
-                grader.gather(subjects)
+                grader.ensure_evidence(subjects)
                 runs = self.needed.of(submission)
                 bundle = export_bundle(
                     store, runs, suite="tiny", fingerprint=self.fingerprint, submission=submission.slug
@@ -106,23 +106,25 @@ class Board:
 
     def plan(self, **options: Any) -> PublishPlan:
         """What there is to do."""
-        with open_desk(self.project, Silence()) as desk:
-            return plan_publishing(self.project, Silence(), desk.store, panels=desk.panels, **options)
+        with open_publish_session(self.project, NullProgress()) as desk:
+            return plan_publishing(self.project, NullProgress(), desk.store, panels=desk.panels, **options)
 
-    def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> Judged:
+    def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> PublishResult:
         """What the judge makes of what was collected."""
         self.collected.mkdir(exist_ok=True)
-        with open_desk(self.project, Silence(), use) as desk:
-            return judge_due(self.project, Silence(), desk.store, self.collected, panels=desk.panels, **options)
+        with open_publish_session(self.project, NullProgress(), use) as desk:
+            return judge_pending(
+                self.project, NullProgress(), desk.store, self.collected, panels=desk.panels, **options
+            )
 
     def verify(self, *slugs: str) -> list[Verified]:
         """Every published file, derived again."""
-        with open_desk(self.project, Silence()) as desk:
-            return verify_published(self.project, Silence(), desk.store, slugs=slugs, panels=desk.panels)
+        with open_publish_session(self.project, NullProgress()) as desk:
+            return verify_published(self.project, NullProgress(), desk.store, slugs=slugs, panels=desk.panels)
 
-    def land(self, landing: Landing) -> None:
+    def land(self, archive: PublishArchive) -> None:
         """Commit it, and fetch the branch as it is then; what was collected is gone with its run."""
-        for folder, files in ((self.root, landing.on_main()), (self.fetched, landing.on_branch())):
+        for folder, files in ((self.root, archive.on_main()), (self.fetched, archive.on_branch())):
             for name, data in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 if data is None:
@@ -131,13 +133,13 @@ class Board:
                     (folder / name).write_bytes(data)
         shutil.rmtree(self.collected, ignore_errors=True)
 
-    def publish(self, **options: Any) -> Judged:
+    def publish(self, **options: Any) -> PublishResult:
         """One whole run."""
         self.prepare()
         if slugs := self.plan(**options).submissions:
             self.execute(*slugs)
         judged = self.judge(**options)
-        self.land(judged.landing)
+        self.land(judged.archive)
         return judged
 
     def file(self, slug: str) -> VerdictFile:
@@ -158,10 +160,10 @@ class Board:
         return found
 
     @property
-    def needed(self) -> Needed:
+    def needed(self) -> RequiredRuns:
         """The runs that its suite and submissions need."""
         (suite,) = self.project.suites()
-        return Needed(self.project, suite, self.fingerprint)
+        return RequiredRuns(self.project, suite, self.fingerprint)
 
     def keys(self, command: str, task: str = "files-1") -> list[str]:
         """A command's evidence keys."""
@@ -170,7 +172,7 @@ class Board:
             requests = self._grader(store).keys.requests(suite.task(task).id, command.encode())
         return [key for key, _ in requests.values()]
 
-    def bundle(self, slug: str, runs: Mapping[Run, Evidence], **header: Any) -> Bundle:
+    def bundle(self, slug: str, runs: Mapping[RunKey, Evidence], **header: Any) -> Bundle:
         """A bundle that says so of these runs, in the name of a submission."""
         told = {"format": 1, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
         kept = [
@@ -180,14 +182,22 @@ class Board:
 
     def _grader(self, store: Store) -> Grader:
         (suite,) = self.project.suites()
-        execution = PlayedExecution(self._show)
-        rulings, slips = rulings_of(self.project, suite), slips_of(self.project, suite, store)
+        execution = FakeExecutor(self._show)
+        rulings, known_mutants = rulings_of(self.project, suite), known_mutants_of(self.project, suite, store)
         judge = find_judge("consensus")
         return Grader(
-            suite, judge, store, self.fingerprint, execution, Silence(), spacing_s=0, rulings=rulings, slips=slips
+            suite,
+            judge,
+            store,
+            self.fingerprint,
+            execution,
+            NullProgress(),
+            spacing_s=0,
+            rulings=rulings,
+            known_mutants=known_mutants,
         )
 
-    def _show(self, call: Call) -> Shows:
+    def _show(self, call: RequestedExecution) -> Shows:
         self.executed.append(call.command)
         return self.shows(call)
 
@@ -198,6 +208,6 @@ def copy_of(board: Board, root: Path) -> Board:
     return Board(root, board.answers, board.tasks, board.shows, board.fingerprint)
 
 
-def shown(keys: Sequence[str], output: str) -> dict[Run, Evidence]:
+def shown(keys: Sequence[str], output: str) -> dict[RunKey, Evidence]:
     """Both runs under these keys, which printed this."""
     return {(key, run): evidence(output) for key in keys for run in (0, 1)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaluator.pipeline.publishing.archive import Landed, Landing, blob_name
+from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, blob_name
 from evaluator.records import Outcome
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 
@@ -35,16 +35,16 @@ def judged(hosted: HostedCheckout, slug: str) -> dict[str, str | None]:
     return {path: blob_name(file.read_bytes()) if file.is_file() else None for path, file in contents.items()}
 
 
-def landing(
+def archive(
     hosted: HostedCheckout,
     *slugs: str,
     judge_version: int = 1,
     files: Mapping[str, bytes] | None = None,
     **header: Any,
-) -> Landing:
+) -> PublishArchive:
     """The verdicts of these submissions with their evidence, and what else is said."""
     named = slugs or tuple(ANSWERED)
     made = {verdicts_at(slug): verdicts(*ANSWERED[slug], judge_version=judge_version) for slug in named}
     kept = {bundle_at(slug): f"evidence of {slug} {judge_version}".encode() for slug in named}
-    said = Landed(format=1, judged={slug: judged(hosted, slug) for slug in named}, **header)
-    return Landing(said, {**made, **(files or {})}, {**kept, "images.json": IMAGES})
+    said = ArchiveHeader(format=1, judged={slug: judged(hosted, slug) for slug in named}, **header)
+    return PublishArchive(said, {**made, **(files or {})}, {**kept, "images.json": IMAGES})

@@ -10,9 +10,9 @@ import yaml
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.pipeline.grading.adjudications import adjudicate
-from evaluator.pipeline.pull_requests.appeals import LABELS, Answer, AppealError, answer_appeal, parse_appeal
+from evaluator.pipeline.pull_requests.appeals import LABELS, AppealError, AppealOutcome, answer_appeal, parse_appeal
 from evaluator.records import Outcome, Ruling
-from tests.doubles.github import Fault, Pull
+from tests.doubles.github import InjectedFault, Pull
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
 
 FORM = Path(__file__).parents[2] / ".github" / "ISSUE_TEMPLATE" / "appeal.yml"
@@ -31,7 +31,9 @@ def issue(hosted: HostedCheckout, text: str | None = None) -> Pull:
     return hosted.github.issue(hosted.board, hosted.stranger, "Wrong!", body() if text is None else text)
 
 
-def answer(hosted: HostedCheckout, number: int, ruling: Ruling = Ruling.PASS, *, dry_run: bool = False) -> Answer:
+def answer(
+    hosted: HostedCheckout, number: int, ruling: Ruling = Ruling.PASS, *, dry_run: bool = False
+) -> AppealOutcome:
     return answer_appeal(hosted.project, hosted.connect(), number, ruling, dry_run=dry_run)
 
 
@@ -209,7 +211,7 @@ def test_dry_it_writes_nothing(hosted: HostedCheckout) -> None:
 @pytest.mark.parametrize("path", ["/pulls", "/comments", "/git/refs", "/git/commits"])
 def test_what_was_done_though_its_answer_was_lost_is_not_done_twice(hosted: HostedCheckout, path: str) -> None:
     asked = issue(hosted)
-    hosted.github.faults.append(Fault(502, method="POST", path=path, late=True))
+    hosted.github.faults.append(InjectedFault(502, method="POST", path=path, late=True))
     answer(hosted, asked.number)
     assert len(pulls(hosted)) == len(asked.comments) == 1
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.judges.panel.reply_cache import Ledger, Reply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.pipeline.evidence.bundle import (
     Bundle,
-    PackedLimits,
+    GunzipLimits,
     bundle_path,
+    drop_to_limit,
     export_bundle,
     file_digest,
-    fitting,
     folder_digest,
     import_bundle,
     parse_bundle_path,
@@ -29,13 +29,13 @@ from evaluator.pipeline.evidence.bundle import (
 )
 from evaluator.pipeline.evidence.produce import Shard
 from evaluator.records import BundleHeader, KeptEvidence
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 from evaluator.testing.evidence import evidence
 
 PRINT = "f" * 64
 HEADER = BundleHeader(format=1, suite="tiny", fingerprint=PRINT, submission="mine")
 KEYS = ("a" * 64, "b" * 64)
-EXPECTED: set[Run] = {(key, run) for key in KEYS for run in (0, 1)}
+EXPECTED: set[RunKey] = {(key, run) for key in KEYS for run in (0, 1)}
 KEPT = (
     KeptEvidence(key=KEYS[0], run=0, evidence=evidence("yes\n")),
     KeptEvidence(key=KEYS[0], run=1, evidence=evidence("no\n")),
@@ -43,7 +43,7 @@ KEPT = (
 )
 REPLY = Reply(format=1, evidence="c" * 64, judge="consensus", model="m", prompt="d" * 64, seed=1, text="yes", usd=0.1)
 BUNDLE = Bundle(HEADER, KEPT, (REPLY,))
-SMALL = PackedLimits(packed_bytes=50_000, bytes=200_000, line_bytes=20_000, lines=100)
+SMALL = GunzipLimits(packed_bytes=50_000, bytes=200_000, line_bytes=20_000, lines=100)
 
 
 def read(data: bytes, submission: str | None = "mine", **options: Any) -> Bundle:
@@ -144,7 +144,7 @@ def test_lines_and_bytes_are_counted_before_all_is_unpacked() -> None:
         read(
             packed(HEAD, *(FIRST.replace("a" * 64, f"{number:064x}") for number in range(50))),
             expected=None,
-            limits=PackedLimits(bytes=1000),
+            limits=GunzipLimits(bytes=1000),
         )
 
 
@@ -157,10 +157,10 @@ def test_a_reply_is_refused_where_evidence_alone_is_expected() -> None:
 def test_what_has_no_room_is_left_out_the_longest_first_and_replies_stay() -> None:
     long = KeptEvidence(key=KEYS[1], run=1, evidence=evidence("y" * 5000))
     large = Bundle(HEADER, (*KEPT, long), (REPLY,))
-    kept, left_out = fitting(large, 4000)
+    kept, left_out = drop_to_limit(large, 4000)
     assert (set(kept.evidence), left_out) == (set(KEPT), 1)
     assert read(write_bundle(large, 4000)) == read(write_bundle(BUNDLE))
-    nothing, left_out = fitting(large, 1)
+    nothing, left_out = drop_to_limit(large, 1)
     assert (nothing.evidence, nothing.replies, left_out) == ((), (REPLY,), 4)
 
 
@@ -172,7 +172,7 @@ def test_evidence_goes_from_one_store_to_another_and_replies_to_the_ledger(tmp_p
     import_bundle(stores[1], BUNDLE)
     import_bundle(stores[1], BUNDLE)
     assert stores[1].evidence(EXPECTED) == {(each.key, each.run): each.evidence for each in KEPT}
-    assert len(Ledger(tmp_path / "there" / "panel.jsonl")) == 1
+    assert len(ReplyCache(tmp_path / "there" / "panel.jsonl")) == 1
     for store in stores:
         store.close()
 

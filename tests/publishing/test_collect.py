@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
 from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, Collected, collect
-from tests.doubles.github import Fault, Run
+from tests.doubles.github import InjectedFault, WorkflowRun
 from tests.publishing.hosted_checkout import HostedCheckout
 
 FIRST, SECOND = (
@@ -37,14 +37,14 @@ def announced(slug: str, content: bytes, suite: str = "tiny") -> tuple[str, str]
     return NOTICE, f"{slug} {suite} {sha256(content).hexdigest()}"
 
 
-def executed(hosted: HostedCheckout, run: Run, slug: str, file: tuple[str, bytes]) -> None:
+def executed(hosted: HostedCheckout, run: WorkflowRun, slug: str, file: tuple[str, bytes]) -> None:
     """A job that did what it should."""
     hosted.github.add_job(run, f"{EXECUTE} ({slug})", notices=[announced(slug, file[1])])
     hosted.github.upload(run, f"evidence-{slug}", packed(file))
 
 
 @pytest.fixture
-def run(hosted: HostedCheckout) -> Run:
+def run(hosted: HostedCheckout) -> WorkflowRun:
     """A run of publish in which `first` was executed as it should be."""
     made = hosted.github.start(hosted.board, "publish", "push", hosted.head() or "")
     hosted.github.add_job(made, "prepare")
@@ -52,7 +52,7 @@ def run(hosted: HostedCheckout) -> Run:
     return made
 
 
-def collected(hosted: HostedCheckout, run: Run, expected: list[str] | None = None) -> Collected:
+def collected(hosted: HostedCheckout, run: WorkflowRun, expected: list[str] | None = None) -> Collected:
     return collect(hosted.project, hosted.connect(), run.id, hosted.root / "evidence", expected)
 
 
@@ -61,7 +61,7 @@ def written(hosted: HostedCheckout) -> Mapping[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run) -> None:
+def test_what_was_announced_is_taken(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """Each submission's bundles at their places, whatever else a job said; the panel's store is nobody's."""
     executed(hosted, run, "second", SECOND)
     run.jobs[-1].annotations += [type(run.jobs[-1].annotations[0])("notice", "3 of 4 commands", "progress")]
@@ -70,7 +70,7 @@ def test_what_was_announced_is_taken(hosted: HostedCheckout, run: Run) -> None:
     assert written(hosted) == dict([FIRST, SECOND])
 
 
-def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: Run) -> None:
+def test_bundles_of_several_suites_are_taken_together(hosted: HostedCheckout, run: WorkflowRun) -> None:
     hosted.write({"submissions/second/other.jsonl": b"{}\n"})
     other = ("submissions/second/other.jsonl.gz", b"other evidence")
     notices = [announced("second", SECOND[1]), announced("second", other[1], "other")]
@@ -139,7 +139,7 @@ def bomb(name: str) -> bytes:
     return kept.getvalue()
 
 
-def happened(hosted: HostedCheckout, run: Run, slug: str, case: Case) -> None:
+def happened(hosted: HostedCheckout, run: WorkflowRun, slug: str, case: Case) -> None:
     """The case, of the submission of this name."""
 
     def named(text: str) -> str:
@@ -154,7 +154,7 @@ def happened(hosted: HostedCheckout, run: Run, slug: str, case: Case) -> None:
         hosted.github.upload(run, f"evidence-{slug}", archive, case.size).expired = case.expired
 
 
-def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run) -> None:
+def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """Each with its reason, and whether it looks like an escape; another submission is taken all the same."""
     cases = {f"row-{number:02}": case for number, case in enumerate(CASES)}
     hosted.write({f"submissions/{slug}/tiny.jsonl": b"{}\n" for slug in cases})
@@ -174,7 +174,7 @@ def test_what_was_not_announced_so_is_left_out(hosted: HostedCheckout, run: Run)
     assert not found.failed
 
 
-def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run) -> None:
+def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """It may replace another's artifact, upload any, and announce anything in its own job: the other is left out."""
     executed(hosted, run, "second", SECOND)
     hosted.github.upload(run, "evidence-first", packed((FIRST[0], b"forged")))
@@ -185,7 +185,7 @@ def test_an_escape_forges_its_own_row_only(hosted: HostedCheckout, run: Run) -> 
     assert written(hosted) == {}
 
 
-def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: Run) -> None:
+def test_only_the_last_attempt_counts(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """A job that ran again announces again, and its newer artifact is the one."""
     executed(hosted, run, "second", SECOND)
     run.attempt = 2
@@ -205,14 +205,14 @@ def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: Hosted
     assert not [each for each in hosted.github.exchanges if "artifacts" in each.path]
 
 
-def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: Run) -> None:
+def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """Whatever the plan said, no path is made of it."""
     found = collected(hosted, run, ["first", "../../etc"])
     assert found.left_out["../../etc"].reason == "is no submission's name"
 
 
 @pytest.mark.parametrize("name", ["execute (second)", f"other / {EXECUTE} (second)", f"{EXECUTE} (second) (1)"])
-def test_a_job_of_another_name_announces_nothing(hosted: HostedCheckout, run: Run, name: str) -> None:
+def test_a_job_of_another_name_announces_nothing(hosted: HostedCheckout, run: WorkflowRun, name: str) -> None:
     """GitHub names a called job by its caller. A job of another caller speaks for no submission."""
     hosted.github.add_job(run, name, notices=[announced("second", SECOND[1])])
     hosted.github.upload(run, "evidence-second", packed(SECOND))
@@ -221,23 +221,23 @@ def test_a_job_of_another_name_announces_nothing(hosted: HostedCheckout, run: Ru
     assert "0 jobs of the run are its own" in left_out["second"].reason
 
 
-def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: Run) -> None:
+def test_a_folder_that_holds_something_is_wrong_use(hosted: HostedCheckout, run: WorkflowRun) -> None:
     (hosted.root / "evidence").mkdir()
     (hosted.root / "evidence" / "older").write_bytes(b"")
     with pytest.raises(UsageError, match="expected an empty folder"):
         collected(hosted, run)
 
 
-def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: Run) -> None:
+def test_what_github_refuses_is_an_error_of_ours(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """Nobody is left out for it."""
     with pytest.raises(PermissionMissingError, match="checks: read"):
         collect(hosted.project, hosted.connect({"actions": "read"}), run.id, hosted.root / "evidence")
-    hosted.github.faults += [Fault(502, path="/zip")] * 4
+    hosted.github.faults += [InjectedFault(502, path="/zip")] * 4
     with pytest.raises(GitHubError, match=r"502|does not answer"):
         collected(hosted, run)
 
 
-def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, tmp_path: Path) -> None:
+def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: WorkflowRun, tmp_path: Path) -> None:
     """In a line each and in the summary, where a stranger's words are code; what remains goes on."""
     hosted.github.add_job(run, f"{EXECUTE} (second)", notices=[(NOTICE, "`@all`\n::error::x")])
     summary = tmp_path / "summary.md"
@@ -253,6 +253,6 @@ def test_the_command_tells_what_was_left_out(hosted: HostedCheckout, run: Run, t
 @pytest.mark.parametrize(
     ("expect", "code"), [('["second"]', 3), ("[]", 0), ('["second"', 2), ('"second"', 2), ("[1]", 2)]
 )
-def test_the_command_ends_with_what_was_found(hosted: HostedCheckout, run: Run, expect: str, code: int) -> None:
+def test_the_command_ends_with_what_was_found(hosted: HostedCheckout, run: WorkflowRun, expect: str, code: int) -> None:
     words = ["publish", "collect", "--run", str(run.id), "--out", "evidence", "--expect", expect]
     assert hosted.command(*words)[0] == code

@@ -10,16 +10,16 @@ import pytest
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
-from evaluator.pipeline.publishing.archive import Landed, Landing, write_landing
+from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_landing
 from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_landing
-from tests.doubles.github import Exchange, Fault
+from tests.doubles.github import Exchange, InjectedFault
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
-from tests.publishing.landings import ANSWERED, IMAGES, bundle_at, judged, landing, verdicts_at
+from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
 
 OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}
 
 
-def commit(hosted: HostedCheckout, made: Landing, connection: Connection | None = None) -> Committed:
+def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> Committed:
     return commit_landing(hosted.project, connection or hosted.connect(), made)
 
 
@@ -51,7 +51,7 @@ def pushed_meanwhile(hosted: HostedCheckout, times: int, files: Mapping[str, byt
 def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: HostedCheckout) -> None:
     """In one commit each, that of evidence without a parent; what nobody offered by a pull request is the project's."""
     before = hosted.write({OWNERS: None})
-    made = landing(hosted)
+    made = archive(hosted)
     done = commit(hosted, made)
     assert done.commit == hosted.head() != before
     assert done.published == ("first", "second")
@@ -69,7 +69,7 @@ def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout
     pull = hosted.github.open_pull(hosted.board, fork, "mine")
     hosted.github.merge(hosted.board, pull)
     hosted.write({**OFFERED, OWNERS: None})
-    done = commit(hosted, landing(hosted))
+    done = commit(hosted, archive(hosted))
     assert done.owners == {"first": None, "second": None, "mine": hosted.stranger.id}
     assert owners(hosted)["mine"] == hosted.stranger.id
 
@@ -78,7 +78,7 @@ def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout) 
     """Also where the checkout is from before."""
     hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": 7, "gone": 8}}'})
-    commit(hosted, landing(hosted))
+    commit(hosted, archive(hosted))
     assert owners(hosted) == {"first": 7, "gone": 8, "second": None}
 
 
@@ -86,13 +86,13 @@ def test_a_name_that_a_maintainer_took_out_stays_out(hosted: HostedCheckout) -> 
     """The checkout, which still has it, says nothing about main."""
     taken_out = b'{"format": 1, "owners": {"first": null}}'
     hosted.push({OWNERS: taken_out})
-    commit(hosted, landing(hosted))
+    commit(hosted, archive(hosted))
     assert hosted.content(OWNERS) == taken_out
 
 
 def test_done_again_it_changes_nothing(hosted: HostedCheckout) -> None:
     """No commit, no other evidence."""
-    made = landing(hosted)
+    made = archive(hosted)
     first = commit(hosted, made)
     evidence = hosted.head("evidence")
     again = commit(hosted, made)
@@ -102,7 +102,7 @@ def test_done_again_it_changes_nothing(hosted: HostedCheckout) -> None:
 
 def test_nothing_judged_is_no_commit(hosted: HostedCheckout) -> None:
     before = hosted.head()
-    done = commit(hosted, Landing(Landed(format=1)))
+    done = commit(hosted, PublishArchive(ArchiveHeader(format=1)))
     assert (done.commit, done.evidence, hosted.head()) == (before, None, before)
     assert hosted.writes() == []
 
@@ -117,7 +117,7 @@ def test_nothing_judged_is_no_commit(hosted: HostedCheckout) -> None:
 )
 def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, reason: str) -> None:
     """The others are published."""
-    made = landing(hosted)
+    made = archive(hosted)
     hosted.push({path: b"other\n"})
     done = commit(hosted, made)
     assert reason in done.left_out["first"]
@@ -127,7 +127,7 @@ def test_what_was_changed_since_is_left_out(hosted: HostedCheckout, path: str, r
 
 
 def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout) -> None:
-    made = landing(hosted)
+    made = archive(hosted)
     hosted.push(dict.fromkeys(("submissions/first/tiny.jsonl", "submissions/first/submission.toml")))
     assert commit(hosted, made).left_out == {"first": "was withdrawn since it was judged"}
     assert hosted.content(verdicts_at("first")) is None
@@ -136,12 +136,12 @@ def test_what_was_withdrawn_since_is_left_out(hosted: HostedCheckout) -> None:
 @pytest.mark.parametrize("commit_said", [False, True])
 def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool) -> None:
     """Verdicts and evidence of what was withdrawn, and nothing of what came back since."""
-    commit(hosted, landing(hosted))
+    commit(hosted, archive(hosted))
     withdrawn = {f"submissions/{slug}/{name}": None for slug in ANSWERED for name in ("submission.toml", "tiny.jsonl")}
     judged_at = hosted.push(withdrawn)
     hosted.push({path: (hosted.root / path).read_bytes() for path in withdrawn if "second" in path})
     gone = {"gone": tuple(map(verdicts_at, ANSWERED)), "gone_evidence": tuple(map(bundle_at, ANSWERED))}
-    commit(hosted, Landing(Landed(format=1, commit=judged_at if commit_said else None, **gone)))
+    commit(hosted, PublishArchive(ArchiveHeader(format=1, commit=judged_at if commit_said else None, **gone)))
     assert hosted.content(verdicts_at("first")) is None
     assert hosted.content(verdicts_at("second")) is not None
     assert hosted.paths("evidence") == {bundle_at("second"), "images.json"}
@@ -149,10 +149,12 @@ def test_what_is_gone_is_removed(hosted: HostedCheckout, commit_said: bool) -> N
 
 def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout) -> None:
     """Also where its predictions still lie there; nothing is removed where it is another by now."""
-    commit(hosted, landing(hosted))
+    commit(hosted, archive(hosted))
     judged_at = hosted.head()
     hosted.push({"submissions/second/submission.toml": b"other\n"})
-    done = commit(hosted, Landing(Landed(format=1, commit=judged_at, gone=tuple(map(verdicts_at, ANSWERED)))))
+    done = commit(
+        hosted, PublishArchive(ArchiveHeader(format=1, commit=judged_at, gone=tuple(map(verdicts_at, ANSWERED))))
+    )
     assert hosted.content(verdicts_at("first")) is None
     assert hosted.content(verdicts_at("second")) is not None
     assert done.published == ("first",)
@@ -160,14 +162,14 @@ def test_what_a_submission_answers_no_more_is_removed(hosted: HostedCheckout) ->
 
 def test_evidence_of_others_stays(hosted: HostedCheckout) -> None:
     hosted.board.git.commit("evidence", {"references/tiny.jsonl.gz": b"references"}, root=True)
-    commit(hosted, landing(hosted, "first"))
+    commit(hosted, archive(hosted, "first"))
     assert hosted.paths("evidence") == {bundle_at("first"), "images.json", "references/tiny.jsonl.gz"}
     assert hosted.content("images.json", "evidence") == IMAGES
 
 
 def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout) -> None:
     """What was pushed meanwhile stays, and what it changed is left out."""
-    made = landing(hosted)
+    made = archive(hosted)
     pushed_meanwhile(hosted, 2, {"submissions/second/tiny.jsonl": b"{}\n"})
     done = commit(hosted, made)
     assert done.published == ("first",)
@@ -180,7 +182,7 @@ def test_main_that_moves_meanwhile_is_begun_with_anew(hosted: HostedCheckout) ->
 def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout) -> None:
     pushed_meanwhile(hosted, ATTEMPTS)
     with pytest.raises(GitHubError, match=f"moved {ATTEMPTS} times meanwhile; run this again"):
-        commit(hosted, landing(hosted))
+        commit(hosted, archive(hosted))
     assert hosted.content(verdicts_at("first")) is None
 
 
@@ -189,8 +191,8 @@ def test_main_that_moves_each_time_is_an_error(hosted: HostedCheckout) -> None:
 )
 def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedCheckout, method: str, path: str) -> None:
     before = hosted.head()
-    hosted.github.faults += [Fault(502, method=method, path=path, late=True)] * 2
-    done = commit(hosted, landing(hosted))
+    hosted.github.faults += [InjectedFault(502, method=method, path=path, late=True)] * 2
+    done = commit(hosted, archive(hosted))
     assert done.published == ("first", "second")
     assert said(hosted, done.commit).startswith("Publish")
     assert hosted.board.git.resolve(f"{done.commit}^") == before
@@ -198,8 +200,8 @@ def test_what_was_done_though_its_answer_was_lost_is_done_once(hosted: HostedChe
 
 def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedCheckout) -> None:
     """Evidence came first, so verdicts are never without theirs and the submissions are still found new."""
-    made = landing(hosted)
-    hosted.github.faults += [Fault(500, method="PATCH", path="/git/refs/heads/main")] * 9
+    made = archive(hosted)
+    hosted.github.faults += [InjectedFault(500, method="PATCH", path="/git/refs/heads/main")] * 9
     with pytest.raises(GitHubError) as raised:
         commit(hosted, made)
     assert "protect" not in str(raised.value)
@@ -214,17 +216,17 @@ def test_killed_before_main_it_is_published_by_the_next_run(hosted: HostedChecko
 def test_a_protected_main_says_which_setting(hosted: HostedCheckout) -> None:
     hosted.board.protected["main"] = frozenset()
     with pytest.raises(GitHubError, match=r"through a pull request.*BASHBOARD_PUBLISH_TOKEN \(site/maintain\.md\)"):
-        commit(hosted, landing(hosted))
+        commit(hosted, archive(hosted))
 
 
 def test_a_token_that_may_not_write_names_the_permission(hosted: HostedCheckout) -> None:
     with pytest.raises(PermissionMissingError, match="contents: write"):
-        commit(hosted, landing(hosted), hosted.connect({"contents": "read", "pull_requests": "read"}))
+        commit(hosted, archive(hosted), hosted.connect({"contents": "read", "pull_requests": "read"}))
 
 
 def test_a_rescore_is_not_committed(hosted: HostedCheckout) -> None:
     with pytest.raises(UsageError, match="bashboard publish propose"):
-        commit(hosted, landing(hosted, rescore=True))
+        commit(hosted, archive(hosted, rescore=True))
     assert hosted.writes() == []
 
 
@@ -233,16 +235,16 @@ def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout)
     names = ("submission.toml", "tiny.jsonl")
     hosted.write({f"submissions/{slug}/{name}": b"{}\n" for slug in slugs for name in names})
     hosted.write({OWNERS: json.dumps({"format": 1, "owners": dict.fromkeys((*ANSWERED, *slugs))}).encode()})
-    some = landing(hosted, "first").files[verdicts_at("first")]
-    header = Landed(format=1, judged={slug: judged(hosted, slug) for slug in slugs})
-    done = commit(hosted, Landing(header, {verdicts_at(slug): some for slug in slugs}))
+    some = archive(hosted, "first").files[verdicts_at("first")]
+    header = ArchiveHeader(format=1, judged={slug: judged(hosted, slug) for slug in slugs})
+    done = commit(hosted, PublishArchive(header, {verdicts_at(slug): some for slug in slugs}))
     listed = "\n".join(slugs)
     assert said(hosted, done.commit) == f"Publish the verdicts of 12 submissions\n\n{listed}"
 
 
 def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path) -> None:
     file, output, summary = (tmp_path / name for name in ("published.tar.gz", "output", "summary"))
-    digest = write_landing(landing(hosted), file)
+    digest = write_landing(archive(hosted), file)
     words = ["publish", "commit", str(file), "--sha256"]
     code, told = hosted.command(*words, "0" * 64)
     assert (code, "nothing of it is taken" in told, hosted.writes()) == (1, True, [])
@@ -257,4 +259,4 @@ def test_owners_that_do_not_read_are_an_error(hosted: HostedCheckout) -> None:
     hosted.write({OWNERS: None})
     hosted.push({OWNERS: b'{"format": 1, "owners": {"first": "me"}}'})
     with pytest.raises(FormatError, match=OWNERS):
-        commit(hosted, landing(hosted))
+        commit(hosted, archive(hosted))

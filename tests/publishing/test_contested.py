@@ -10,16 +10,16 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from evaluator.github.comment.contested_list import contested_text
+from evaluator.github.comment.contested_list import contested_list
 from evaluator.github.forms import APPEAL_FORM, appeal_address, split_address
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.site import repository_of
+from evaluator.pipeline.boards.site import repository_address
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.contested_verdicts import contested_verdicts
-from evaluator.records import Contested, Finding, Giver, Outcome, Step, command_digest
+from evaluator.records import CandidateSource, Contested, Finding, Outcome, Step, command_digest
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import verdict_file
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def publish(project: Project, board: SuiteBoard) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     made = small_checkout(tmp_path, TASKS, ANSWERS)
-    publish(made, played_boards(made, PLAYED)[0])
+    publish(made, fake_boards(made, PLAYED)[0])
     return made
 
 
@@ -67,9 +67,9 @@ def test_a_command_is_told_once_whoever_gave_it(project: Project) -> None:
     assert (first.task, first.instruction, first.command) == ("files-1", "Print 1.", b"odd")
     assert first.digest == command_digest(b"odd")
     assert first.given_by == (
-        Giver(submission="one", rank=1),
-        Giver(submission="three", rank=2),
-        Giver(submission="two", rank=1),
+        CandidateSource(submission="one", rank=1),
+        CandidateSource(submission="three", rank=2),
+        CandidateSource(submission="two", rank=1),
     )
     assert (first.rows, second.rows) == (2, 1)
     assert (first.step, first.reason, first.variant) == (OPEN.step, OPEN.reason, OPEN.variant)
@@ -128,7 +128,7 @@ def test_a_job_or_the_sites_settings_say_where_the_repository_is(
     """The job first."""
     project = small_checkout(tmp_path, TASKS, {})
     (project.root / "mkdocs.yml").write_text(f"{settings}\n")
-    assert repository_of(project, environ) == found
+    assert repository_address(project, environ) == found
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_address_is_made_of_nothing_else(server: str, repository: str) -> Non
 
 def test_the_text_shows_a_strangers_words_as_code(project: Project) -> None:
     """On one line, with nothing that turns it round, and what to type in a block of its own."""
-    text = contested_text(contested(project))
+    text = contested_list(contested(project))
     assert text.startswith("**2 verdicts** are undecided.")
     (given,) = [line for line in text.splitlines() if line.startswith("- given:") and "team" in line]
     assert given == "- given: ```` echo 2 | @team \\u202e`x`\\n``` ````"
@@ -156,7 +156,7 @@ def test_a_list_that_is_too_long_names_what_it_leaves_out(project: Project) -> N
     """Thousands of long ones: within what GitHub takes."""
     (first, _) = contested(project)
     long = first.model_copy(update={"command": b"\xff" * 2000, "size": 9000, "instruction": "\u202e" * 2000})
-    text = contested_text([long.model_copy(update={"task": f"files-{number}"}) for number in range(3000)])
+    text = contested_list([long.model_copy(update={"task": f"files-{number}"}) for number in range(3000)])
     assert len(text.encode()) <= 65_536
     assert "_Left out, as GitHub takes no longer text: `files-10` of `tiny`" in text
     assert "… and 2,940 more verdicts." in text
@@ -165,4 +165,4 @@ def test_a_list_that_is_too_long_names_what_it_leaves_out(project: Project) -> N
 def test_nothing_undecided_is_said_so(tmp_path: Path) -> None:
     project = small_checkout(tmp_path, TASKS, ANSWERS)
     assert contested(project) == []
-    assert contested_text([]) == "No published verdict is undecided.\n"
+    assert contested_list([]) == "No published verdict is undecided.\n"

@@ -15,7 +15,7 @@ import pytest
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.evidence.bundle import Bundle, read_bundle, write_bundle
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader
 from evaluator.store import Store
 from evaluator.testing.evidence import evidence
@@ -58,7 +58,7 @@ def test_what_was_executed_elsewhere_need_not_be_executed_again(
         for path, slug in ((REFERENCES, None), (FIRST, "first"), (SECOND, "second"))
     )
     assert (said["commit"], said["bundles"], said["runs"], said["passed_over"]) == (commit, 3, runs, {})
-    (board,) = make_boards(here, Silence(), execute=False)
+    (board,) = make_boards(here, NullProgress(), execute=False)
     assert {row.submission: row.passed for row in board.standings} == {"first": 1, "second": 1}
 
 

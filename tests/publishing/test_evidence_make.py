@@ -20,11 +20,11 @@ from evaluator.pipeline.evidence.produce import Made, write_references, write_su
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import write_submission
-from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
 from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 
@@ -39,9 +39,9 @@ def store(project: Project) -> Iterator[Store]:
         yield opened
 
 
-def grader(project: Project, store: Store, execution: PlayedExecution) -> Grader:
+def grader(project: Project, store: Store, execution: FakeExecutor) -> Grader:
     (suite,) = project.suites()
-    return Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0)
+    return Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0)
 
 
 def held(made: Made) -> Bundle:
@@ -54,7 +54,7 @@ def test_references_are_executed_twice_and_submissions_as_often_as_their_verdict
     project: Project, store: Store, tmp_path: Path
 ) -> None:
     """What is a reference's command is in no submission's bundle, whoever gives it."""
-    execution = PlayedExecution(play)
+    execution = FakeExecutor(play)
     grading = grader(project, store, execution)
     references = write_references(project, tmp_path, grading)
     assert execution.commands == {"right", "right too", "also right"}
@@ -74,10 +74,10 @@ def test_references_are_executed_twice_and_submissions_as_often_as_their_verdict
 def test_a_failure_of_ours_is_counted_and_the_bundle_has_what_there_is(
     project: Project, store: Store, tmp_path: Path
 ) -> None:
-    def fail(call: Call) -> Shows:
+    def fail(call: RequestedExecution) -> Shows:
         return InfraError("the engine went away") if call.command in ("mine", "also right") else play(call)
 
-    grading = grader(project, store, PlayedExecution(fail))
+    grading = grader(project, store, FakeExecutor(fail))
     references = write_references(project, tmp_path, grading)
     assert (references.missing, references.runs) == (4, len(held(references).runs))
     first, _ = write_submissions(project, tmp_path, load_submissions(project), grading)
@@ -175,7 +175,7 @@ def test_another_machine_takes_over_what_was_made_and_executes_nothing(made: Pat
     there = checkout(tmp_path / "there")
     found = run(there.root, "evidence", "import", str(made), "--sha256", folder_digest(made))
     assert (found.exit_code, found.stdout.startswith("3 bundles: ")) == (0, True), found.output
-    (board,) = make_boards(there, Silence(), execute=False)
+    (board,) = make_boards(there, NullProgress(), execute=False)
     assert {row.submission for row in board.standings} == set(ANSWERS)
 
 

@@ -17,14 +17,14 @@ from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle, write_b
 from evaluator.pipeline.grading.adjudications import adjudicate
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.pipeline.publishing.archive import blob_name
-from evaluator.pipeline.publishing.judge_pending import judge_due
-from evaluator.pipeline.publishing.suite_context import open_desk
-from evaluator.progress import Silence
+from evaluator.pipeline.publishing.judge_pending import judge_pending
+from evaluator.pipeline.publishing.suite_context import open_publish_session
+from evaluator.progress import NullProgress
 from evaluator.records import Evidence, Outcome, Ruling, Step
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 from evaluator.testing.checkouts import write_submission, write_suite
-from evaluator.testing.executor import Call, Shows
+from evaluator.testing.executor import RequestedExecution, Shows
 from tests.publishing.judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
 
 
@@ -83,7 +83,7 @@ def test_two_runs_make_the_same_bytes(board: Board, tmp_path: Path) -> None:
         each.prepare()
     board.execute("alice", "bob")
     other.execute("bob", "alice")
-    files, others = board.judge().landing, other.judge().landing
+    files, others = board.judge().archive, other.judge().archive
     assert dict(files.files) == dict(others.files)
     assert dict(files.evidence) == dict(others.evidence)
 
@@ -101,7 +101,7 @@ def test_the_archive_names_what_was_judged(board: Board) -> None:
     board.prepare()
     board.execute()
     (folder,) = [path for path in board.project.submission_folders() if path.name == "alice"]
-    judged = board.judge().landing.header.judged["alice"]
+    judged = board.judge().archive.header.judged["alice"]
     assert judged == {
         "submissions/alice/submission.toml": blob_name((folder / "submission.toml").read_bytes()),
         "submissions/alice/tiny.jsonl": blob_name((folder / "tiny.jsonl").read_bytes()),
@@ -117,8 +117,8 @@ def honest(tmp_path: Path) -> tuple[bytes, bytes]:
     board = Board(tmp_path / "honest")
     board.prepare()
     board.execute()
-    landing = board.judge().landing
-    return landing.files["submissions/bob/tiny.verdicts.jsonl"], landing.evidence["references/tiny.jsonl.gz"]
+    archive = board.judge().archive
+    return archive.files["submissions/bob/tiny.verdicts.jsonl"], archive.evidence["references/tiny.jsonl.gz"]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_forged_evidence_moves_its_own_row_alone(bobs: Board, tmp_path: Path, co
     """Whatever key Alice's bundle claims, Bob's verdicts and the references' evidence are as without her."""
     verdicts, references = honest(tmp_path)
     bobs.collect(bobs.bundle("alice", shown(bobs.keys(command, task), "forged\n")))
-    landing = bobs.judge().landing
-    assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == verdicts
-    assert landing.evidence["references/tiny.jsonl.gz"] == references
+    archive = bobs.judge().archive
+    assert archive.files["submissions/bob/tiny.verdicts.jsonl"] == verdicts
+    assert archive.evidence["references/tiny.jsonl.gz"] == references
 
 
 def test_forged_evidence_that_was_published_once_moves_nobody_else(published: Board) -> None:
@@ -142,20 +142,20 @@ def test_forged_evidence_that_was_published_once_moves_nobody_else(published: Bo
     data = write_bundle(published.bundle("alice", forged))
     (published.fetched / bundle_path("tiny", "alice")).write_bytes(data)
     published.path("bob").unlink()
-    landing = published.judge().landing
-    assert landing.files["submissions/bob/tiny.verdicts.jsonl"] == before
-    assert "references/tiny.jsonl.gz" not in landing.evidence
+    archive = published.judge().archive
+    assert archive.files["submissions/bob/tiny.verdicts.jsonl"] == before
+    assert "references/tiny.jsonl.gz" not in archive.evidence
 
 
 def test_who_forges_all_evidence_passes_alone(bobs: Board, tmp_path: Path) -> None:
     """An escape can make its own row pass, by a command that fails for others, and no other row."""
     verdicts, _ = honest(tmp_path)
-    forged: dict[Run, Evidence] = {}
+    forged: dict[RunKey, Evidence] = {}
     for task, commands in ANSWERS["alice"].items():
         for command in commands:
             forged |= shown(bobs.keys(command, task), "yes\n")
     bobs.collect(bobs.bundle("alice", forged))
-    bobs.land(bobs.judge().landing)
+    bobs.land(bobs.judge().archive)
     assert bobs.outcomes("alice") == {"files-1": ["pass", "pass"], "files-2": ["pass"]}
     assert bobs.path("bob").read_bytes() == verdicts
 
@@ -167,7 +167,7 @@ def test_replies_that_a_job_brings_are_refused(bobs: Board) -> None:
     bobs.collect(type(bundle)(bundle.header, bundle.evidence, (vote,)))
     judged = bobs.judge()
     assert "reply" in judged.faults["alice"][0]
-    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+    assert list(judged.archive.files) == ["submissions/bob/tiny.verdicts.jsonl"]
 
 
 def test_evidence_of_another_environment_is_refused(bobs: Board) -> None:
@@ -175,7 +175,7 @@ def test_evidence_of_another_environment_is_refused(bobs: Board) -> None:
     bobs.collect(bobs.bundle("alice", shown(bobs.keys("mine"), "yes\n"), fingerprint=OTHER))
     judged = bobs.judge()
     assert "fingerprint" in judged.faults["alice"][0]
-    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+    assert list(judged.archive.files) == ["submissions/bob/tiny.verdicts.jsonl"]
     assert {row.work.submission: sum(row.missing.values()) for row in judged.rows} == {"alice": 3, "bob": 0}
 
 
@@ -186,7 +186,7 @@ def test_a_bundle_that_does_not_read_keeps_nobody_else_back(bobs: Board, content
     path.write_bytes(content)
     judged = bobs.judge()
     assert "alice" in judged.faults
-    assert list(judged.landing.files) == ["submissions/bob/tiny.verdicts.jsonl"]
+    assert list(judged.archive.files) == ["submissions/bob/tiny.verdicts.jsonl"]
 
 
 # -- evidence that is missing
@@ -195,7 +195,7 @@ def test_a_bundle_that_does_not_read_keeps_nobody_else_back(bobs: Board, content
 def test_what_has_no_evidence_gets_no_verdict_and_the_next_run_tries_again(board: Board) -> None:
     """Failures of ours are told and published nowhere; the plan of the next run asks for what is left."""
 
-    def failing(call: Call) -> Shows:
+    def failing(call: RequestedExecution) -> Shows:
         return InfraError("the engine went away") if call.command == "mine" else play(call)
 
     board.shows = failing
@@ -227,7 +227,7 @@ def test_without_the_references_nothing_is_judged(board: Board) -> None:
     with closing(Store(board.project.store_path)) as store:
         store.set_fingerprint(image_reference(board.project.suite("tiny").manifest), board.fingerprint)
     judged = board.judge()
-    assert not judged.landing.files
+    assert not judged.archive.files
     assert judged.missing == 6
 
 
@@ -239,8 +239,8 @@ def test_an_unknown_environment_is_said_with_the_line_to_type(board: Board, monk
 
 def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
     board.prepare()
-    with open_desk(board.project, Silence()) as desk, pytest.raises(UsageError, match="no such folder"):
-        judge_due(board.project, Silence(), desk.store, board.root / "nowhere")
+    with open_publish_session(board.project, NullProgress()) as desk, pytest.raises(UsageError, match="no such folder"):
+        judge_pending(board.project, NullProgress(), desk.store, board.root / "nowhere")
 
 
 # -- rulings, edits and what is gone
@@ -287,7 +287,7 @@ def test_a_line_edited_by_hand_is_found_and_put_right(published: Board, finding:
     (work,) = published.plan().due
     assert (work.submission, [each.line for each in work.edited], work.executions) == ("alice", [2], 0)
     judged = published.judge()
-    assert dict(judged.landing.files) == {"submissions/alice/tiny.verdicts.jsonl": before}
+    assert dict(judged.archive.files) == {"submissions/alice/tiny.verdicts.jsonl": before}
 
 
 def test_a_line_edited_together_with_a_new_command_is_put_right_and_told(published: Board) -> None:
@@ -322,7 +322,7 @@ def test_evidence_of_who_was_withdrawn_goes(published: Board) -> None:
     for path in published.path("alice").parent.iterdir():
         path.unlink()
     published.path("alice").parent.rmdir()
-    assert published.judge().landing.header.gone_evidence == ("submissions/alice/tiny.jsonl.gz",)
+    assert published.judge().archive.header.gone_evidence == ("submissions/alice/tiny.jsonl.gz",)
 
 
 def test_a_broken_submission_keeps_nobody_else_back(board: Board) -> None:
@@ -343,12 +343,12 @@ def test_another_environment_waits_for_a_rescore_which_judges_all_anew(published
     plan = published.plan()
     assert not plan.due
     assert [(work.submission, len(work.causes)) for work in plan.waiting] == [("alice", 1), ("bob", 1)]
-    assert not published.judge().landing.files
+    assert not published.judge().archive.files
     rescore = published.plan(stale=True)
     assert rescore.submissions == ["alice", "bob"]
     assert all("environment" in work.causes[0] for work in rescore.due)
     judged = published.publish(stale=True)
-    assert judged.landing.header.rescore
+    assert judged.archive.header.rescore
     assert published.file("alice").header.fingerprint == OTHER
     assert published.path("alice").read_bytes() != before
     assert not published.plan(stale=True).due
@@ -407,7 +407,7 @@ def test_evidence_of_a_reference_is_kept_with_the_references_alone(published: Bo
 
 def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:
     board.prepare()
-    images = json.loads(board.judge(image="5" * 64).landing.evidence["images.json"])
+    images = json.loads(board.judge(image="5" * 64).archive.evidence["images.json"])
     assert [(each["fingerprint"], each["sha256"]) for each in images["images"].values()] == [("f" * 64, "5" * 64)]
 
 

@@ -13,12 +13,19 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.errors import FormatError, InfraError
-from evaluator.pipeline.publishing.archive import HEADER, Landed, Landing, blob_name, read_landing, write_landing
+from evaluator.pipeline.publishing.archive import (
+    HEADER,
+    ArchiveHeader,
+    PublishArchive,
+    blob_name,
+    read_landing,
+    write_landing,
+)
 
 PATH = "submissions/a/tiny.verdicts.jsonl"
 BUNDLE = "submissions/a/tiny.jsonl.gz"
-LANDING = Landing(
-    Landed(
+LANDING = PublishArchive(
+    ArchiveHeader(
         format=1,
         commit="a" * 40,
         judged={"a": {PATH: None}, "b": {}},
@@ -51,7 +58,7 @@ def entry(name: str, data: bytes = b"", **fields: object) -> tuple[tarfile.TarIn
 SAYS = entry(HEADER, b'{"format":1}')
 
 
-def read(tmp_path: Path, data: bytes) -> Landing:
+def read(tmp_path: Path, data: bytes) -> PublishArchive:
     """An archive whose digest is vouched for, whatever is in it."""
     path = tmp_path / "published.tar.gz"
     path.write_bytes(data)
@@ -119,9 +126,9 @@ def test_an_archive_with_anything_else_is_refused_whole(tmp_path: Path, data: by
 )
 def test_no_other_path_is_written_or_removed(tmp_path: Path, path: str) -> None:
     with pytest.raises(ValueError, match="no path"):
-        write_landing(Landing(Landed(format=1), {path: b""}), tmp_path / "one")
+        write_landing(PublishArchive(ArchiveHeader(format=1), {path: b""}), tmp_path / "one")
     with pytest.raises(ValidationError, match="no path"):
-        Landed(format=1, gone=(path,))
+        ArchiveHeader(format=1, gone=(path,))
 
 
 def test_an_archive_that_is_not_there_is_ours(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import GitHubError, UsageError
-from evaluator.pipeline.publishing.archive import Landing, write_landing
+from evaluator.pipeline.publishing.archive import PublishArchive, write_landing
 from evaluator.pipeline.publishing.propose import BRANCH, Proposed, propose_landing
 from evaluator.records import Outcome
-from tests.doubles.github import Fault, Pull
+from tests.doubles.github import InjectedFault, Pull
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
-from tests.publishing.landings import ANSWERED, bundle_at, landing, verdicts_at
+from tests.publishing.landings import ANSWERED, archive, bundle_at, verdicts_at
 
 PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]), "second": ANSWERED["second"]}
 
@@ -24,13 +24,13 @@ def published(hosted: HostedCheckout) -> HostedCheckout:
     return hosted
 
 
-def rescored(hosted: HostedCheckout, version: int = 2) -> Landing:
+def rescored(hosted: HostedCheckout, version: int = 2) -> PublishArchive:
     """A later judge passes what the first submission gave."""
     files = {verdicts_at(slug): verdicts(*found, judge_version=version) for slug, found in PASSES.items()}
-    return landing(hosted, judge_version=version, files=files, rescore=True, commit=hosted.head())
+    return archive(hosted, judge_version=version, files=files, rescore=True, commit=hosted.head())
 
 
-def propose(hosted: HostedCheckout, made: Landing, *, dry_run: bool = False) -> Proposed:
+def propose(hosted: HostedCheckout, made: PublishArchive, *, dry_run: bool = False) -> Proposed:
     return propose_landing(hosted.project, hosted.connect(), made, dry_run=dry_run)
 
 
@@ -97,20 +97,20 @@ def test_what_changed_since_is_left_out_and_named(published: HostedCheckout) -> 
 
 def test_nothing_that_changes_is_no_pull_request(published: HostedCheckout) -> None:
     made = rescored(published)
-    same = Landing(made.header, {path: published.content(path) or b"" for path in made.files}, made.evidence)
+    same = PublishArchive(made.header, {path: published.content(path) or b"" for path in made.files}, made.evidence)
     found = propose(published, same)
     assert (found.title, found.proposal, pulls(published)) == ("", None, [])
 
 
 @pytest.mark.parametrize("path", ["/pulls", "/git/refs"])
 def test_what_was_done_though_its_answer_was_lost_is_done_once(published: HostedCheckout, path: str) -> None:
-    published.github.faults.append(Fault(502, method="POST", path=path, late=True))
+    published.github.faults.append(InjectedFault(502, method="POST", path=path, late=True))
     propose(published, rescored(published))
     assert len(pulls(published)) == 1
 
 
 def test_killed_before_the_pull_request_it_is_proposed_by_the_next_run(published: HostedCheckout) -> None:
-    published.github.faults += [Fault(500, method="POST", path="/pulls")] * 9
+    published.github.faults += [InjectedFault(500, method="POST", path="/pulls")] * 9
     with pytest.raises(GitHubError):
         propose(published, rescored(published))
     published.github.faults.clear()
@@ -120,7 +120,7 @@ def test_killed_before_the_pull_request_it_is_proposed_by_the_next_run(published
 
 def test_what_is_no_rescore_is_not_proposed(published: HostedCheckout) -> None:
     with pytest.raises(UsageError, match="bashboard publish commit"):
-        propose(published, landing(published))
+        propose(published, archive(published))
     assert published.writes() == []
 
 

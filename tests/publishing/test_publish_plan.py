@@ -17,11 +17,11 @@ from evaluator.pipeline.grading.llm_panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
 from evaluator.pipeline.publishing.archive import read_landing
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
-from evaluator.pipeline.publishing.status import Work
+from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
-from evaluator.records import Outcome, PublishedVerdict, RunFigures, Step, digest_of
+from evaluator.records import Outcome, PublishedVerdict, RunMetrics, Step, digest_of
 from evaluator.testing.checkouts import small_task, write_submission
-from evaluator.testing.executor import Call, Shows
+from evaluator.testing.executor import RequestedExecution, Shows
 from tests.doubles.model_server import JudgeServer, refuses, says
 from tests.publishing.judging_bench import OTHER, TASKS, Board, copy_of
 
@@ -56,13 +56,13 @@ def edit(board: Board, slug: str, **fields: object) -> None:
 # -- the plan
 
 
-def plan_of(*works: Work, stale: bool = False) -> PublishPlan:
+def plan_of(*works: PendingWork, stale: bool = False) -> PublishPlan:
     return PublishPlan(stale, works, (), 0, 0, {}, {"tiny": "f" * 64}, {})
 
 
 def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
     """What is left over is said, and waits for the next run."""
-    works = [Work(f"s-{number:03}", "tiny", 1, new=("files-1",), executions=1) for number in range(300)]
+    works = [PendingWork(f"s-{number:03}", "tiny", 1, new=("files-1",), executions=1) for number in range(300)]
     plan = plan_of(*works)
     assert (len(plan.submissions), len(plan.left_over)) == (MOST_AT_ONCE, 300 - MOST_AT_ONCE)
     assert set(plan.submissions).isdisjoint(plan.left_over)
@@ -72,7 +72,7 @@ def test_one_run_executes_as_many_as_a_matrix_holds() -> None:
 @pytest.mark.parametrize(("prices", "usd"), [((0.5, 0.25), 0.75), ((0.5, None), None)], ids=["known", "not known"])
 def test_what_the_panel_would_cost_is_added_up(prices: tuple[float | None, ...], usd: float | None) -> None:
     """A price that is not known makes the sum not known."""
-    plan = plan_of(*(Work("a", "tiny", 1, causes=("judge",), panel=PanelPlan(2, 3, each)) for each in prices))
+    plan = plan_of(*(PendingWork("a", "tiny", 1, causes=("judge",), panel=PanelPlan(2, 3, each)) for each in prices))
     assert plan.panel == PanelPlan(4, 6, usd)
 
 
@@ -153,7 +153,7 @@ def test_published_verdicts_follow_from_their_evidence(board: Board) -> None:
         {"finding": {"outcome": "pass", "step": "equal"}},
         {"finding": {"outcome": "undecided", "reason": "who knows"}},
         {"run": None},
-        {"run": RunFigures(valid=False, runnable=False, exit_zero=False, clean_stderr=False)},
+        {"run": RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)},
         {"panel": None, "finding": {"outcome": "fail", "step": "adjudication", "reason": "a maintainer ruled so: no"}},
     ],
     ids=["passes", "undecided", "no run", "another run", "a ruling that is none"],
@@ -245,7 +245,7 @@ OPEN = [small_task(each.id, references=("one", "two", "three"), output="set", nl
 SHOWN = {"one": "alpha 1\nbeta 2\n", "two": "gamma 3\ndelta 4\n", "three": "eta 5\ntheta 6\n"}
 
 
-def left_open(call: Call) -> Shows:
+def left_open(call: RequestedExecution) -> Shows:
     """References that do not align, so that another output is left to the panel."""
     return SHOWN.get(call.command, "alpha\nbeta\n")
 
@@ -271,7 +271,7 @@ def test_what_the_panel_decides_is_published_with_its_replies_and_checked_withou
         board.execute()
         judged = board.judge(use=WITH_KEY)
         asked = len(server.asked)
-        board.land(judged.landing)
+        board.land(judged.archive)
     assert asked == 1
     (line,) = [each for each in board.file("bob").verdicts if each.task == "files-1"]
     assert (line.finding.outcome, line.finding.step) == (Outcome.PASS, Step.PANEL)
@@ -304,11 +304,11 @@ def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: P
         board.publish()
         before = board.path("bob").read_bytes()
         board.path("alice").unlink()
-        board.land(board.judge(use=WITH_KEY).landing)
+        board.land(board.judge(use=WITH_KEY).archive)
         assert board.outcomes("alice")["files-1"] == ["pass"]
         assert not board.plan().due
         assert board.path("bob").read_bytes() == before
-        board.land(board.judge(use=WITH_KEY, stale=True).landing)
+        board.land(board.judge(use=WITH_KEY, stale=True).archive)
         assert board.outcomes("bob")["files-1"] == ["pass"]
         assert len(server.asked) == 1
 
@@ -320,7 +320,7 @@ def test_a_panel_that_fails_leaves_undecided_what_it_was_asked(tmp_path: Path) -
         board.prepare()
         board.execute()
         judged = board.judge(use=WITH_KEY)
-        board.land(judged.landing)
+        board.land(judged.archive)
     assert b"500" not in board.path("alice").read_bytes()
     assert [each.problems for each in board.verify()] == [(), ()]
     assert board.outcomes("alice")["files-1"] == ["undecided"]
@@ -332,13 +332,13 @@ def test_another_panel_makes_what_it_decided_stale(tmp_path: Path) -> None:
         board = asking(tmp_path, server.url)
         board.prepare()
         board.execute()
-        board.land(board.judge(use=WITH_KEY).landing)
+        board.land(board.judge(use=WITH_KEY).archive)
         settings = board.root / "pyproject.toml"
         settings.write_text(settings.read_text().replace('["one"]', '["another"]'))
         board.project = type(board.project)(board.root)
         plan = board.plan()
         assert not plan.due
         assert [each.causes[0].partition(":")[0] for each in plan.waiting] == ["panel", "panel"]
-        board.land(board.judge(use=WITH_KEY, stale=True).landing)
+        board.land(board.judge(use=WITH_KEY, stale=True).archive)
         assert not board.plan(stale=True).due
         assert {each["model"] for each in (request.body for request in server.asked)} == {"one", "another"}

@@ -17,9 +17,9 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.write import VEGA
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.records import Changes, Contested, Finding, Outcome, Standing, Step
+from evaluator.records import Contested, Finding, Outcome, Standing, Step, VerdictDiff
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import JUDGE, verdict_file, write_verdicts
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another layo
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
     """A checkout under Git with verdicts of two of three submissions, and the board they are of; nothing is judged."""
     project = small_checkout(tmp_path_factory.mktemp("published"), TASKS, ANSWERS)
-    (board,) = played_boards(project, {**SHOWN, "true": ""})
+    (board,) = fake_boards(project, {**SHOWN, "true": ""})
     project.store_path.unlink()
     for slug in ("good", "half"):
         write_verdicts(project, board, slug)
@@ -146,7 +146,7 @@ def test_changes_are_told_in_three_ways(project: Project, board: SuiteBoard) -> 
     assert "tiny 1.0.0: 1 of 2 rows move" in told
     assert f"files-2  half  fail → undecided  (judge: consensus {JUDGE.version} → consensus 99)\n" in told
     assert "| `half` | 50.0 % | 50.0 % |" in bashboard("publish", "changes", "--markdown").stdout
-    found = Changes.model_validate(json.loads(bashboard("publish", "changes", "--json").stdout))
+    found = VerdictDiff.model_validate(json.loads(bashboard("publish", "changes", "--json").stdout))
     assert found.suites[0].kinds == {"fail → undecided": 1}
     assert bashboard("publish", "changes", "--suite", "tiny", "--against", "HEAD").stdout == told
 
@@ -170,7 +170,7 @@ def test_what_is_contested_is_told_in_three_ways(project: Project, board: SuiteB
 def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteBoard, tmp_path: Path) -> None:
     """Its runner takes lines that begin so for commands to itself, and is told to stop that meanwhile."""
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["::add-mask::true"]})
-    (played,) = played_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})
+    (played,) = fake_boards(project, {**SHOWN, "true": "", "::add-mask::true": ""})
     reopen(project, played)
     job = {**NOWHERE, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     found = CliRunner().invoke(app, ["contested", "--summary"], env=job, catch_exceptions=False)

@@ -9,7 +9,7 @@ import pytest
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.testing.evidence import evidence
-from evaluator.testing.executor import Call, Shows, played_boards
+from evaluator.testing.executor import RequestedExecution, Shows, fake_boards
 from tests.publishing.judging_bench import Board
 
 ANSWERS: dict[str, dict[str, list[str]]] = {
@@ -21,7 +21,7 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
 }
 
 
-def shows(call: Call) -> Shows:
+def shows(call: RequestedExecution) -> Shows:
     """What is wrong says no, everything else yes; two cannot run."""
     if call.command == "no such":
         return evidence(status=127, stderr="bash: line 1: no: command not found\n", wall_ms=12.0)
@@ -37,7 +37,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteBoard, SuiteB
     ours = Board(folder / "ours", answers=ANSWERS, shows=shows)
     ours.publish()
     theirs = Board(folder / "theirs", answers=ANSWERS, shows=shows)
-    return published_boards(ours.project)[0], played_boards(theirs.project, shows)[0]
+    return published_boards(ours.project)[0], fake_boards(theirs.project, shows)[0]
 
 
 def test_every_row_has_the_numbers_of_one_that_is_scored(boards: tuple[SuiteBoard, SuiteBoard]) -> None:

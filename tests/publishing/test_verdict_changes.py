@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from evaluator.errors import FormatError, UsageError
-from evaluator.github.comment.rescore_table import changes_text
+from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.diff_verdicts import changes_since, committed_files
-from evaluator.records import Changes, Finding, Outcome, Step, SuiteChanges, digest_of
+from evaluator.records import Finding, Outcome, Step, SuiteDiff, VerdictDiff, digest_of
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.executor import Shows, played_boards
+from evaluator.testing.executor import Shows, fake_boards
 from evaluator.testing.verdict_files import JUDGE, verdict_file, write_verdicts
 
 TASKS = [small_task(f"files-{number}", references=(f"ls {number}", f"echo {number}")) for number in range(1, 5)]
@@ -49,7 +49,7 @@ def commit(project: Project) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, SuiteBoard]:
     """A checkout under Git in which the verdicts of all but `still` are published and committed, and their board."""
     project = small_checkout(tmp_path_factory.mktemp("committed"), TASKS, ANSWERS)
-    (board,) = played_boards(project, {**SHOWN, "true": ""})
+    (board,) = fake_boards(project, {**SHOWN, "true": ""})
     for slug in ("good", "half"):
         write_verdicts(project, board, slug)
     git(project, "init", "--quiet")
@@ -82,7 +82,7 @@ def republish(project: Project, slug: str, file: VerdictFile) -> None:
     verdicts_path(project, slug, "tiny").write_bytes(verdict_bytes(file))
 
 
-def changed(project: Project, since: str = "HEAD") -> SuiteChanges:
+def changed(project: Project, since: str = "HEAD") -> SuiteDiff:
     (only,) = changes_since(project, since).suites
     return only
 
@@ -93,8 +93,8 @@ OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="another | la
 
 def test_files_as_they_are_committed_change_nothing(project: Project, board: SuiteBoard) -> None:
     """No suite is named where every file is the same."""
-    assert changes_since(project, "HEAD") == Changes(format=1)
-    assert changes_text(Changes(format=1)) == "No published verdict changes.\n"
+    assert changes_since(project, "HEAD") == VerdictDiff(format=1)
+    assert rescore_table(VerdictDiff(format=1)) == "No published verdict changes.\n"
 
 
 def test_a_row_moves_by_what_flips(project: Project, board: SuiteBoard) -> None:
@@ -245,11 +245,11 @@ def test_the_text_tells_rows_and_flips(project: Project, board: SuiteBoard) -> N
     """With a stranger's text as code: a bar does not end its cell, and nobody is called."""
     write_submission(project.root, "half", {**ANSWERS["half"], "files-2": ["true | @team `x`"]})
     played = {**SHOWN, "true": "", "true | @team `x`": ""}
-    (anew,) = played_boards(project, played)
+    (anew,) = fake_boards(project, played)
     write_verdicts(project, anew, "half")
     since = commit(project)
     republish(project, "half", flipped(verdict_file(anew, "half", judge_version=99), {"files-2": OPEN}))
-    text = changes_text(changes_since(project, since))
+    text = rescore_table(changes_since(project, since))
     lines = text.splitlines()
     assert "- `fail → undecided`: 1" in lines
     row = next(line for line in lines if line.startswith("| `half` | 50.0 %"))
@@ -265,7 +265,7 @@ def test_reasons_that_differ_stand_in_a_column(project: Project, board: SuiteBoa
     """Where all of a kind have one, it is said once and the table is the narrower."""
     file = flipped(verdict_file(board, "good"), {"files-1": OPEN})
     republish(project, "good", flipped(file, {"files-2": OPEN}, key=digest_of(b"another")))
-    lines = changes_text(changes_since(project, "HEAD")).splitlines()
+    lines = rescore_table(changes_since(project, "HEAD")).splitlines()
     assert "| Task | Submission | Command | Before | After | Why |" in lines
     whys = {line.split(" | ")[-1] for line in lines if line.startswith("| `files-")}
     assert len(whys) == 2
@@ -275,13 +275,13 @@ def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Projec
     """What it comes to stays."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-1": OPEN, "files-2": PASS}))
     changes = changes_since(project, "HEAD")
-    whole = changes_text(changes)
-    cut = changes_text(changes, len(whole.encode()) - 1)
+    whole = rescore_table(changes)
+    cut = rescore_table(changes, len(whole.encode()) - 1)
     assert len(cut.encode()) < len(whole.encode())
     assert "**2 of 2 rows** move" in cut or "**1 of 2 rows** moves" in cut
     assert "_Left out, as GitHub takes no longer text: " in cut
     with pytest.raises(ValueError, match="the shortest text has"):
-        changes_text(changes, 80)
+        rescore_table(changes, 80)
 
 
 def test_thousands_of_flips_fit_into_a_pull_request(project: Project, board: SuiteBoard) -> None:
@@ -291,7 +291,9 @@ def test_thousands_of_flips_fit_into_a_pull_request(project: Project, board: Sui
     reason = Finding(outcome=Outcome.FAIL, step=Step.OUTPUT, reason="\u202e|" * 400)
     many = [suite.flips[0].model_copy(update={"before": reason, "command": b"\xff|`" * 80, "size": 9000})] * 3000
     kinds = {"fail → undecided": 3000}
-    text = changes_text(Changes(format=1, suites=(suite.model_copy(update={"flips": tuple(many), "kinds": kinds}),)))
+    text = rescore_table(
+        VerdictDiff(format=1, suites=(suite.model_copy(update={"flips": tuple(many), "kinds": kinds}),))
+    )
     assert len(text.encode()) <= 65_536
     assert "… and 2,940 more flips" in text
     assert "\u202e" not in text
@@ -301,4 +303,4 @@ def test_the_record_reads_what_it_writes(project: Project, board: SuiteBoard) ->
     """As `--json` prints it."""
     republish(project, "half", flipped(verdict_file(board, "half"), {"files-2": OPEN}))
     changes = changes_since(project, "HEAD")
-    assert Changes.model_validate(json.loads(json.dumps(changes.model_dump(mode="json")))) == changes
+    assert VerdictDiff.model_validate(json.loads(json.dumps(changes.model_dump(mode="json")))) == changes

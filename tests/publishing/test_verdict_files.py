@@ -19,7 +19,7 @@ from evaluator.pipeline.grading.verdict_files import (
     verdict_bytes,
     verdicts_in,
 )
-from evaluator.records import Finding, Outcome, PublishedVerdict, RunFigures, Step, VerdictsHeader, digest_of
+from evaluator.records import Finding, Outcome, PublishedVerdict, RunMetrics, Step, VerdictsHeader, digest_of
 
 HEADER = VerdictsHeader(
     format=1, suite="tiny", suite_version="1.0.0", judge="consensus", judge_version=1, fingerprint="f" * 64
@@ -122,7 +122,7 @@ FINDINGS = st.builds(
     collateral=st.booleans(),
 )
 RUNS = st.none() | st.builds(
-    RunFigures, valid=st.booleans(), runnable=st.booleans(), exit_zero=st.booleans(), clean_stderr=st.booleans()
+    RunMetrics, valid=st.booleans(), runnable=st.booleans(), exit_zero=st.booleans(), clean_stderr=st.booleans()
 )
 
 

@@ -14,7 +14,6 @@ from evaluator.records import (
     SCHEMAS,
     Bytes,
     Candidate,
-    Change,
     Ending,
     Evidence,
     Finding,
@@ -22,6 +21,7 @@ from evaluator.records import (
     Member,
     Outcome,
     Output,
+    PathChange,
     Prediction,
     Process,
     Record,
@@ -45,7 +45,7 @@ members = st.builds(
     Member, name=names, type=st.sampled_from(FileType), mode=st.integers(0, 0o7777), content=st.none() | digests
 )
 changes = st.builds(
-    Change,
+    PathChange,
     path=names,
     kind=st.sampled_from(Kind),
     type=st.none() | st.sampled_from(FileType),

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from evaluator.records import (
-    Change,
     Ending,
     Evidence,
     Finding,
     Kind,
     Outcome,
     Output,
+    PathChange,
     Process,
     ShellState,
     Task,
@@ -30,7 +30,7 @@ OTHER_EVIDENCE: dict[str, dict[str, Any]] = {
     "stdout beyond the cap": {"stdout": Output(data=b"a\n", size=3, digest=output("a\nb").digest)},
     "stderr": {"stderr": output("b\n")},
     "changes": {"changes": ()},
-    "a change of time": {"changes": (Change(path=b"/srv/x", kind=Kind.TOUCHED, mtime=5),)},
+    "a change of time": {"changes": (PathChange(path=b"/srv/x", kind=Kind.TOUCHED, mtime=5),)},
     "changes cut": {"changes_truncated": True},
     "shell": {"shell": ShellState(alive=True)},
     "processes": {"processes": (Process(arguments=b"sleep\0", uid=0, state="S"),)},

@@ -7,11 +7,11 @@ import time
 from dataclasses import replace
 
 from evaluator.records import Evidence
-from evaluator.sandbox.job_queue import Agenda
+from evaluator.sandbox.job_queue import JobQueue
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.testing.workers import ScriptedCrew, shows
+from evaluator.testing.workers import ScriptedWorkers, shows
 
 
 def request(world: str, command: str, not_before: float = 0.0) -> Request:
@@ -19,14 +19,14 @@ def request(world: str, command: str, not_before: float = 0.0) -> Request:
     return replace(asked, not_before=not_before)
 
 
-def agenda(*requests: Request) -> Agenda:
-    made = Agenda()
+def agenda(*requests: Request) -> JobQueue:
+    made = JobQueue()
     for each in requests:
         made.add(each)
     return made
 
 
-def taken(from_agenda: Agenda, *built: Request) -> str:
+def taken(from_agenda: JobQueue, *built: Request) -> str:
     found = from_agenda.take({each.world.layer for each in built})
     return found.job.command.decode() if found else "over"
 
@@ -57,7 +57,7 @@ def test_what_is_not_due_yet_is_passed_over_and_then_waited_for() -> None:
 
 
 def test_whoever_waits_is_woken_by_what_is_added_and_by_the_end() -> None:
-    made, got = Agenda(), []
+    made, got = JobQueue(), []
     waits = threading.Thread(target=lambda: got.extend([taken(made), taken(made)]))
     waits.start()
     made.add(A)
@@ -67,25 +67,25 @@ def test_whoever_waits_is_woken_by_what_is_added_and_by_the_end() -> None:
 
 
 def test_what_is_appended_while_answers_are_taken_is_executed_too() -> None:
-    crew, requests = ScriptedCrew(), [A]
+    workers, requests = ScriptedWorkers(), [A]
     answers = []
-    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
+    with Pool(workers.start, 2, wall_s=1, sleep=workers.sleep) as pool:
         for _, answer in pool.execute(requests):
             assert isinstance(answer, Evidence)
             answers.append(answer.stdout.data)
             if len(requests) < 5:
                 requests += [B, C]
     assert sorted(answers) == [b"a", b"b", b"b", b"c", b"c"]
-    assert crew.closed == crew.started <= 2
+    assert workers.closed == workers.started <= 2
 
 
 def test_time_in_jobs_is_what_the_runner_tells_of_its_phases() -> None:
     phases = {"phases": {"scratch": 1.0, "command": 1500.0, "reading": 499.0}}
     told = [lambda line: {**shows("done")(line), **phases}] * 3
-    crew = ScriptedCrew(told)
-    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
-        assert pool.spent.jobs_s == 0.0
+    workers = ScriptedWorkers(told)
+    with Pool(workers.start, 2, wall_s=1, sleep=workers.sleep) as pool:
+        assert pool.worker_time.jobs_s == 0.0
         for _ in pool.execute([A, B, C]):
             pass
-        assert pool.spent.jobs_s == 6.0
-        assert 0.0 <= pool.spent.answers_s < 6.0
+        assert pool.worker_time.jobs_s == 6.0
+        assert 0.0 <= pool.worker_time.answers_s < 6.0

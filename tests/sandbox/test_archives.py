@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.sandbox.runner.archives import MAX_BYTES, Budget, Member, read_archive
-from tests.workbench import Bench
+from evaluator.sandbox.runner.archives import MAX_BYTES, ArchiveBudget, Member, read_archive
+from tests.workbench import SandboxHarness
 
 BOMB_S = 10.0
 
 
-def read(data: bytes, folder: Path, budget: Budget | None = None) -> tuple[str, list[Member]] | None:
+def read(data: bytes, folder: Path, budget: ArchiveBudget | None = None) -> tuple[str, list[Member]] | None:
     file = folder / "archive"
     file.write_bytes(data)
     descriptor = os.open(file, os.O_RDONLY)
     try:
-        return read_archive(descriptor, budget or Budget())
+        return read_archive(descriptor, budget or ArchiveBudget())
     finally:
         os.close(descriptor)
 
@@ -163,7 +163,7 @@ def test_a_links_text_is_cut(tmp_path: Path) -> None:
 
 def test_many_archives_share_one_budget(tmp_path: Path) -> None:
     """A hundred archives, each below the bound, are read until together they reach it."""
-    budget = Budget(bytes_left=250_000)
+    budget = ArchiveBudget(bytes_left=250_000)
     packed = gzip.compress(b"x" * 100_000)
     assert [read(packed, tmp_path, budget) is None for _ in range(4)] == [False, True, True, True]
 
@@ -183,7 +183,7 @@ PACK = {
 
 @pytest.mark.engine
 @pytest.mark.parametrize("command", PACK)
-def test_what_a_command_packs_is_read(sandbox: Bench, command: str) -> None:
+def test_what_a_command_packs_is_read(sandbox: SandboxHarness, command: str) -> None:
     """The base's own programs, as tasks use them."""
     (change,) = sandbox.run(command).changes
     packing, names = PACK[command]
@@ -195,7 +195,7 @@ def test_what_a_command_packs_is_read(sandbox: Bench, command: str) -> None:
 @pytest.mark.parametrize(
     "again", ["gzip -nc file > a; sleep 1.1; gzip -c file > b", "tar czf a file; sleep 1; tar c file | gzip -9 > b"]
 )
-def test_equal_contents_are_equal_however_packed(sandbox: Bench, again: str) -> None:
+def test_equal_contents_are_equal_however_packed(sandbox: SandboxHarness, again: str) -> None:
     """Times, names and levels of compression are no part of what an archive holds."""
     first, second = sandbox.run(again).changes
     assert first.content != second.content

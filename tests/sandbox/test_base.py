@@ -20,7 +20,7 @@ import pytest
 
 from evaluator.errors import ImageError, MissingError
 from evaluator.sandbox.base import (
-    Source,
+    AptSource,
     apt_settings,
     base_of,
     bootstrap,
@@ -33,8 +33,8 @@ from evaluator.sandbox.base import (
     pull,
 )
 from evaluator.sandbox.engine import Engine, find_engine
-from evaluator.sandbox.host import Finished
-from evaluator.testing.host import ScriptedMachine
+from evaluator.sandbox.host import CompletedCommand
+from evaluator.testing.host import ScriptedHost
 
 
 def ignore(_: str) -> None:
@@ -76,16 +76,16 @@ https://flat.example/ /  Flat
 
 def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> None:
     """Updates and security stay with the mirrors they have; other parts, foreign origins and flat ones are left."""
-    assert candidate_sources(Finished(0, INDEXES), "trixie") == [
-        Source("http://mirror.example/debian", "trixie", ("main",)),
-        Source("http://mirror.example/debian", "trixie-updates", ("main",)),
-        Source("https://safe.example/debian-security", "trixie-security", ("main",)),
+    assert candidate_sources(CompletedCommand(0, INDEXES), "trixie") == [
+        AptSource("http://mirror.example/debian", "trixie", ("main",)),
+        AptSource("http://mirror.example/debian", "trixie-updates", ("main",)),
+        AptSource("https://safe.example/debian-security", "trixie-security", ("main",)),
     ]
 
 
 def test_a_machine_without_apt_has_no_sources() -> None:
     """Its absence is no error: the answer is that there is no mirror."""
-    machine = ScriptedMachine({"apt-get indextargets": Finished(127, "apt-get: no such program")})
+    machine = ScriptedHost({"apt-get indextargets": CompletedCommand(127, "apt-get: no such program")})
     assert find_sources(machine, "trixie") == []
 
 
@@ -108,7 +108,7 @@ def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool
 def test_settings_a_mirror_depends_on_go_along() -> None:
     """Checks that are switched off and proxies; nothing else of the machine's configuration."""
     dump = 'APT::Architecture "amd64";\nAcquire::Check-Date "false";\nAcquire::http::Proxy "http://localhost:3142";\n'
-    assert apt_settings(ScriptedMachine({"apt-config dump": Finished(0, dump)})) == [
+    assert apt_settings(ScriptedHost({"apt-config dump": CompletedCommand(0, dump)})) == [
         'Acquire::Check-Date "false";',
         'Acquire::http::Proxy "http://localhost:3142";',
     ]
@@ -117,7 +117,7 @@ def test_settings_a_mirror_depends_on_go_along() -> None:
 @pytest.mark.parametrize(("scheme", "certificates"), [("http", False), ("https", True)])
 def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool) -> None:
     """The list of packages is otherwise that of the registry's image, and it is part of every key."""
-    sources = [Source(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
+    sources = [AptSource(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
     command = bootstrap_command("trixie", Path("/tmp/root.tar"), sources, [])
     assert ("--include=ca-certificates" in command) is certificates
     assert command[-3:] == ["trixie", "/tmp/root.tar", f"deb {scheme}://mirror.example/debian trixie main"]
@@ -215,7 +215,7 @@ def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, rep
     """And the second time it is there, without asking anyone."""
     if engine.name == "podman":
         pytest.skip("podman speaks plain HTTP to no registry that its configuration does not name")
-    machine = ScriptedMachine()
+    machine = ScriptedHost()
     base = ensure_base(engine, "trixie", ignore, machine=machine, repository=repository, image=f"{registry}/debian")
     manifest = published("trixie-slim")["trixie-slim"][1]
     assert (base.source, base.digest) == ("registry", digest(manifest))
@@ -241,10 +241,10 @@ def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) ->
         assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_word_s=0.5) == "no answer within 0 s"
 
 
-def machine_with_mirror(answers: dict[str, Finished]) -> ScriptedMachine:
+def machine_with_mirror(answers: dict[str, CompletedCommand]) -> ScriptedHost:
     """A machine whose apt knows one mirror; its downloader gives what the test says, and nothing by default."""
-    indexes = Finished(0, "http://mirror.example/debian/ noble main Ubuntu\n")
-    return ScriptedMachine({"apt-get indextargets": indexes, **answers}, programs=["apt-get"])
+    indexes = CompletedCommand(0, "http://mirror.example/debian/ noble main Ubuntu\n")
+    return ScriptedHost({"apt-get indextargets": indexes, **answers}, programs=["apt-get"])
 
 
 @pytest.mark.engine
@@ -258,25 +258,25 @@ def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Eng
     assert find_base(engine, "trixie", repository) is None
 
 
-class MirroredMachine(ScriptedMachine):
+class MirroredMachine(ScriptedHost):
     """A machine whose mirror has trixie: its downloader writes the InRelease, its mmdebstrap an archive."""
 
     def __init__(self, root: bytes | None) -> None:
         super().__init__(programs=["mmdebstrap", "/usr/share/keyrings/debian-archive-keyring.gpg", "apt-get"])
         self.root = root
 
-    def run(self, *argv: str, timeout_s: float = 900) -> Finished:
+    def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
         super().run(*argv, timeout_s=timeout_s)
         match argv:
             case ["apt-get", "indextargets", *_]:
-                return Finished(0, "http://mirror.example/debian/ bookworm main Debian\n")
+                return CompletedCommand(0, "http://mirror.example/debian/ bookworm main Debian\n")
             case [_, *_, "download-file", _, target]:
                 Path(target).write_text("Origin: Debian\nCodename: trixie\n")
             case ["mmdebstrap", *options]:
                 if self.root is None:
-                    return Finished(25, "I: starting\nE: cannot sign in to the mirror\n")
+                    return CompletedCommand(25, "I: starting\nE: cannot sign in to the mirror\n")
                 Path(options[-2]).write_bytes(self.root)
-        return Finished(0, "")
+        return CompletedCommand(0, "")
 
 
 @pytest.mark.engine

@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from evaluator.records import Change
-from tests.workbench import Bench
+from evaluator.records import PathChange
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 
 
-def facts(change: Change) -> dict[str, Any]:
+def facts(change: PathChange) -> dict[str, Any]:
     """What is set of a change, the path below the world's folder."""
     return change.model_dump(mode="json", exclude_defaults=True)
 
 
-def brief(bench: Bench, command: str, **asked: Any) -> list[tuple[str, ...]]:
+def brief(harness: SandboxHarness, command: str, **asked: Any) -> list[tuple[str, ...]]:
     """Kind and path of every change; a second word of a path is the type where one is known."""
     return [
         (change.kind.value, change.path.decode(), *([change.type.value] if change.type else []))
-        for change in bench.run(command, **asked).changes
+        for change in harness.run(command, **asked).changes
     ]
 
 
@@ -107,12 +107,12 @@ TABLE: dict[str, list[tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("command", TABLE)
-def test_what_a_command_changed(sandbox: Bench, command: str) -> None:
+def test_what_a_command_changed(sandbox: SandboxHarness, command: str) -> None:
     """Every net effect and no other: what is undone, or written again as it was, is no change."""
     assert sorted(brief(sandbox, command), key=lambda row: row[1]) == sorted(TABLE[command], key=lambda row: row[1])
 
 
-def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: Bench) -> None:
+def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: SandboxHarness) -> None:
     """Only the topmost directory carries the overlay's mark; what is gone from those within is gone all the same."""
     found = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
     below_full = sorted(row for row in found if row[1].startswith(T + "full"))
@@ -205,7 +205,7 @@ DETAILS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("command", DETAILS)
-def test_what_is_told_of_a_change(sandbox: Bench, command: str) -> None:
+def test_what_is_told_of_a_change(sandbox: SandboxHarness, command: str) -> None:
     """Mode, owner, size, content and target as they are now; mode and owner as they were where they can differ."""
     (change,) = sandbox.run(command).changes
     assert {"size": 0, **facts(change)} == {"size": 0, **DETAILS[command]}
@@ -222,7 +222,9 @@ def test_what_is_told_of_a_change(sandbox: Bench, command: str) -> None:
         ("touch -h -d @5 link", {"link": ("touched", 5)}),
     ],
 )
-def test_modification_times_count_where_asked(sandbox: Bench, command: str, kinds: dict[str, tuple[str, int]]) -> None:
+def test_modification_times_count_where_asked(
+    sandbox: SandboxHarness, command: str, kinds: dict[str, tuple[str, int]]
+) -> None:
     """A task that observes them sees times by the suite's clock; any other sees no change in a touch."""
     found = sandbox.run(command, observe=["mtime"]).changes
     told = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in found}
@@ -230,14 +232,14 @@ def test_modification_times_count_where_asked(sandbox: Bench, command: str, kind
     assert all(change.mtime is None and change.kind != "touched" for change in sandbox.run(command).changes)
 
 
-def test_changes_are_sorted_by_path(sandbox: Bench) -> None:
+def test_changes_are_sorted_by_path(sandbox: SandboxHarness) -> None:
     """Byte order, whatever order they were made in."""
     paths = [change.path for change in sandbox.run("touch b a é a.b; mkdir a-; touch a-/z").changes]
     assert paths == sorted(paths)
     assert len(paths) == 6
 
 
-def test_the_next_command_finds_the_world_as_it_was(sandbox: Bench) -> None:
+def test_the_next_command_finds_the_world_as_it_was(sandbox: SandboxHarness) -> None:
     """Nothing that a command leaves reaches the next one."""
     look = "find / -xdev -printf '%p %m %U %G %s %T@ %l\\n' 2>/dev/null | sort | sha256sum"
     before = sandbox.run(look)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -60,7 +60,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("command", TOLD)
-def test_the_clock_is_the_suites(sandbox: Bench, command: str) -> None:
+def test_the_clock_is_the_suites(sandbox: SandboxHarness, command: str) -> None:
     """Whoever asks, by whatever call, is told the suite's time; files written now are of now."""
     evidence = sandbox.run(command)
     assert (evidence.stdout.data.decode().rstrip("\n"), evidence.stderr.data) == (TOLD[command], b"")
@@ -89,7 +89,7 @@ CHANCE = [
 
 
 @pytest.mark.parametrize("command", CHANCE)
-def test_chance_and_order_are_pinned(sandbox: Bench, command: str) -> None:
+def test_chance_and_order_are_pinned(sandbox: SandboxHarness, command: str) -> None:
     """What is drawn, numbered or listed is the same in every run."""
     first, second = sandbox.run(command), sandbox.run(command)
     assert second.stdout.data == first.stdout.data

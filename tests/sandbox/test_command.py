@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.workbench import TESS, Bench
+from tests.workbench import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -35,21 +35,21 @@ def echo(payload: bytes) -> bytes:
         b"bash -c :",
     ],
 )
-def test_the_text_is_the_one_given(sandbox: Bench, payload: bytes) -> None:
+def test_the_text_is_the_one_given(sandbox: SandboxHarness, payload: bytes) -> None:
     """What bash got is what was sent, quotes, backslashes, newlines and bytes that are no text included."""
     assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.binary(max_size=200).map(lambda data: data.replace(b"\0", b"")))
-def test_any_bytes_arrive(sandbox: Bench, payload: bytes) -> None:
+def test_any_bytes_arrive(sandbox: SandboxHarness, payload: bytes) -> None:
     """Any bytes but NUL arrive; a text ends where it ends."""
     if b"END" not in payload:
         assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
 @pytest.mark.parametrize("size", [131_071, 131_072, 1 << 20])
-def test_a_command_may_be_longer_than_an_argument(sandbox: Bench, size: int) -> None:
+def test_a_command_may_be_longer_than_an_argument(sandbox: SandboxHarness, size: int) -> None:
     """The kernel takes no argument beyond 131,071 bytes; a command has any length."""
     command = b"echo ${#BASH_EXECUTION_STRING} #"
     assert sandbox.run(command.ljust(size, b"x")).stdout.data == b"%d\n" % size
@@ -90,7 +90,7 @@ def test_a_command_may_be_longer_than_an_argument(sandbox: Bench, size: int) -> 
         "echo {1..3} $((6*7)) ~root *",
     ],
 )
-def test_it_is_what_bash_c_shows(sandbox: Bench, command: str) -> None:
+def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     """Output, error texts and status are those of `bash -c` with the same text."""
     ours, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
     assert (ours.stdout, ours.stderr, ours.status) == (plain.stdout, plain.stderr, plain.status)
@@ -119,7 +119,7 @@ def test_it_is_what_bash_c_shows(sandbox: Bench, command: str) -> None:
         ("yes | head -1 >/dev/null; exit ${PIPESTATUS[0]}", 141),
     ],
 )
-def test_the_status_is_bashs(sandbox: Bench, command: str, status: int) -> None:
+def test_the_status_is_bashs(sandbox: SandboxHarness, command: str, status: int) -> None:
     """The exit status, 128 and the number after a signal."""
     evidence = sandbox.run(command)
     assert (evidence.ending.value, evidence.status) == ("exited", status)
@@ -140,26 +140,26 @@ FACTS = {
 
 
 @pytest.mark.parametrize("fact", FACTS)
-def test_where_bash_stands(sandbox: Bench, fact: str) -> None:
+def test_where_bash_stands(sandbox: SandboxHarness, fact: str) -> None:
     """Descriptors, folder, user, umask, signals and session are what the suite says, and nothing else."""
     command, output = FACTS[fact]
     assert sandbox.run(command).stdout.data.decode() == output
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",), ("shell",), ("shell", "processes", "mtime")])
-def test_no_descriptor_of_ours_is_open(sandbox: Bench, observe: tuple[str, ...]) -> None:
+def test_no_descriptor_of_ours_is_open(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
     """A program finds 0, 1 and 2 open, whatever is observed (3 is its own look)."""
     assert sandbox.run("ls /proc/self/fd", observe=observe).stdout.data == b"0\n1\n2\n3\n"
 
 
-def test_the_environment_is_the_suites(sandbox: Bench) -> None:
+def test_the_environment_is_the_suites(sandbox: SandboxHarness) -> None:
     """`env` shows the suite's variables and those bash sets itself."""
     lines = sandbox.run("env").stdout.data.decode().splitlines()
     bash = {"PWD=/srv/tiny", "SHLVL=0", "_=/usr/bin/env"}
     assert set(lines) == bash | {f"{name}={value}" for name, value in sandbox.plan.manifest.environment.items()}
 
 
-def test_a_world_may_name_a_user(sandbox: Bench) -> None:
+def test_a_world_may_name_a_user(sandbox: SandboxHarness) -> None:
     """The user has its own number and groups, no capability, and cannot write where root can."""
     evidence = sandbox.run("id; pwd; grep CapEff /proc/self/status; echo > /srv/x; echo $?; touch mine", world=TESS)
     assert evidence.stdout.data.decode().splitlines() == [
@@ -171,7 +171,7 @@ def test_a_world_may_name_a_user(sandbox: Bench) -> None:
     assert [(change.path, change.uid, change.gid) for change in evidence.changes] == [(b"/home/tess/mine", 1500, 1600)]
 
 
-def test_sudo_is_there_and_works_for_root(sandbox: Bench) -> None:
+def test_sudo_is_there_and_works_for_root(sandbox: SandboxHarness) -> None:
     """A command may be written with sudo or without; nothing is said on standard error."""
     evidence = sandbox.run("sudo id -un; sudo -u tess id -un")
     assert (evidence.stdout.data, evidence.stderr.data) == (b"root\ntess\n", b"")

@@ -20,7 +20,7 @@ from evaluator.sandbox.diagnostics import container_security, engine_facts
 from evaluator.sandbox.engine import (
     Address,
     Engine,
-    Silence,
+    NoAnswer,
     engine_addresses,
     engine_of,
     ensure_engine,
@@ -28,9 +28,9 @@ from evaluator.sandbox.engine import (
     find_engine,
     with_runtime,
 )
-from evaluator.sandbox.host import Finished
+from evaluator.sandbox.host import CompletedCommand
 from evaluator.sandbox.image import SuiteImage
-from evaluator.testing.host import ScriptedMachine
+from evaluator.testing.host import ScriptedHost
 
 CLIENT: Any = None
 """Of an engine that is only read, and asked nothing."""
@@ -83,30 +83,30 @@ NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
 @pytest.mark.parametrize(
     ("silence", "machine", "line"),
     [
-        (Silence(NAMED, "Connection refused"), ScriptedMachine(programs=["apt-get"]), "unset DOCKER_HOST"),
+        (NoAnswer(NAMED, "Connection refused"), ScriptedHost(programs=["apt-get"]), "unset DOCKER_HOST"),
         (
-            Silence(DEFAULT, "Permission denied"),
-            ScriptedMachine(programs=["apt-get", "dockerd"], is_root=False),
+            NoAnswer(DEFAULT, "Permission denied"),
+            ScriptedHost(programs=["apt-get", "dockerd"], is_root=False),
             'sudo usermod -aG docker "$USER" && newgrp docker',
         ),
         (
-            Silence(DEFAULT, "No such file or directory"),
-            ScriptedMachine(programs=["apt-get", "dockerd"], is_root=False),
+            NoAnswer(DEFAULT, "No such file or directory"),
+            ScriptedHost(programs=["apt-get", "dockerd"], is_root=False),
             "sudo systemctl start docker",
         ),
         (
-            Silence(DEFAULT, "No such file or directory"),
-            ScriptedMachine(programs=["apt-get"], is_root=False),
+            NoAnswer(DEFAULT, "No such file or directory"),
+            ScriptedHost(programs=["apt-get"], is_root=False),
             "sudo apt-get update && sudo apt-get install -y --no-install-recommends docker.io",
         ),
         (
-            Silence(DEFAULT, "No such file or directory"),
-            ScriptedMachine(is_root=True, distribution=["fedora"]),
+            NoAnswer(DEFAULT, "No such file or directory"),
+            ScriptedHost(is_root=True, distribution=["fedora"]),
             "# install with this system's package manager: docker.io",
         ),
     ],
 )
-def test_the_last_line_is_the_one_to_type(silence: Silence, machine: ScriptedMachine, line: str) -> None:
+def test_the_last_line_is_the_one_to_type(silence: NoAnswer, machine: ScriptedHost, line: str) -> None:
     """What helps depends on what is wrong: the address, the rights, the service, or the package."""
     message = explain_silence([silence], machine)
     assert message.splitlines()[-1] == line
@@ -253,7 +253,7 @@ def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
 
 def test_no_engine_is_started_beside_a_named_one() -> None:
     """Even as root on Debian: who names an engine wants that one."""
-    machine = ScriptedMachine(programs=["apt-get", "dockerd"])
+    machine = ScriptedHost(programs=["apt-get", "dockerd"])
     with pytest.raises(MissingError, match="unset DOCKER_HOST"):
         ensure_engine({"DOCKER_HOST": "unix:///nowhere/docker.sock"}, ignore, machine)
     assert machine.calls == []
@@ -281,7 +281,9 @@ def nobodys(tmp_path: Path) -> dict[str, str]:
 
 def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]) -> None:
     """Package lists are fetched once, after the first attempt failed; the message ends with the line to type."""
-    machine = ScriptedMachine({"apt-get install": Finished(100, "E: Unable to locate package")}, programs=["apt-get"])
+    machine = ScriptedHost(
+        {"apt-get install": CompletedCommand(100, "E: Unable to locate package")}, programs=["apt-get"]
+    )
     with pytest.raises(MissingError) as caught:
         ensure_engine(nobodys, ignore, machine, private)
     assert [call.split()[:2] for call in machine.calls] == [
@@ -297,7 +299,7 @@ def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
     private: Daemon, nobodys: dict[str, str]
 ) -> None:
     """Nothing is installed or started without root."""
-    machine = ScriptedMachine(programs=["apt-get"], is_root=False)
+    machine = ScriptedHost(programs=["apt-get"], is_root=False)
     with pytest.raises(MissingError, match="sudo apt-get install"):
         ensure_engine(nobodys, ignore, machine, private)
     assert machine.calls == []
@@ -305,8 +307,8 @@ def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
 
 def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]) -> None:
     """And what it says when it cannot is passed on."""
-    machine = ScriptedMachine(
-        {"systemctl start docker.service": Finished(1, "Job for docker.service failed.")},
+    machine = ScriptedHost(
+        {"systemctl start docker.service": CompletedCommand(1, "Job for docker.service failed.")},
         programs=["apt-get", "dockerd", "/run/systemd/system"],
     )
     with pytest.raises(EngineError, match=r"Job for docker\.service failed"):

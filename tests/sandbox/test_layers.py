@@ -7,25 +7,25 @@ from dataclasses import replace
 import pytest
 
 from evaluator.sandbox.requests import Request
-from tests.workbench import TESS, TINY, Bench
+from tests.workbench import TESS, TINY, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
 
-def error(bench: Bench, request: Request) -> str:
-    answer = bench.ask(request)
+def error(harness: SandboxHarness, request: Request) -> str:
+    answer = harness.ask(request)
     assert set(answer) == {"error"}
     return str(answer["error"])
 
 
 @pytest.mark.parametrize(("variant", "seed"), [("plain", 7), ("other", 8)])
-def test_a_variant_is_built_with_its_name_and_seed(sandbox: Bench, variant: str, seed: int) -> None:
+def test_a_variant_is_built_with_its_name_and_seed(sandbox: SandboxHarness, variant: str, seed: int) -> None:
     """`build.sh` gets both, so that one script makes every variant."""
     world = replace(TINY, variant=variant, seed=seed)
     assert sandbox.run("cat built", world=world).stdout.data == f"{variant} {seed}\n".encode()
 
 
-def test_setup_lies_below_the_commands_changes(sandbox: Bench) -> None:
+def test_setup_lies_below_the_commands_changes(sandbox: SandboxHarness) -> None:
     """What a task's set-up made is there before the command, and is none of its changes."""
     world = replace(TINY, setup=b"echo prepared > prepared; rm tool")
     evidence = sandbox.run("cat prepared; rm prepared; touch tool", world=world)
@@ -34,7 +34,7 @@ def test_setup_lies_below_the_commands_changes(sandbox: Bench) -> None:
     assert kinds == [(b"/srv/tiny/prepared", "deleted"), (b"/srv/tiny/tool", "added")]
 
 
-def test_setup_runs_as_root_in_the_worlds_folder(sandbox: Bench) -> None:
+def test_setup_runs_as_root_in_the_worlds_folder(sandbox: SandboxHarness) -> None:
     """Also where the command is another user's."""
     world = replace(TESS, setup=b"id -un > made; pwd >> made")
     assert sandbox.run("cat made", world=world).stdout.data == b"root\n/home/tess\n"
@@ -52,7 +52,7 @@ def test_setup_runs_as_root_in_the_worlds_folder(sandbox: Bench) -> None:
         (replace(TINY, start=b"exit 4"), "start script"),
     ],
 )
-def test_a_world_that_cannot_be_made_is_our_failure(sandbox: Bench, broken: object, words: str) -> None:
+def test_a_world_that_cannot_be_made_is_our_failure(sandbox: SandboxHarness, broken: object, words: str) -> None:
     """It is said with the script's own words, and the next command runs as if nothing had been."""
     assert isinstance(broken, type(TINY))
     before = sandbox.run("ls -la").digest
@@ -61,7 +61,7 @@ def test_a_world_that_cannot_be_made_is_our_failure(sandbox: Bench, broken: obje
     assert sandbox.run("ls -la").digest == before
 
 
-def test_started_processes_run_beside_the_command(sandbox: Bench) -> None:
+def test_started_processes_run_beside_the_command(sandbox: SandboxHarness) -> None:
     """`start.sh` runs first, in the command's own world and time; its processes are there to be found and killed."""
     world = replace(TINY, start=b"sleep 1000 & sleep 2000 & echo up > /run/up")
     evidence = sandbox.run(
@@ -71,13 +71,13 @@ def test_started_processes_run_beside_the_command(sandbox: Bench) -> None:
     assert [process.arguments for process in evidence.processes or ()] == [b"sleep\0" + b"2000"]
 
 
-def test_what_start_says_is_not_the_commands_output(sandbox: Bench) -> None:
+def test_what_start_says_is_not_the_commands_output(sandbox: SandboxHarness) -> None:
     """Its streams are elsewhere."""
     evidence = sandbox.run("echo mine", world=replace(TINY, start=b"echo loud; echo louder >&2"))
     assert (evidence.stdout.data, evidence.stderr.data) == (b"mine\n", b"")
 
 
-def test_start_is_root_though_the_command_is_not(sandbox: Bench) -> None:
+def test_start_is_root_though_the_command_is_not(sandbox: SandboxHarness) -> None:
     """A user's world may have processes that the user cannot end."""
     world = replace(TESS, start=b"sleep 1000 &")
     assert sandbox.run("pkill sleep; echo $?; pgrep -u root sleep | wc -l", world=world).stdout.data == b"1\n1\n"
@@ -99,7 +99,7 @@ VERIFIERS = {
 
 
 @pytest.mark.parametrize("script", VERIFIERS)
-def test_a_verifier_sees_all_and_its_status_is_told(sandbox: Bench, script: str) -> None:
+def test_a_verifier_sees_all_and_its_status_is_told(sandbox: SandboxHarness, script: str) -> None:
     """It runs on top of what the command left, with its output and status to read; it changes no evidence."""
     command = "echo printed; echo complained >&2; echo left > left; rm file; exit 5"
     plain, verified = sandbox.run(command), sandbox.run(command, verify=script.encode())
@@ -115,26 +115,26 @@ def test_a_verifier_sees_all_and_its_status_is_told(sandbox: Bench, script: str)
         "perl -e 'open F, \">$_\" for 1..29970'",
     ],
 )
-def test_a_full_disk_is_not_the_verifiers(sandbox: Bench, command: str) -> None:
+def test_a_full_disk_is_not_the_verifiers(sandbox: SandboxHarness, command: str) -> None:
     """A command that leaves no room is asked about all the same, or has ended at its limit; it is never our failure."""
     evidence = sandbox.run(command, verify=b"head -c 1m /dev/zero > /tmp/room && touch /tmp/{1..99}")
     assert (evidence.ending.value, evidence.verifier) in {("exited", 0), ("disk", None)}
 
 
 @pytest.mark.parametrize("command", ["rm -r /srv/tiny", "rm /bin/bash", "rm /dev/null; mkdir /dev/null"])
-def test_a_world_that_cannot_be_entered_any_more_is_refused(sandbox: Bench, command: str) -> None:
+def test_a_world_that_cannot_be_entered_any_more_is_refused(sandbox: SandboxHarness, command: str) -> None:
     """A command that takes away what a verifier needs to start is not excused as our failure."""
     assert sandbox.run(command, verify=b"true").verifier == 1
     assert sandbox.run("true", verify=b"true").verifier == 0
 
 
 @pytest.mark.parametrize("command", ["while :; do :; done", "exec sleep 1000"])
-def test_what_did_not_end_is_not_verified(hasty_sandbox: Bench, command: str) -> None:
+def test_what_did_not_end_is_not_verified(hasty_sandbox: SandboxHarness, command: str) -> None:
     """There is nothing to ask about."""
     assert hasty_sandbox.run(command, verify=b"true").verifier is None
 
 
-def test_processes_do_not_outlive_the_command_into_the_verifier(sandbox: Bench) -> None:
+def test_processes_do_not_outlive_the_command_into_the_verifier(sandbox: SandboxHarness) -> None:
     """What it left running is gone: it cannot change files behind the verifier's back."""
     command = "setsid sh -c 'while :; do date >> /tmp/log; done' & sleep 0.2"
     assert sandbox.run(command, verify=b"a=$(wc -l </tmp/log); sleep 0.3; [ $(wc -l </tmp/log) = $a ]").verifier == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workbench import TESS, Bench
+from tests.workbench import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -37,33 +37,33 @@ LEFT: dict[str, list[tuple[bytes, int, str]]] = {
 
 
 @pytest.mark.parametrize("command", LEFT)
-def test_what_is_left_running_is_listed(sandbox: Bench, command: str) -> None:
+def test_what_is_left_running_is_listed(sandbox: SandboxHarness, command: str) -> None:
     """Arguments, user and state, in order of process number; the dead and our own are not there."""
     found = sandbox.run(command, observe=["processes"])
     processes = [(each.arguments.rstrip(b"\0"), each.uid, each.state) for each in found.processes or ()]
     assert processes == LEFT[command]
 
 
-def test_a_users_processes_are_the_users(sandbox: Bench) -> None:
+def test_a_users_processes_are_the_users(sandbox: SandboxHarness) -> None:
     """A world's user leaves processes under its own number."""
     found = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
     assert [each.uid for each in found.processes or ()] == [1500]
 
 
-def test_processes_that_come_and_go_are_waited_for(sandbox: Bench) -> None:
+def test_processes_that_come_and_go_are_waited_for(sandbox: SandboxHarness) -> None:
     """The list is taken when it stood still for a tenth of a second, so that a dying process is not in it."""
     command = "for i in 1 2 3 4 5 6 7 8; do sleep 0.0$i & done; sleep 1000 &"
     assert len(sandbox.run(command, observe=["processes"]).processes or ()) == 1
 
 
-def test_what_is_still_starting_is_waited_for(sandbox: Bench) -> None:
+def test_what_is_still_starting_is_waited_for(sandbox: SandboxHarness) -> None:
     """On a processor that somebody else keeps, a program may take longer to start than the list has to stand still."""
     command = "perl -e '1 while 1' & chrt --idle 0 sleep 1000 &"
     found = sandbox.run(command, observe=["processes"]).processes or ()
     assert [each.arguments.rstrip(b"\0") for each in found] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
 
 
-def test_what_never_stands_still_is_listed_all_the_same(sandbox: Bench) -> None:
+def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness) -> None:
     """The wait has an end."""
     shown = sandbox.show("(while :; do sleep 0.03; done) &", observe=["processes"])
     assert shown.evidence.ending == "exited"
@@ -71,14 +71,14 @@ def test_what_never_stands_still_is_listed_all_the_same(sandbox: Bench) -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in LEFT if LEFT[command]])
-def test_nothing_is_left_for_the_next_command(sandbox: Bench, command: str) -> None:
+def test_nothing_is_left_for_the_next_command(sandbox: SandboxHarness, command: str) -> None:
     """The next command is alone, and so is one that nobody watched."""
     sandbox.run(command)
     assert sandbox.run("echo /proc/[0-9]*").stdout.data == b"/proc/1 /proc/2\n"
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",)])
-def test_output_of_what_is_left_is_not_waited_for(sandbox: Bench, observe: tuple[str, ...]) -> None:
+def test_output_of_what_is_left_is_not_waited_for(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
     """A daemon that holds the streams open does not hold the command."""
     shown = sandbox.show("sleep 1000 & echo done", observe=observe)
     assert shown.evidence.stdout.data == b"done\n"

@@ -8,21 +8,21 @@ import sys
 import pytest
 
 from evaluator.errors import MissingError
-from evaluator.sandbox.host import Finished, ThisMachine, install_packages
-from evaluator.testing.host import ScriptedMachine
+from evaluator.sandbox.host import CompletedCommand, ThisMachine, install_packages
+from evaluator.testing.host import ScriptedHost
 
 
 @pytest.mark.parametrize(
     ("argv", "finished"),
     [
-        (["sh", "-c", "echo out; echo err >&2; exit 4"], Finished(4, "out\nerr\n")),
-        (["sh", "-c", "printf '\\377'"], Finished(0, "\ufffd")),
-        (["cat"], Finished(0, "")),
-        (["no-such-program"], Finished(127, "no-such-program: no such program")),
-        (["sleep", "9"], Finished(124, "sleep: not finished after 0 s")),
+        (["sh", "-c", "echo out; echo err >&2; exit 4"], CompletedCommand(4, "out\nerr\n")),
+        (["sh", "-c", "printf '\\377'"], CompletedCommand(0, "\ufffd")),
+        (["cat"], CompletedCommand(0, "")),
+        (["no-such-program"], CompletedCommand(127, "no-such-program: no such program")),
+        (["sleep", "9"], CompletedCommand(124, "sleep: not finished after 0 s")),
     ],
 )
-def test_whatever_a_program_does_is_a_value(argv: list[str], finished: Finished) -> None:
+def test_whatever_a_program_does_is_a_value(argv: list[str], finished: CompletedCommand) -> None:
     """Output of both kinds, bytes that are no text, empty input, absence and slowness."""
     assert ThisMachine().run(*argv, timeout_s=0.4) == finished
 
@@ -54,7 +54,7 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> N
 
 def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
     """One command where one suffices."""
-    machine, told = ScriptedMachine(programs=["apt-get"]), list[str]()
+    machine, told = ScriptedHost(programs=["apt-get"]), list[str]()
     install_packages(machine, ["tree", "jq"], told.append)
     assert len(machine.calls) == 1
     assert machine.calls[0].endswith("--no-install-recommends tree jq")
@@ -63,10 +63,10 @@ def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
 
 def test_lists_are_fetched_where_a_package_is_not_found() -> None:
     """A fresh machine has none, and a fetch that fails in part is no reason to stop."""
-    machine = ScriptedMachine(
+    machine = ScriptedHost(
         {
-            "apt-get install": [Finished(100, "E: Unable to locate"), Finished(0, "")],
-            "apt-get update": Finished(100, ""),
+            "apt-get install": [CompletedCommand(100, "E: Unable to locate"), CompletedCommand(0, "")],
+            "apt-get update": CompletedCommand(100, ""),
         },
         programs=["apt-get"],
     )
@@ -77,12 +77,12 @@ def test_lists_are_fetched_where_a_package_is_not_found() -> None:
 @pytest.mark.parametrize(
     "machine",
     [
-        ScriptedMachine(programs=["apt-get"], is_root=False),
-        ScriptedMachine(programs=["dnf"], distribution=["fedora"]),
-        ScriptedMachine(programs=[]),
+        ScriptedHost(programs=["apt-get"], is_root=False),
+        ScriptedHost(programs=["dnf"], distribution=["fedora"]),
+        ScriptedHost(programs=[]),
     ],
 )
-def test_nothing_is_run_where_we_may_not_install(machine: ScriptedMachine) -> None:
+def test_nothing_is_run_where_we_may_not_install(machine: ScriptedHost) -> None:
     """Not root, not a distribution we know, or one without its tool."""
     with pytest.raises(MissingError, match="type:"):
         install_packages(machine, ["tree"], lambda _: None)

@@ -6,10 +6,10 @@ import pytest
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
 from evaluator.records import Ending, Evidence
-from evaluator.sandbox.pool import PAUSES_S, Patience, Pool
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.pool import PAUSES_S, Pool, RetryPolicy
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.runner.protocol import World
-from evaluator.testing.workers import Act, ScriptedCrew, dies, echoes, fails, says, shows
+from evaluator.testing.workers import Act, ScriptedWorkers, dies, echoes, fails, says, shows
 
 WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
@@ -18,16 +18,16 @@ def requests(*commands: str, world: World = WORLD) -> list[Request]:
     return [Request.of(world, command.encode()) for command in commands]
 
 
-def execute(crew: ScriptedCrew, *commands: str, size: int = 1) -> list[Answer]:
+def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[ExecutionResult]:
     """Answers in the order of the commands."""
     asked = requests(*commands)
-    with Pool(crew.start, size, wall_s=1, sleep=crew.sleep) as pool:
+    with Pool(workers.start, size, wall_s=1, sleep=workers.sleep) as pool:
         answers = {id(request): answer for request, answer in pool.execute(asked)}
-    assert crew.closed == crew.started
+    assert workers.closed == workers.started
     return [answers[id(request)] for request in asked]
 
 
-def outputs(answers: list[Answer]) -> list[str]:
+def outputs(answers: list[ExecutionResult]) -> list[str]:
     return [answer.stdout.data.decode() if isinstance(answer, Evidence) else "failure" for answer in answers]
 
 
@@ -35,110 +35,113 @@ def outputs(answers: list[Answer]) -> list[str]:
 def test_every_request_is_answered_once(size: int) -> None:
     """However many workers there are, more or fewer than requests."""
     commands = ["a", "b", "c", "a"]
-    crew = ScriptedCrew()
-    assert outputs(execute(crew, *commands, size=size)) == commands
-    assert len(crew.asked) == 4
+    workers = ScriptedWorkers()
+    assert outputs(execute(workers, *commands, size=size)) == commands
+    assert len(workers.asked) == 4
 
 
 def test_no_request_needs_no_worker() -> None:
     """Nothing is started for nothing."""
-    crew = ScriptedCrew()
-    assert execute(crew) == []
-    assert crew.started == 0
+    workers = ScriptedWorkers()
+    assert execute(workers) == []
+    assert workers.started == 0
 
 
 def test_a_world_is_told_once_to_each_worker() -> None:
     """Also to the one that replaces another."""
-    crew = ScriptedCrew([echoes(), dies(), echoes()])
-    execute(crew, "a", "b", "c")
-    assert [line["op"] for line in crew.told] == ["world", "world"]
+    workers = ScriptedWorkers([echoes(), dies(), echoes()])
+    execute(workers, "a", "b", "c")
+    assert [line["op"] for line in workers.told] == ["world", "world"]
 
 
 def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
     """One death may be chance: the second run's evidence stands."""
-    crew = ScriptedCrew([dies(), shows("alive")])
-    assert outputs(execute(crew, "a")) == ["alive"]
-    assert (crew.started, crew.pauses) == (2, [])
+    workers = ScriptedWorkers([dies(), shows("alive")])
+    assert outputs(execute(workers, "a")) == ["alive"]
+    assert (workers.started, workers.pauses) == (2, [])
 
 
 @pytest.mark.parametrize(("out_of_memory", "ending"), [(False, Ending.CRASH), (True, Ending.MEMORY)])
 def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Ending) -> None:
     """Who takes two containers down has evidence that says so, and the next command has a new one."""
-    crew = ScriptedCrew([dies(), dies(out_of_memory=out_of_memory), echoes()])
-    first, second = execute(crew, "killer", "next")
+    workers = ScriptedWorkers([dies(), dies(out_of_memory=out_of_memory), echoes()])
+    first, second = execute(workers, "killer", "next")
     assert first == Evidence(ending=ending)
     assert outputs([second]) == ["next"]
 
 
 def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
     """Told by a command that does nothing and dies as well; who asks for the same world again is told at once."""
-    crew = ScriptedCrew([dies(), dies(), dies()])
-    answers = execute(crew, "a", "b")
+    workers = ScriptedWorkers([dies(), dies(), dies()])
+    answers = execute(workers, "a", "b")
     assert all(isinstance(answer, SandboxError) for answer in answers)
     assert str(answers[0]).startswith("world w, variant plain: its build.sh")
     assert answers[0] == answers[1]
-    assert [line["command"] for line in crew.asked] == ["a", "a", ":"]
+    assert [line["command"] for line in workers.asked] == ["a", "a", ":"]
 
 
 def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
     """The command that does nothing is tried again as any other is."""
-    crew = ScriptedCrew([dies(), dies(), fails(), echoes()])
-    assert execute(crew, "a") == [Evidence(ending=Ending.CRASH)]
-    assert crew.pauses == list(PAUSES_S[:1])
+    workers = ScriptedWorkers([dies(), dies(), fails(), echoes()])
+    assert execute(workers, "a") == [Evidence(ending=Ending.CRASH)]
+    assert workers.pauses == list(PAUSES_S[:1])
 
 
 @pytest.mark.parametrize("failures", range(1, len(PAUSES_S) + 1))
 def test_the_engine_is_given_time_to_come_back(failures: int) -> None:
     """Each failure is followed by a longer pause and another try."""
-    crew = ScriptedCrew([*[fails()] * failures, shows("back")])
-    assert outputs(execute(crew, "a")) == ["back"]
-    assert crew.pauses == list(PAUSES_S[:failures])
+    workers = ScriptedWorkers([*[fails()] * failures, shows("back")])
+    assert outputs(execute(workers, "a")) == ["back"]
+    assert workers.pauses == list(PAUSES_S[:failures])
 
 
 def test_an_engine_that_stays_away_is_an_infra_error() -> None:
     """After the last try the answer is the error, which is no evidence."""
-    crew = ScriptedCrew([fails()] * (len(PAUSES_S) + 1))
-    (answer,) = execute(crew, "a")
+    workers = ScriptedWorkers([fails()] * (len(PAUSES_S) + 1))
+    (answer,) = execute(workers, "a")
     assert isinstance(answer, EngineError)
-    assert crew.pauses == list(PAUSES_S)
+    assert workers.pauses == list(PAUSES_S)
 
 
 def test_a_container_that_will_not_start_is_an_infra_error() -> None:
     """It is tried as often as any other failure of the engine."""
-    crew = ScriptedCrew(starts=[EngineError("no room")] * (len(PAUSES_S) + 1))
-    (answer,) = execute(crew, "a")
+    workers = ScriptedWorkers(starts=[EngineError("no room")] * (len(PAUSES_S) + 1))
+    (answer,) = execute(workers, "a")
     assert isinstance(answer, InfraError)
     assert str(answer) == "no room"
 
 
 def test_an_engine_that_hangs_is_waited_for_once() -> None:
     """Each try at one costs its whole time, so the requests that follow are not even tried."""
-    crew = ScriptedCrew(starts=[SilentEngineError("no answer")] * (len(PAUSES_S) + 1))
-    answers = execute(crew, *"abcdefgh")
+    workers = ScriptedWorkers(starts=[SilentEngineError("no answer")] * (len(PAUSES_S) + 1))
+    answers = execute(workers, *"abcdefgh")
     assert [str(answer) for answer in answers] == ["no answer"] * 8
-    assert (crew.started, crew.pauses) == (0, list(PAUSES_S))
+    assert (workers.started, workers.pauses) == (0, list(PAUSES_S))
 
 
 def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
     """Its stream may live on, and when it has answered the engine is tried again."""
-    patience = Patience()
+    patience = RetryPolicy()
     (request,) = requests("a")
     hangs = SilentEngineError("no answer")
-    patience.spend(hangs)
-    assert (patience.in_vain(request, manned=True), patience.in_vain(request, manned=False)) == (None, hangs)
-    patience.renew()
-    assert patience.in_vain(request, manned=False) is None
+    patience.exhaust(hangs)
+    assert (patience.known_failure(request, has_worker=True), patience.known_failure(request, has_worker=False)) == (
+        None,
+        hangs,
+    )
+    patience.reset()
+    assert patience.known_failure(request, has_worker=False) is None
 
 
 def test_the_engines_failures_do_not_count_as_deaths() -> None:
     """A command is charged for two deaths of its own and for nothing else."""
-    crew = ScriptedCrew([dies(), fails(), fails(), shows("fine")])
-    assert outputs(execute(crew, "a")) == ["fine"]
+    workers = ScriptedWorkers([dies(), fails(), fails(), shows("fine")])
+    assert outputs(execute(workers, "a")) == ["fine"]
 
 
 def test_a_command_that_kills_between_failures_is_charged() -> None:
     """Two deaths are two deaths, whatever happened in between."""
-    assert execute(ScriptedCrew([dies(), fails(), dies()]), "a") == [Evidence(ending=Ending.CRASH)]
+    assert execute(ScriptedWorkers([dies(), fails(), dies()]), "a") == [Evidence(ending=Ending.CRASH)]
 
 
 @pytest.mark.parametrize(
@@ -152,42 +155,42 @@ def test_a_command_that_kills_between_failures_is_charged() -> None:
 )
 def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object]) -> None:
     """It is not the command's failure, and trying again would tell the same."""
-    crew = ScriptedCrew([says(line)])
-    (answer,) = execute(crew, "a")
+    workers = ScriptedWorkers([says(line)])
+    (answer,) = execute(workers, "a")
     assert isinstance(answer, SandboxError)
-    assert len(crew.asked) == 1
+    assert len(workers.asked) == 1
 
 
 def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
     """A busy machine may have caused the first; it comes after all others, and its second answer stands."""
     slow: Act = shows("slow", by_wall=True, ending="timeout", status=None)
-    crew = ScriptedCrew([slow, echoes(), echoes(), shows("in time")])
-    assert outputs(execute(crew, "a", "b", "c")) == ["in time", "b", "c"]
-    assert [line["command"] for line in crew.asked] == ["a", "b", "c", "a"]
+    workers = ScriptedWorkers([slow, echoes(), echoes(), shows("in time")])
+    assert outputs(execute(workers, "a", "b", "c")) == ["in time", "b", "c"]
+    assert [line["command"] for line in workers.asked] == ["a", "b", "c", "a"]
 
 
 def test_a_second_wall_timeout_stands() -> None:
     """It is not tried for ever."""
     slow: Act = shows(by_wall=True, ending="timeout", status=None)
-    crew = ScriptedCrew([slow, slow])
-    (answer,) = execute(crew, "a")
+    workers = ScriptedWorkers([slow, slow])
+    (answer,) = execute(workers, "a")
     assert isinstance(answer, Evidence)
-    assert (answer.ending, len(crew.asked)) == (Ending.TIMEOUT, 2)
+    assert (answer.ending, len(workers.asked)) == (Ending.TIMEOUT, 2)
 
 
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("bug", [ZeroDivisionError("ours"), KeyboardInterrupt()])
 def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
     """It is neither evidence nor retried, and no worker stays behind."""
-    crew = ScriptedCrew([fails(bug)])
+    workers = ScriptedWorkers([fails(bug)])
     with pytest.raises(type(bug)):
-        execute(crew, "a", "b", "c", size=size)
-    assert crew.closed == crew.started
+        execute(workers, "a", "b", "c", size=size)
+    assert workers.closed == workers.started
 
 
 def test_who_stops_listening_leaves_no_worker_behind() -> None:
     """The generator may be left half way."""
-    crew = ScriptedCrew()
-    with Pool(crew.start, 2, wall_s=1, sleep=crew.sleep) as pool:
+    workers = ScriptedWorkers()
+    with Pool(workers.start, 2, wall_s=1, sleep=workers.sleep) as pool:
         next(iter(pool.execute(requests(*"abcdefgh"))))
-    assert crew.closed == crew.started
+    assert workers.closed == workers.started

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.requests import Request, evidence_key, layer_digest, machine_digest
-from evaluator.sandbox.runner.protocol import Job, World, bytes_of, json_of
+from evaluator.sandbox.runner.protocol import SandboxJob, World, bytes_of, json_of
 
 NAMES = st.text(min_size=1, max_size=8)
 SCRIPTS = st.binary(max_size=40)
@@ -20,7 +20,9 @@ WORLDS = st.builds(
     World, NAMES, NAMES, NAMES, st.integers(), SCRIPTS, st.none() | SCRIPTS, st.none() | SCRIPTS, NAMES, NAMES
 )
 PATHS = st.frozensets(st.text(max_size=8).map(str.encode))
-JOBS = st.builds(Job, NAMES, SCRIPTS, st.none() | SCRIPTS, st.frozensets(st.sampled_from(["shell", "mtime"])), PATHS)
+JOBS = st.builds(
+    SandboxJob, NAMES, SCRIPTS, st.none() | SCRIPTS, st.frozensets(st.sampled_from(["shell", "mtime"])), PATHS
+)
 
 
 def over_the_line(line: dict[str, Any]) -> Any:
@@ -42,9 +44,9 @@ def test_a_world_comes_out_as_it_went_in(world: World) -> None:
 
 
 @given(JOBS)
-def test_a_job_comes_out_as_it_went_in(job: Job) -> None:
+def test_a_job_comes_out_as_it_went_in(job: SandboxJob) -> None:
     """On one line."""
-    assert Job.from_line(over_the_line(job.to_line())) == job
+    assert SandboxJob.from_line(over_the_line(job.to_line())) == job
 
 
 @given(WORLDS, WORLDS)
@@ -82,7 +84,7 @@ def test_evidence_of_another_request_has_another_key(part: str) -> None:
 
 def test_every_part_of_a_request_is_in_its_key() -> None:
     """A field that is added has to be listed above."""
-    parts = {field.name for each in (World, Job) for field in fields(each)}
+    parts = {field.name for each in (World, SandboxJob) for field in fields(each)}
     assert parts - {"layer"} == set(OTHERS)
 
 

@@ -21,7 +21,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.requests import Request
 from evaluator.suites.load import Suite
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -193,13 +193,13 @@ readlink /proc/self/exe /proc/self/cwd /proc/self/root
 
 
 @pytest.fixture
-def other_sandbox(engine: Engine, sandbox: Bench) -> Iterator[Bench]:
+def other_sandbox(engine: Engine, sandbox: SandboxHarness) -> Iterator[SandboxHarness]:
     """A second worker, on another processor where there is one."""
     cpu = max(os.sched_getaffinity(0))
     with ExitStack() as stack:
-        bench = Bench(engine, replace(sandbox.plan, cpu=cpu))
-        stack.callback(bench.close)
-        yield bench
+        harness = SandboxHarness(engine, replace(sandbox.plan, cpu=cpu))
+        stack.callback(harness.close)
+        yield harness
 
 
 VOLATILE = {
@@ -233,7 +233,7 @@ def differing(first: dict[str, Evidence], second: dict[str, Evidence]) -> set[st
     return {command for command in first if first[command].digest != second[command].digest}
 
 
-def test_only_what_is_known_to_differ_does(sandbox: Bench, other_sandbox: Bench) -> None:
+def test_only_what_is_known_to_differ_does(sandbox: SandboxHarness, other_sandbox: SandboxHarness) -> None:
     """A hundred commands that look at time, chance, machine and order show the same on two workers."""
     first = {command: sandbox.run(command) for command in COMMANDS}
     second = {command: other_sandbox.run(command) for command in reversed(COMMANDS)}
@@ -241,7 +241,9 @@ def test_only_what_is_known_to_differ_does(sandbox: Bench, other_sandbox: Bench)
 
 
 @pytest.mark.soak
-def test_only_what_is_known_to_differ_does_so_at_another_time(sandbox: Bench, other_sandbox: Bench) -> None:
+def test_only_what_is_known_to_differ_does_so_at_another_time(
+    sandbox: SandboxHarness, other_sandbox: SandboxHarness
+) -> None:
     """The same, half a minute apart."""
     first = {command: sandbox.run(command) for command in COMMANDS}
     time.sleep(SPACING_S)

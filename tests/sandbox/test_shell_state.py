@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.records import ShellState
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
 
-def state(bench: Bench, command: str) -> ShellState:
-    found = bench.run(command, observe=["shell"]).shell
+def state(harness: SandboxHarness, command: str) -> ShellState:
+    found = harness.run(command, observe=["shell"]).shell
     assert found is not None
     return found
 
@@ -48,7 +48,7 @@ PARTS: dict[str, Callable[[ShellState], bool]] = {
 
 
 @pytest.mark.parametrize("command", PARTS)
-def test_each_part_is_told(sandbox: Bench, command: str) -> None:
+def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
     """Folder, umask, variables with their attributes, functions, aliases, options, traps."""
     found = state(sandbox, command)
     assert found.alive
@@ -62,7 +62,7 @@ def test_each_part_is_told(sandbox: Bench, command: str) -> None:
         *("\necho )", "kill -TERM $$", "kill -SEGV $$"),
     ],
 )
-def test_the_state_is_told_however_the_shell_ends(sandbox: Bench, end: str) -> None:
+def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: str) -> None:
     """What was set before stands, and nothing of a subshell."""
     found = state(sandbox, f"x=outer; {end}")
     assert found.variables["x"] == b'declare -- x="outer"'
@@ -72,14 +72,14 @@ def test_the_state_is_told_however_the_shell_ends(sandbox: Bench, end: str) -> N
     "command",
     ["exec true", "exec /nowhere", "kill -9 $$", "trap - EXIT", "trap 'echo mine' EXIT", "exec -c env"],
 )
-def test_no_shell_left_is_told_as_such(sandbox: Bench, command: str) -> None:
+def test_no_shell_left_is_told_as_such(sandbox: SandboxHarness, command: str) -> None:
     """After `exec`, a killing signal, or where the command takes the shell's last word: an observation, no failure."""
     evidence = sandbox.run(command, observe=["shell"])
     assert evidence.ending == "exited"
     assert evidence.shell == ShellState(alive=False)
 
 
-def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: Bench) -> None:
+def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: SandboxHarness) -> None:
     """The hook leaves none of its own: names are those of a shell that nobody watches."""
     told = set(state(sandbox, "true").variables)
     plain = sandbox.run("declare -p").stdout.data.decode()
@@ -139,7 +139,7 @@ UNDISTURBED = [
 
 
 @pytest.mark.parametrize("command", UNDISTURBED)
-def test_watching_changes_nothing_else(sandbox: Bench, command: str) -> None:
+def test_watching_changes_nothing_else(sandbox: SandboxHarness, command: str) -> None:
     """Streams, status and changes are the same as when nobody watches.
 
     What a command can see of it: `trap` and `set -v` show the watching trap, a last command is not run in the

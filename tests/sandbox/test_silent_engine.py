@@ -13,25 +13,25 @@ from evaluator.errors import MissingError, SilentEngineError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.daemon import Daemon
-from evaluator.sandbox.docker_client import WAITS, Waits
+from evaluator.sandbox.docker_client import WAITS, Timeouts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
-from evaluator.sandbox.leftovers import crew, remove_leftovers
-from evaluator.testing.host import ScriptedMachine
-from tests.doubles.hanging_engine import WELL, MuteEngine
+from evaluator.sandbox.leftovers import remove_leftovers, worker_group
+from evaluator.testing.host import ScriptedHost
+from tests.doubles.hanging_engine import WELL, HangingEngine
 
-HASTY = Waits(probe_s=0.1, call_s=0.2, work_s=0.3)
+HASTY = Timeouts(probe_s=0.1, call_s=0.2, work_s=0.3)
 IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
 
 
 @pytest.fixture
-def mute() -> Iterator[MuteEngine]:
-    with MuteEngine(WELL) as made:
+def mute() -> Iterator[HangingEngine]:
+    with HangingEngine(WELL) as made:
         yield made
 
 
 @pytest.fixture
-def hanging(mute: MuteEngine) -> Iterator[Engine]:
+def hanging(mute: HangingEngine) -> Iterator[Engine]:
     """An engine that says who it is, and then nothing any more."""
     found = find_engine({"DOCKER_HOST": mute.host}, HASTY)
     yield found
@@ -40,7 +40,7 @@ def hanging(mute: MuteEngine) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("answers", [{}, {"/version": WELL["/version"]}], ids=["from the start", "after its version"])
 def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> None:
-    with MuteEngine(answers) as mute, pytest.raises(MissingError) as caught:
+    with HangingEngine(answers) as mute, pytest.raises(MissingError) as caught:
         find_engine({"DOCKER_HOST": mute.host}, HASTY)
     assert f"{mute.host}: it accepts, and does not answer" in str(caught.value)
 
@@ -48,8 +48,8 @@ def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> N
 @pytest.mark.skipif(Path("/run/podman/podman.sock").exists(), reason="podman's system socket would be used instead")
 def test_none_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
     """It holds the place where another would listen."""
-    machine = ScriptedMachine(programs=["apt-get", "dockerd", "/run/systemd/system"])
-    with MuteEngine({}) as mute:
+    machine = ScriptedHost(programs=["apt-get", "dockerd", "/run/systemd/system"])
+    with HangingEngine({}) as mute:
         environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
         daemon = Daemon(("false",), mute.host, tmp_path / "d.pid", tmp_path / "d.log")
         with pytest.raises(MissingError, match=r"sudo systemctl restart docker$"):
@@ -82,7 +82,7 @@ def test_what_it_does_not_answer_is_told(
 
 
 def test_one_that_hangs_by_now_is_not_asked_for_a_container(
-    mute: MuteEngine, hanging: Engine, manifest: SuiteManifest
+    mute: HangingEngine, hanging: Engine, manifest: SuiteManifest
 ) -> None:
     """It is found out by the shortest of requests, which has the shortest limit."""
     mute.answers.clear()
@@ -91,9 +91,9 @@ def test_one_that_hangs_by_now_is_not_asked_for_a_container(
     assert not any("create" in line for line in mute.asked)
 
 
-def test_a_crew_ends_although_its_engine_hangs(mute: MuteEngine, hanging: Engine, tmp_path: Path) -> None:
+def test_a_crew_ends_although_its_engine_hangs(mute: HangingEngine, hanging: Engine, tmp_path: Path) -> None:
     """And leaves its note to the next run."""
-    with crew(hanging, tmp_path):
+    with worker_group(hanging, tmp_path):
         mute.answers.clear()
     assert len(list(tmp_path.iterdir())) == 1
 

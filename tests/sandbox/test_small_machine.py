@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -44,7 +44,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("command", SHOWN)
-def test_the_machine_is_the_same_everywhere(sandbox: Bench, command: str) -> None:
+def test_the_machine_is_the_same_everywhere(sandbox: SandboxHarness, command: str) -> None:
     """Name, kernel, processor, memory, disk, limits, processes and devices."""
     assert sandbox.run(command).stdout.data.decode().rstrip("\n\0 ") == SHOWN[command]
 
@@ -53,14 +53,14 @@ def test_the_machine_is_the_same_everywhere(sandbox: Bench, command: str) -> Non
     "command",
     ["env", "ps auxwwe", "cat /proc/*/environ", "cat /proc/*/cmdline", "set", "cat /proc/*/comm", "ls -l /proc/*/cwd"],
 )
-def test_nothing_of_the_machinery_is_named(sandbox: Bench, command: str) -> None:
+def test_nothing_of_the_machinery_is_named(sandbox: SandboxHarness, command: str) -> None:
     """Neither the runner, nor the engine, nor the loader's library, nor our paths."""
     evidence = sandbox.run(command)
     shown = (evidence.stdout.data + evidence.stderr.data).lower()
     assert not [word for word in (b"bashboard", b"docker", b"python", b"libpin", b"jail", b"/base") if word in shown]
 
 
-def test_the_mounts_are_the_documented_ones(sandbox: Bench) -> None:
+def test_the_mounts_are_the_documented_ones(sandbox: SandboxHarness) -> None:
     """One overlay, one proc, and what covers parts of it; no path of the host."""
     mounts = [line.split() for line in sandbox.run("cat /proc/mounts").stdout.data.decode().splitlines()]
     assert [mount[1] for mount in mounts[:2]] == ["/", "/proc"]
@@ -70,19 +70,19 @@ def test_the_mounts_are_the_documented_ones(sandbox: Bench) -> None:
     assert "/var/lib" not in str(mounts)
 
 
-def test_the_command_is_not_in_the_process_list(sandbox: Bench) -> None:
+def test_the_command_is_not_in_the_process_list(sandbox: SandboxHarness) -> None:
     """A command that looks for its own words by `pgrep -f` does not find itself."""
     assert sandbox.run("pgrep -f rare-word; echo $?").stdout.data == b"1\n"
 
 
 @pytest.mark.parametrize("path", ["environ", "maps", "mem", "auxv", "cwd", "root", "exe", "fd/0", "ns/mnt", "io"])
-def test_the_first_process_is_closed(sandbox: Bench, path: str) -> None:
+def test_the_first_process_is_closed(sandbox: SandboxHarness, path: str) -> None:
     """Root in a job may not look into the init of its own namespace, which is ours."""
     reader = "readlink" if path in {"cwd", "root", "exe", "fd/0", "ns/mnt"} else "cat"
     assert sandbox.run(f"{reader} /proc/1/{path}").status == 1
 
 
-def test_the_network_is_a_new_loopback(sandbox: Bench) -> None:
+def test_the_network_is_a_new_loopback(sandbox: SandboxHarness) -> None:
     """A server and its client find each other; the next command finds no trace of them."""
     look = "cat /proc/net/{dev,snmp,netstat,tcp,tcp6,udp,unix,sockstat} | sed 's/mem .*//'"
     before = sandbox.run(look)

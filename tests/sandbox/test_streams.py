@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -25,7 +25,9 @@ pytestmark = pytest.mark.engine
         ("(sleep 0.05; echo unheard) &", b"", b""),
     ],
 )
-def test_both_streams_are_kept_apart_and_unaltered(sandbox: Bench, command: str, output: bytes, error: bytes) -> None:
+def test_both_streams_are_kept_apart_and_unaltered(
+    sandbox: SandboxHarness, command: str, output: bytes, error: bytes
+) -> None:
     """What is printed is evidence byte for byte, until bash ends."""
     evidence = sandbox.run(command)
     assert (evidence.stdout.data, evidence.stderr.data) == (output, error)
@@ -33,7 +35,7 @@ def test_both_streams_are_kept_apart_and_unaltered(sandbox: Bench, command: str,
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("extra", [-1, 0, 1, 3_000_000])
-def test_a_long_stream_is_kept_up_to_the_cap(sandbox: Bench, stream: str, extra: int) -> None:
+def test_a_long_stream_is_kept_up_to_the_cap(sandbox: SandboxHarness, stream: str, extra: int) -> None:
     """Beyond the cap the bytes are dropped and said to be; size and digest are of all of them."""
     cap = sandbox.plan.manifest.limits.output_kb * 1024
     size = cap + extra
@@ -43,7 +45,7 @@ def test_a_long_stream_is_kept_up_to_the_cap(sandbox: Bench, stream: str, extra:
     assert output.digest == hashlib.sha256(b"x" * size).hexdigest()
 
 
-def test_endless_output_ends_at_the_cpu_limit(sandbox: Bench) -> None:
+def test_endless_output_ends_at_the_cpu_limit(sandbox: SandboxHarness) -> None:
     """A command that prints for ever is out of time, not out of our memory."""
     shown = sandbox.show("yes")
     assert (shown.evidence.ending.value, shown.by_wall, shown.evidence.stdout.truncated) == ("timeout", False, True)
@@ -60,20 +62,20 @@ def test_endless_output_ends_at_the_cpu_limit(sandbox: Bench) -> None:
         ("head -c 100m /dev/zero > big; rm big", "exited", False),
     ],
 )
-def test_how_a_command_ends(sandbox: Bench, command: str, ending: str, by_wall: bool) -> None:
+def test_how_a_command_ends(sandbox: SandboxHarness, command: str, ending: str, by_wall: bool) -> None:
     """By itself, or at the limit of time, memory or disk that it ran into."""
     shown = sandbox.show(command)
     assert (shown.evidence.ending.value, shown.by_wall) == (ending, by_wall)
 
 
 @pytest.mark.parametrize("command", ["exec sleep 1000", "kill -STOP $$", "cat pipe", "read < <(sleep 1000)"])
-def test_what_waits_for_ever_is_ended_by_the_wall_clock(hasty_sandbox: Bench, command: str) -> None:
+def test_what_waits_for_ever_is_ended_by_the_wall_clock(hasty_sandbox: SandboxHarness, command: str) -> None:
     """It is told apart from what used its CPU seconds, because a busy machine may have caused it."""
     shown = hasty_sandbox.show(command)
     assert (shown.evidence.ending.value, shown.by_wall) == ("timeout", True)
 
 
-def test_times_are_told(sandbox: Bench) -> None:
+def test_times_are_told(sandbox: SandboxHarness) -> None:
     """CPU and wall milliseconds stand beside the evidence and outside its digest."""
     busy, idle = sandbox.run("i=0; while ((i++ < 100000)); do :; done"), sandbox.run("sleep 0.3")
     assert busy.cpu_ms > idle.cpu_ms

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.records import Evidence
 from evaluator.sandbox.runner.fs_changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
-from tests.workbench import Bench
+from tests.workbench import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -17,9 +17,9 @@ READ_S = 20.0
 """Nothing here may hold the reader: it has a minute beyond a command's own time."""
 
 
-def run(bench: Bench, command: str | bytes) -> Evidence:
+def run(harness: SandboxHarness, command: str | bytes) -> Evidence:
     began = time.monotonic()
-    evidence = bench.run(command)
+    evidence = harness.run(command)
     assert time.monotonic() - began < READ_S
     return evidence
 
@@ -39,7 +39,7 @@ SPECIAL = {
 
 
 @pytest.mark.parametrize("command", SPECIAL)
-def test_special_files_are_named_and_never_opened(sandbox: Bench, command: str) -> None:
+def test_special_files_are_named_and_never_opened(sandbox: SandboxHarness, command: str) -> None:
     """A FIFO is not waited for, a link not followed, a mode not in the way."""
     (change,) = run(sandbox, command).changes
     assert (change.path, change.kind, change.type) == (T + b"x", "added", SPECIAL[command])
@@ -62,27 +62,27 @@ def test_special_files_are_named_and_never_opened(sandbox: Bench, command: str) 
         b"n" * 255,
     ],
 )
-def test_any_name_is_told_as_it_is(sandbox: Bench, name: bytes) -> None:
+def test_any_name_is_told_as_it_is(sandbox: SandboxHarness, name: bytes) -> None:
     """Names are bytes; none is lost, split or taken for another."""
     command = b"touch -- $'" + b"".join(b"\\x%02x" % byte for byte in name) + b"'"
     assert [change.path for change in run(sandbox, command).changes] == [T + name]
 
 
-def test_hard_links_are_files_of_the_same_content(sandbox: Bench) -> None:
+def test_hard_links_are_files_of_the_same_content(sandbox: SandboxHarness) -> None:
     """Each name is listed; a file below, written through one of its names, changes under that name alone."""
     made = run(sandbox, "echo text > a; ln a b; ln a c").changes
     assert len({change.content for change in made}) == 1
     assert [change.path for change in made] == [T + b"a", T + b"b", T + b"c"]
 
 
-def test_a_file_of_a_thousand_names_is_read_once(sandbox: Bench) -> None:
+def test_a_file_of_a_thousand_names_is_read_once(sandbox: SandboxHarness) -> None:
     """2,000 names of 60 MB are 120 GB to whoever reads each."""
     evidence = run(sandbox, "head -c 60m /dev/zero | tr '\\0' x > a; perl -e 'link(\"a\", \"l$_\") for 1..2000'")
     assert len({change.content for change in evidence.changes}) == 1
     assert len(evidence.changes) == 2001
 
 
-def test_a_sparse_terabyte_is_read_at_once(sandbox: Bench) -> None:
+def test_a_sparse_terabyte_is_read_at_once(sandbox: SandboxHarness) -> None:
     """Holes are skipped, and the size is told."""
     evidence = run(
         sandbox, "truncate -s 1T huge; truncate -s 2T huger; printf x | dd of=huge bs=1 seek=1000000 conv=notrunc"
@@ -94,7 +94,7 @@ def test_a_sparse_terabyte_is_read_at_once(sandbox: Bench) -> None:
     assert evidence.changes[0].content != evidence.changes[1].content
 
 
-def test_holes_and_zeros_are_the_same_content(sandbox: Bench) -> None:
+def test_holes_and_zeros_are_the_same_content(sandbox: SandboxHarness) -> None:
     """However a file was written, what reads alike is alike."""
     command = (
         "truncate -s 1M a; for at in 0 40 70 200; do printf x | dd of=a bs=1k seek=$at conv=notrunc status=none; done;"
@@ -107,14 +107,14 @@ DEEP = 'perl -e \'for (1..{depth}) {{ mkdir "{name}"; chdir "{name}" or exit }} 
 
 
 @pytest.mark.parametrize(("depth", "truncated"), [(200, False), (MAX_DEPTH + 10, True), (5000, True)])
-def test_depth_is_bounded(sandbox: Bench, depth: int, truncated: bool) -> None:
+def test_depth_is_bounded(sandbox: SandboxHarness, depth: int, truncated: bool) -> None:
     """A tree deeper than is read is marked; the part that was read is there."""
     evidence = run(sandbox, DEEP.format(depth=depth, name="d"))
     assert evidence.changes_truncated is truncated
     assert len(evidence.changes) == (depth + 1 if not truncated else MAX_DEPTH - 1)
 
 
-def test_long_paths_are_bounded(sandbox: Bench) -> None:
+def test_long_paths_are_bounded(sandbox: SandboxHarness) -> None:
     """A thousand names below 200 folders of 255 bytes would be 50 MB of paths."""
     deep = DEEP.format(depth=200, name="n" * 255).replace("open F", 'for (1..1000) { open G, ">$_" } open F')
     evidence = run(sandbox, deep)
@@ -123,7 +123,7 @@ def test_long_paths_are_bounded(sandbox: Bench) -> None:
 
 
 @pytest.mark.parametrize(("count", "truncated"), [(MAX_ENTRIES, False), (MAX_ENTRIES + 1, True), (29_000, True)])
-def test_entries_are_bounded(sandbox: Bench, count: int, truncated: bool) -> None:
+def test_entries_are_bounded(sandbox: SandboxHarness, count: int, truncated: bool) -> None:
     """20,000 changes are listed, in the same order every time; one more is marked."""
     command = f"perl -e 'open F, \">$_\" for 1..{count}'"
     first = run(sandbox, command)
@@ -131,14 +131,14 @@ def test_entries_are_bounded(sandbox: Bench, count: int, truncated: bool) -> Non
     assert run(sandbox, command).digest == first.digest
 
 
-def test_long_link_texts_are_bounded(sandbox: Bench) -> None:
+def test_long_link_texts_are_bounded(sandbox: SandboxHarness) -> None:
     """A link's text may have 4,095 bytes, and there may be 20,000 links."""
     evidence = run(sandbox, "perl -e 'symlink(\"x\" x 4000, $_) for 1..5000'")
     assert evidence.changes_truncated
     assert len(evidence.changes) > 900
 
 
-def test_a_task_may_ask_for_texts(sandbox: Bench) -> None:
+def test_a_task_may_ask_for_texts(sandbox: SandboxHarness) -> None:
     """The files it lists come with their bytes; others, and what is no regular file, do not."""
     evidence = sandbox.run(
         "printf 'x\\xff' > new; echo more >> file; ln -s file fake; echo other > other",
@@ -148,7 +148,7 @@ def test_a_task_may_ask_for_texts(sandbox: Bench) -> None:
     assert texts == {b"new": b"x\xff", b"file": b"alpha\nbeta\nmore\n", b"fake": None, b"other": None}
 
 
-def test_a_text_is_read_under_each_of_its_names(sandbox: Bench) -> None:
+def test_a_text_is_read_under_each_of_its_names(sandbox: SandboxHarness) -> None:
     """A name that is asked for has its text, also where another name of the file came first."""
     evidence = sandbox.run("echo text > a; ln a b", text_files=["/srv/tiny/b"])
     assert [change.text for change in evidence.changes] == [None, b"text\n"]

@@ -22,7 +22,7 @@ import pytest
 from evaluator.shell import Call, bashlex_reader, fast_path, option_table, treesitter_reader
 from evaluator.shell.nlc2cmd.score import read_tolerantly, reading_of
 from evaluator.shell.syntax import UnreadableError
-from evaluator.shell.utilities import Reading, Utility, utilities_of_calls
+from evaluator.shell.utilities import CallReader, Utility, utilities_of_calls
 
 DATA = Path(os.environ.get("BASHBOARD_ORACLES", Path(__file__).parents[3] / "shared" / "data"))
 CORPUS = DATA / "nl2bash" / "all.cm"
@@ -39,7 +39,7 @@ def commands(every: int) -> list[str]:
 
 def read(reader: Callable[[str], tuple[Call, ...]], command: str) -> tuple[Utility, ...] | None:
     try:
-        return utilities_of_calls(reader(command), Reading(reader, option_table()))
+        return utilities_of_calls(reader(command), CallReader(reader, option_table()))
     except UnreadableError:
         return None
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from evaluator.shell.nlc2cmd.grammar_2020 import grammar_2020, option_table_2020
-from evaluator.shell.nlc2cmd.reference_2020 import RefusedError, read_as_organisers
+from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, parse_like_reference
 from evaluator.shell.nlc2cmd.typo_fixes import mended
 
 
 def outline(command: str) -> str:
     """Utilities with their flags, in one line."""
-    return " / ".join(" ".join([name, *flags]) for name, flags in read_as_organisers(command))
+    return " / ".join(" ".join([name, *flags]) for name, flags in parse_like_reference(command))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_utilities_and_flags_are_those_their_program_saw(command: str, expected:
 )
 def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
     """What neither its grammar nor bashlex had is refused."""
-    with pytest.raises(RefusedError) as refused:
-        read_as_organisers(command)
+    with pytest.raises(UnsupportedCommandError) as refused:
+        parse_like_reference(command)
     assert str(refused.value).startswith(why)
 
 

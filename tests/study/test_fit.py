@@ -19,7 +19,7 @@ from evaluator.metrics.human_time import human_time, reference_tokens
 from evaluator.pipeline.maintenance.study_timings import fit_study, write_timings
 from evaluator.records import Measurement, json_lines
 from evaluator.study import fit as fit_module
-from evaluator.study.fit import fitted, task_times, without_outliers
+from evaluator.study.fit import fit_lines, task_times, without_outliers
 from evaluator.suites.load import load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
 
@@ -35,7 +35,7 @@ def measured(task: str, seconds: float, participant: int = 1, **fields: object) 
 def test_a_known_line_comes_out() -> None:
     """5 s and 1.5 s a token, exactly: both lines have them, and R2 is 1."""
     times = task_times((measured(name, 5 + 1.5 * n) for name, n in TOKENS.items()), TOKENS)
-    for line in fitted(times):
+    for line in fit_lines(times):
         assert line is not None
         assert (line.a, line.b, line.r2) == pytest.approx((5, 1.5, 1))
 
@@ -44,7 +44,7 @@ def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
     """Tokens 2 to 9; seconds off by +1, -1, -1, +1, ... which is orthogonal to the line: 1 - 8 / (42 · 2² + 8)."""
     off = [1, -1, -1, 1, 1, -1, -1, 1]
     lines = [measured(name, 20 + 2 * n + e) for (name, n), e in zip(TOKENS.items(), off, strict=True)]
-    line, _ = fitted(task_times(lines, TOKENS))
+    line, _ = fit_lines(task_times(lines, TOKENS))
     assert line is not None
     assert (line.a, line.b) == pytest.approx((20, 2))
     assert line.r2 == pytest.approx(1 - 8 / (42 * 4 + 8), abs=1e-4)
@@ -53,7 +53,7 @@ def test_noise_has_the_r2_of_its_share_of_the_variance() -> None:
 def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
     """One of eight medians is off by a factor of fifty: Theil-Sen keeps the slope, least squares does not."""
     lines = [measured(name, (5 + 1.5 * n) * (50 if n == 9 else 1)) for name, n in TOKENS.items()]
-    square, robust = fitted(task_times(lines, TOKENS))
+    square, robust = fit_lines(task_times(lines, TOKENS))
     assert square is not None
     assert robust is not None
     assert robust.b == pytest.approx(1.5, rel=0.01)
@@ -64,9 +64,9 @@ def test_the_robust_line_stands_where_one_task_is_absurd() -> None:
 def test_through_two_points_there_is_always_a_line(count: int) -> None:
     """So there is none of fewer than three tasks, nor of tasks of one length."""
     names = list(TOKENS)[:count]
-    assert fitted(task_times([measured(name, 9) for name in names], TOKENS)) == (None, None)
+    assert fit_lines(task_times([measured(name, 9) for name in names], TOKENS)) == (None, None)
     same = task_times([measured(name, 9) for name in TOKENS], dict.fromkeys(TOKENS, 4))
-    assert fitted(same) == (None, None)
+    assert fit_lines(same) == (None, None)
 
 
 def test_a_median_is_of_those_who_passed_the_first_time_each() -> None:

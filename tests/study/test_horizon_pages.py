@@ -10,7 +10,7 @@ from evaluator.leaderboard.board import gather
 from evaluator.leaderboard.charts import has_horizon, horizon_chart
 from evaluator.leaderboard.horizon_part import horizon_part
 from evaluator.leaderboard.task_page import task_part
-from evaluator.records import Figures, HorizonSlice, Standing, Timing
+from evaluator.records import SubmissionMetrics, HorizonSlice, Standing, Timing
 from evaluator.testing.boards import drawn_board
 
 ROWS = drawn_board(3, 8).standings
@@ -18,7 +18,7 @@ ROWS = drawn_board(3, 8).standings
 
 def timed(row: Standing, within: dict[int, float] | None, excess: float | None = -1.25) -> Standing:
     part = HorizonSlice(slice="all", asked=8, timed=0 if within is None else 6, within=within, excess_s=excess)
-    return row.model_copy(update={"figures": Figures(horizon=(part,))})
+    return row.model_copy(update={"figures": SubmissionMetrics(horizon=(part,))})
 
 
 def test_only_systems_that_report_latencies_are_drawn() -> None:
@@ -49,7 +49,7 @@ def test_a_submissions_page_says_how_it_stands(within: dict[int, float] | None, 
 
 
 def test_a_page_of_old_figures_says_nothing() -> None:
-    """Figures without a horizon have no part."""
+    """SubmissionMetrics without a horizon have no part."""
     assert horizon_part(ROWS[0]) == ""
 
 

@@ -21,7 +21,7 @@ from evaluator.metrics.accuracy import execution_accuracy
 from evaluator.metrics.frames import TaskFacts, results_frame
 from evaluator.metrics.horizon import horizon
 from evaluator.metrics.human_time import count_tokens, human_time, reference_tokens
-from evaluator.records import Finding, Outcome, Result, RunFigures, Task, Timing, Usage
+from evaluator.records import Finding, Outcome, Result, RunMetrics, Task, Timing, Usage
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_suite
 
@@ -66,7 +66,7 @@ def graded(answers: Sequence[tuple[Outcome, float | None, float | None, str | No
                 confidence=1,
                 finding=Finding(outcome=outcome),
                 nlc2cmd=0,
-                run=RunFigures(valid=True, runnable=True, exit_zero=True, clean_stderr=True, wall_ms=measured),
+                run=RunMetrics(valid=True, runnable=True, exit_zero=True, clean_stderr=True, wall_ms=measured),
                 usage=Usage(latency_s=latency),
             )
         )

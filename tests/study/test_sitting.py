@@ -11,7 +11,7 @@ from evaluator.errors import InfraError, UsageError
 from evaluator.records import Measurement
 from evaluator.study.sitting import MOST_SITTINGS, Study
 from evaluator.testing.boards import drawn_board
-from evaluator.testing.examiner import PlayedExaminer
+from evaluator.testing.examiner import FakeExaminer
 
 TASKS = drawn_board(1, 6).tasks
 RIGHT = {task.id: f"do {task.id}".encode() for task in TASKS}
@@ -23,7 +23,7 @@ class Room:
     def __init__(self, measured: int = 20, slow_s: float = 100.0) -> None:
         self.now, self.lines = 1000.0, list[Measurement]()
         self.meanwhile: Callable[[], object] = lambda: self.wait(slow_s)
-        examiner = PlayedExaminer(RIGHT, meanwhile=lambda _: self.meanwhile())
+        examiner = FakeExaminer(RIGHT, meanwhile=lambda _: self.meanwhile())
         self.study = Study("core", "2.0.0", TASKS, examiner, self.lines.append, lambda: self.now, measured=measured)
 
     def wait(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.human_study import (
     MOST_SHOWN,
@@ -22,11 +22,11 @@ from evaluator.pipeline.maintenance.human_study import (
     printed,
     served_study,
 )
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Evidence
 from evaluator.store import Store
 from evaluator.testing.checkouts import small_checkout, small_suite, small_task
-from evaluator.testing.executor import FINGERPRINT, PlayedExecution, Shows, played_boards
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, Shows, fake_boards
 
 PLAYED: dict[str, Shows] = {
     "right": "right",
@@ -64,8 +64,8 @@ def examiner(tmp_path: Path) -> Iterator[GraderExaminer]:
     suite = small_suite(tmp_path, [small_task("files-1")])
     with ThreadPoolExecutor(1) as thread:
         store = thread.submit(Store, tmp_path / "store.sqlite").result()
-        execution = PlayedExecution(PLAYED)
-        grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0.01)
+        execution = FakeExecutor(PLAYED)
+        grader = Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0.01)
         yield GraderExaminer(grader, thread)
         thread.submit(store.close).result()
 
@@ -97,17 +97,17 @@ def test_references_are_lent_and_nothing_is_given_back(tmp_path: Path) -> None:
     """What was scored is not executed again, and what a participant typed stays out of the project's store."""
     tasks = [small_task("files-1")]
     project = small_checkout(tmp_path, tasks, {"system": {"files-1": ["right"]}})
-    played_boards(project, PLAYED)
+    fake_boards(project, PLAYED)
     before = Store(project.store_path)
     rows = before.evidence({(key, run) for key in stored_keys(before) for run in (0, 1)})
-    execution, store = PlayedExecution(PLAYED), Store(tmp_path / "study.sqlite")
+    execution, store = FakeExecutor(PLAYED), Store(tmp_path / "study.sqlite")
     grader = Grader(
-        project.suite("tiny"), find_judge("consensus"), store, FINGERPRINT, execution, Silence(), spacing_s=0
+        project.suite("tiny"), find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0
     )
     lend_references(project, grader, tasks)
-    grader.gather([Subject("files-1", None)])
+    grader.ensure_evidence([GradingItem("files-1", None)])
     assert execution.calls == []
-    grader.grade([Subject("files-1", b"wrong")])
+    grader.grade([GradingItem("files-1", b"wrong")])
     assert execution.commands == {"wrong"}
     assert stored_keys(before) == {key for key, _ in rows}
     before.close()
@@ -126,7 +126,7 @@ def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) ->
     plan = StudyPlan(tmp_path / "m.jsonl", host=host)
     with (
         pytest.raises(UsageError, match="expected one IPv4 address of this machine"),
-        served_study(project, project.suite("tiny"), plan, Silence()),
+        served_study(project, project.suite("tiny"), plan, NullProgress()),
     ):
         raise AssertionError("it was served")
     assert not (tmp_path / "m.jsonl").exists()
@@ -138,6 +138,6 @@ def test_a_task_that_is_not_there_is_refused(tmp_path: Path) -> None:
     plan = StudyPlan(tmp_path / "m.jsonl", tasks=("files-2",))
     with (
         pytest.raises(UsageError, match="has no task 'files-2'; did you mean files-1"),
-        served_study(project, project.suite("tiny"), plan, Silence()),
+        served_study(project, project.suite("tiny"), plan, NullProgress()),
     ):
         raise AssertionError("it was served")

@@ -18,7 +18,7 @@ from evaluator.study import server as server_module
 from evaluator.study.server import MOST_BYTES, study_server
 from evaluator.study.sitting import Study
 from evaluator.testing.boards import drawn_board
-from evaluator.testing.examiner import PlayedExaminer
+from evaluator.testing.examiner import FakeExaminer
 
 TASKS = drawn_board(1, 4).tasks
 RIGHT = {task.id: b"right" for task in TASKS}
@@ -55,7 +55,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     lines: list[Measurement] = []
-    study = Study("core", "2.0.0", TASKS, PlayedExaminer(RIGHT), lines.append, time.monotonic, measured=3)
+    study = Study("core", "2.0.0", TASKS, FakeExaminer(RIGHT), lines.append, time.monotonic, measured=3)
     with study_server(study) as address:
         parts = urlsplit(address)
         yield Served(parts.port or 0, parts.path, lines)

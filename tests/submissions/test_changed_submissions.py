@@ -15,7 +15,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.pull_requests.report import read_preview
 from evaluator.pipeline.submissions.repository import Changed, changed_submissions
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
-from evaluator.testing.executor import played_boards
+from evaluator.testing.executor import fake_boards
 
 TASKS = [small_task("files-1", references=("ls 1", "echo 1"))]
 WHO = ("-c", "user.name=A person", "-c", "user.email=person@example.org")
@@ -130,7 +130,7 @@ def test_what_is_no_commit_is_refused(project: Project, since: str) -> None:
 
 def test_the_preview_is_of_the_one_that_differs(project: Project, tmp_path: Path) -> None:
     write_submission(project.root, "mine", {"files-1": ["ls 1"]})
-    played_boards(project, {"ls 1": "1\n", "echo 1": "1\n"})
+    fake_boards(project, {"ls 1": "1\n", "echo 1": "1\n"})
     out, summary = tmp_path / "deep" / "preview.json", tmp_path / "summary.md"
     given = ("preview", "--since", "HEAD", "--json", "--out", str(out), "--summary")
     found = run(project, *given, GITHUB_STEP_SUMMARY=str(summary))

@@ -9,7 +9,7 @@ import pytest
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.maintenance.verify_suite import verify_suite
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.sandbox.pool import worker_count
 from evaluator.suites.expectations import Violation
 from evaluator.testing.checkouts import copy_checkout
@@ -30,7 +30,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def violated(core: Project) -> list[Violation]:
     """What does not hold, from one run."""
     # more workers than processors: a third of the time goes to commands that sleep or are waited for
-    return verify_suite(core, core.suite("core"), Silence(), workers=2 * worker_count())
+    return verify_suite(core, core.suite("core"), NullProgress(), workers=2 * worker_count())
 
 
 @pytest.mark.parametrize("kind", ["reference", "near miss", "doing nothing", "volatility", "alignment"])
@@ -44,7 +44,7 @@ def test_nothing_else_is_found(violated: list[Violation]) -> None:
 
 def test_what_was_verified_is_scored_without_executing_anything(core: Project, violated: list[Violation]) -> None:
     """Second references pass every task of the suite and doing nothing passes none, from the evidence at hand."""
-    (board,) = make_boards(core, Silence(), submissions=["second-reference", "always-true"], execute=False)
+    (board,) = make_boards(core, NullProgress(), submissions=["second-reference", "always-true"], execute=False)
     passed = {row.submission: (row.passed, row.asked) for row in board.standings}
     asked = len(core.suite("core").tasks)
     assert passed == {"second-reference": (asked, asked), "always-true": (0, asked)}
@@ -53,6 +53,6 @@ def test_what_was_verified_is_scored_without_executing_anything(core: Project, v
 @pytest.mark.soak
 def test_the_picture_shows_the_board_as_it_is(core: Project, violated: list[Violation]) -> None:
     """README's picture was taken of these standings in this style; `make picture` takes it anew."""
-    (board,) = make_boards(core, Silence())
+    (board,) = make_boards(core, NullProgress())
     rows = [row.model_dump(mode="json") for row in board.standings]
     assert marked(PICTURE.read_bytes()) == depicted(rows)

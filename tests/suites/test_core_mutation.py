@@ -9,7 +9,7 @@ import pytest
 from evaluator.errors import UsageError
 from evaluator.pipeline.maintenance.mutate_suite import choose, mark_mutant, mutate_suite
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.suites.mutation_report import equivalences_path, read_equivalences
 from evaluator.testing.checkouts import copy_checkout
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 TASK = "text-011"
 
 
-class Stages(Silence):
+class Stages(NullProgress):
     """Remembers the stages it is told of."""
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ def test_mutants_are_executed_once_and_every_slip_is_told_apart(core: Project) -
 @pytest.mark.engine
 def test_a_mark_that_a_variant_refutes_is_told(core: Project) -> None:
     """A mutant that fails is not equivalent whatever somebody wrote, and stays counted as failed."""
-    before = mutate_suite(core, core.suite("core"), Silence(), tasks=[TASK])
+    before = mutate_suite(core, core.suite("core"), NullProgress(), tasks=[TASK])
     mark_mutant(core, core.suite("core"), TASK, b"sed -n 10,16p /var/log/web/access.log", "one line more is no harm")
-    after = mutate_suite(core, core.suite("core"), Silence(), tasks=[TASK])
+    after = mutate_suite(core, core.suite("core"), NullProgress(), tasks=[TASK])
     assert (after.failed, after.equivalent) == (before.failed, 0)
     assert [each.mark.task for each in after.stale] == [TASK]
     assert not after.is_clean
@@ -72,7 +72,7 @@ def test_worlds_tell_slips_from_answers(marked: Project, world: str) -> None:
     """At least 95 of 100 mutants that nobody marked fail, and every mark still holds."""
     suite = marked.suite("core")
     named = [task.id for task in suite.tasks if task.world == world]
-    found = mutate_suite(marked, suite, Silence(), tasks=named)
+    found = mutate_suite(marked, suite, NullProgress(), tasks=named)
     assert found.stale == ()
     assert found.infra == 0
     assert found.score is not None

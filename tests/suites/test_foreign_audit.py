@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.maintenance.audit_suite import audit_suite
 from evaluator.pipeline.maintenance.import_suite import order_suite
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Evidence, Finding, Outcome, OutputMode, Step, SuiteManifest, Task
 from evaluator.sandbox.image import SuiteImage
 from evaluator.shell import utilities_of
-from evaluator.suites.audit_report import Fault, finding_note, has_order, reference_notes, text_notes, world_notes
+from evaluator.suites.audit_report import AuditFault, finding_note, has_order, reference_notes, text_notes, world_notes
 from evaluator.suites.importers import IMPORTERS, Draft, write_draft
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_checkout, small_task
@@ -75,7 +75,7 @@ def test_a_reference_is_noted_for_what_its_run_shows(command: str, shown: Eviden
     task = given(references=(command, "ls"))
     notes = list(reference_notes(task, 1, {"plain": [shown]}, utilities_of))
     assert [note.kind for note in notes] == kinds
-    assert {(note.fault, note.reference) for note in notes} <= {(Fault.COMMAND, 1)}
+    assert {(note.fault, note.reference) for note in notes} <= {(AuditFault.COMMAND, 1)}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite],
 
     A process that a test of theirs starts before its answer runs beside it, and its own verifier accepts the answer.
     """
-    notes = audit_suite(*foreign, Silence(), workers=1)
+    notes = audit_suite(*foreign, NullProgress(), workers=1)
     assert sorted((note.place, note.kind) for note in notes) == [
         ("fs1-001", "fails"),
         ("fs1-001", "shows nothing"),
@@ -157,8 +157,8 @@ def test_a_foreign_suite_is_executed_and_audited(foreign: tuple[Project, Suite],
 def test_what_a_test_of_theirs_refuses_fails(foreign: tuple[Project, Suite], image: SuiteImage) -> None:
     """Neither doing nothing, nor a right line with a word too many, nor emptying the folder passes it."""
     commands = [b"true", b"echo 3; echo 4 >&2", b"rm -rf /home/test/*", b"echo 4"]
-    with open_grader(*foreign, Silence(), workers=1) as grader:
-        findings = grader.grade(Subject("bash_2-test002", command) for command in commands)
+    with open_grader(*foreign, NullProgress(), workers=1) as grader:
+        findings = grader.grade(GradingItem("bash_2-test002", command) for command in commands)
     assert {subject.command: finding.outcome for subject, finding in findings.items()} == dict.fromkeys(
         commands, Outcome.FAIL
     )
@@ -177,5 +177,5 @@ def test_lines_are_compared_in_order_where_the_references_agree_on_one(tmp_path:
     draft = IMPORTERS["intercode"](utilities_of, tree)
     about = draft.manifest.model_copy(update={"base": manifest.base, "clock": manifest.clock, "name": "core"})
     folder = write_draft(dataclasses.replace(draft, manifest=about), project.root / "fixtures")
-    suite = order_suite(project, load_suite(folder), Silence(), workers=1)
+    suite = order_suite(project, load_suite(folder), NullProgress(), workers=1)
     assert {task.id: task.output for task in suite.tasks} == {"fs1-000": OutputMode.LINES, "fs1-001": OutputMode.SET}

@@ -12,38 +12,38 @@ import pytest
 
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.import_suite import held_variants
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of
 from evaluator.store import Store
 from evaluator.suites.importers.extra_variants import OURS, VARIANTS, setup_of, variants_with_objects
-from evaluator.suites.importers.search_spec import Bound, Search, wants_of
+from evaluator.suites.importers.search_spec import NumberPredicate, SearchSpec, wants_of
 from evaluator.testing.checkouts import small_suite, small_task
 from evaluator.testing.evidence import evidence
-from evaluator.testing.executor import FINGERPRINT, Call, PlayedExecution, Shows
+from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
 
 KILO = 1024
-SEARCHES: Mapping[str, tuple[str, Search]] = {
+SEARCHES: Mapping[str, tuple[str, SearchSpec]] = {
     "names and a type": (
         "find /srv -type d -name 'a*' -o -iname b",
-        Search(("/srv",), ("a*", "b"), "d"),
+        SearchSpec(("/srv",), ("a*", "b"), "d"),
     ),
-    "a folder whose name begins as a system's does": ("find /system -name x", Search(("/system",), ("x",))),
-    "no folder": ("find -name x", Search((".",), ("x",))),
-    "sizes": ("find /srv -size -2k", Search(("/srv",), sizes=(Bound("-", 2, KILO, up=True),), disk=True)),
-    "ages": ("find /srv -mmin +5", Search(("/srv",), ages=(Bound("+", 5, 60, up=False),))),
-    "modes": ("find /srv -perm -640", Search(("/srv",), modes=(0o640,))),
-    "a pattern that the shell expands": ("rm /srv/*.log", Search(("/srv",), ("*.log",))),
-    "a search for words": ("grep -r owl /srv", Search(("/srv",))),
-    "what another command runs": ("true | xargs ls /srv", Search(("/srv",))),
+    "a folder whose name begins as a system's does": ("find /system -name x", SearchSpec(("/system",), ("x",))),
+    "no folder": ("find -name x", SearchSpec((".",), ("x",))),
+    "sizes": ("find /srv -size -2k", SearchSpec(("/srv",), sizes=(NumberPredicate("-", 2, KILO, up=True),), disk=True)),
+    "ages": ("find /srv -mmin +5", SearchSpec(("/srv",), ages=(NumberPredicate("+", 5, 60, up=False),))),
+    "modes": ("find /srv -perm -640", SearchSpec(("/srv",), modes=(0o640,))),
+    "a pattern that the shell expands": ("rm /srv/*.log", SearchSpec(("/srv",), ("*.log",))),
+    "a search for words": ("grep -r owl /srv", SearchSpec(("/srv",))),
+    "what another command runs": ("true | xargs ls /srv", SearchSpec(("/srv",))),
 }
 
 
 @pytest.mark.parametrize(("command", "expected"), SEARCHES.values(), ids=SEARCHES)
-def test_what_a_command_searches_is_read_from_its_structure(command: str, expected: Search) -> None:
+def test_what_a_command_searches_is_read_from_its_structure(command: str, expected: SearchSpec) -> None:
     assert wants_of([command.encode()], utilities_of).searches == (expected,)
 
 
@@ -67,9 +67,9 @@ def test_nothing_is_made_where_nothing_is_looked_for_that_is_ours(command: str) 
 @pytest.mark.parametrize("up", [True, False])
 def test_values_on_the_edges_tell_a_bound_from_its_neighbours(sign: str, count: int, up: bool) -> None:
     """One unit more, one less and the other signs each hold for another set of the values."""
-    bound = Bound(sign, count, 100, up=up)
-    others = [Bound(sign, count + 1, 100, up=up), Bound(sign, count - 1, 100, up=up)]
-    others += [Bound(other, count, 100, up=up) for other in "+-" if other != sign]
+    bound = NumberPredicate(sign, count, 100, up=up)
+    others = [NumberPredicate(sign, count + 1, 100, up=up), NumberPredicate(sign, count - 1, 100, up=up)]
+    others += [NumberPredicate(other, count, 100, up=up) for other in "+-" if other != sign]
     edges = list(bound.edges())
     assert all([bound.holds(edge) for edge in edges] != [each.holds(edge) for edge in edges] for each in others)
 
@@ -161,14 +161,14 @@ def held(tmp_path: Path, shows: Mapping[str, Sequence[Shows]]) -> tuple[str, ...
     task = small_task("t", output=OutputMode.LINES, references=("one", "two")).model_copy(update={"variants": names})
     suite = small_suite(tmp_path, [small_task("t", references=("one", "two"))], variants=dict.fromkeys(names, 1))
 
-    def play(call: Call) -> Shows:
+    def play(call: RequestedExecution) -> Shows:
         return shows[call.variant][["one", "two"].index(call.command)]
 
     with_task = type(suite)(suite.folder, suite.manifest, suite.worlds, (task,))
     store = Store(tmp_path / "store.sqlite")
     judge = find_judge("consensus")
-    grader = Grader(with_task, judge, store, FINGERPRINT, PlayedExecution(play), Silence(), spacing_s=0)
-    grader.gather(Subject("t", command) for command in task.references)
+    grader = Grader(with_task, judge, store, FINGERPRINT, FakeExecutor(play), NullProgress(), spacing_s=0)
+    grader.ensure_evidence(GradingItem("t", command) for command in task.references)
     found = held_variants(task, grader)
     store.close()
     return found

@@ -14,7 +14,7 @@ import pytest
 from evaluator.errors import FormatError, MissingError, UsageError
 from evaluator.pipeline.maintenance.import_suite import add_suite
 from evaluator.pipeline.submissions.repository import suites_on_board
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import OutputMode, Topic
 from evaluator.shell import utilities_of
 from evaluator.suites.importers import IMPORTERS, Draft, write_draft
@@ -38,7 +38,7 @@ def added(tmp_path: Path) -> Callable[[str, Callable[[Path], Path]], Suite]:
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
 
     def add(name: str, tree: Callable[[Path], Path]) -> Suite:
-        return add_suite(project, name, tree(tmp_path / name), Silence()).suite
+        return add_suite(project, name, tree(tmp_path / name), NullProgress()).suite
 
     return add
 
@@ -215,7 +215,7 @@ def test_pairs_of_unequal_length_are_refused_where_one_ends(tmp_path: Path) -> N
 def test_an_unknown_suite_is_refused_with_those_there_are(tmp_path: Path) -> None:
     project = small_checkout(tmp_path, [small_task("files-1")], {})
     with pytest.raises(UsageError, match="no foreign suite is named 'core'; there are: nl2sh-alfa, intercode"):
-        add_suite(project, "core", None, Silence())
+        add_suite(project, "core", None, NullProgress())
 
 
 STRANGE = {
@@ -237,7 +237,7 @@ def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path,
     tree = trees.intercode_tree(tmp_path / "tree")
     (tree / file).write_bytes(data)
     with pytest.raises(UsageError, match="does not read as intercode"):
-        add_suite(project, "intercode", tree, Silence())
+        add_suite(project, "intercode", tree, NullProgress())
     assert not (project.root / "fixtures" / "intercode").exists()
 
 
@@ -289,5 +289,5 @@ def test_no_foreign_suite_is_committed() -> None:
 def test_a_board_is_made_only_of_foreign_suites_that_somebody_answers(tmp_path: Path) -> None:
     """A suite that was added and that nobody answers costs no board its image."""
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
-    add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), Silence())
+    add_suite(project, "intercode", trees.intercode_tree(tmp_path / "tree"), NullProgress())
     assert [suite.manifest.name for suite in suites_on_board(project, ())] == ["tiny"]

@@ -18,7 +18,7 @@ from evaluator.records import Ending, Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import PAUSES_S, Pool
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.worker import Line, Worker
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, Ended, finish, workers_of
@@ -75,7 +75,7 @@ class Saboteur:
         self._left -= 1
         return Doomed(worker, self._blow) if self._left >= 0 else worker
 
-    def execute(self, request: Request = DONE) -> Answer:
+    def execute(self, request: Request = DONE) -> ExecutionResult:
         """What becomes of a command, with pauses only noted."""
         with Pool(self.start, 1, self._plan.manifest.limits.wall_s, self.pauses.append) as pool:
             ((_, answer),) = pool.execute([request])

@@ -14,7 +14,7 @@ import pytest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.leftovers import LABEL, clear_up, crew, owner_label, remove_leftovers
+from evaluator.sandbox.leftovers import LABEL, clear_up, owner_label, remove_leftovers, worker_group
 
 pytestmark = pytest.mark.engine
 
@@ -131,7 +131,7 @@ def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
 
 def test_a_crew_takes_down_what_its_workers_could_not(engine: Engine, plan: WorkerPlan, tmp_path: Path) -> None:
     """Such as one that was made while the engine went away, whose id never arrived."""
-    with crew(engine, tmp_path) as name:
+    with worker_group(engine, tmp_path) as name:
         lost = ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, plan.cpu, name))
         stays = ContainerWorker(engine, plan)
         assert len(list(tmp_path.iterdir())) == 1

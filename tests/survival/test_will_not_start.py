@@ -18,7 +18,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.leftovers import CREW
 from evaluator.sandbox.pool import PAUSES_S, Pool
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.requests import ExecutionResult, Request
 from tests.workbench import TINY
 
 pytestmark = pytest.mark.engine
@@ -29,7 +29,7 @@ REPOSITORY = "bashboard-test"
 class Outcome(NamedTuple):
     """What became of some requests: their answers in order, and the pauses that were made."""
 
-    answers: list[Answer]
+    answers: list[ExecutionResult]
     pauses: list[float]
 
 
@@ -45,11 +45,13 @@ def execute(engine: Engine, plan: WorkerPlan, *commands: str) -> Outcome:
 @pytest.fixture
 def crewed(plan: WorkerPlan) -> WorkerPlan:
     """Workers that can be told from all others."""
-    return replace(plan, crew=secrets.token_hex(8))
+    return replace(plan, worker_group=secrets.token_hex(8))
 
 
 def containers(engine: Engine, plan: WorkerPlan) -> list[str]:
-    found = engine.client.containers.list(all=True, filters={"label": f"{CREW}={plan.crew}"}, ignore_removed=True)
+    found = engine.client.containers.list(
+        all=True, filters={"label": f"{CREW}={plan.worker_group}"}, ignore_removed=True
+    )
     return [each.name for each in found]
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from tests.doubles.github import GitHubServer
 from tests.doubles.workflows import Actions
-from tests.workflows.workflow_bench import Bench
+from tests.workflows.workflow_bench import WorkflowHarness
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def harness(tmp_path: Path) -> Iterator[WorkflowHarness]:
     with GitHubServer(tmp_path / "github") as github:
         board = github.repository("board", github.user("maintainer"))
-        yield Bench(github, board, Actions(github, board, tmp_path / "actions"))
+        yield WorkflowHarness(github, board, Actions(github, board, tmp_path / "actions"))
         assert not github.complaints

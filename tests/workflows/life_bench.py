@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.testing.checkouts import copy_checkout
-from tests.doubles.github import GitHubServer, Hosted, Pull, User
+from tests.doubles.github import GitHubServer, HostedRepo, Pull, User
 from tests.doubles.workflows import Actions, RunResult, completed, pull_changed, pushed
 
 ROOT: Final = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ class Life:
     """A board, its maintainer, and the runner of its workflows."""
 
     github: GitHubServer
-    board: Hosted
+    board: HostedRepo
     actions: Actions
 
     @classmethod

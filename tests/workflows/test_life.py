@@ -20,10 +20,10 @@ import pytest
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from tests.doubles.github import GitHubServer, Hosted, Pull
+from tests.doubles.github import GitHubServer, HostedRepo, Pull
 from tests.doubles.model_server import JudgeServer, says
-from tests.doubles.stub_image_engine import LightEngine
-from tests.doubles.workflows import RunResult, Seat, dispatched, labeled, pull_changed, pull_targeted, pushed
+from tests.doubles.stub_image_engine import StubImageEngine
+from tests.doubles.workflows import JobContext, RunResult, dispatched, labeled, pull_changed, pull_targeted, pushed
 from tests.workflows.life_bench import ANSWERS, BASELINES, Life, below, submission
 from tests.workflows.workflow_bench import UPLOAD
 
@@ -48,8 +48,8 @@ def check_and_report(life: Life, pull: Pull, action: str = "synchronize") -> Rev
 
 
 @pytest.fixture(scope="module")
-def light(engine: Engine, image: SuiteImage) -> Iterator[LightEngine]:
-    with tempfile.TemporaryDirectory(prefix="light") as folder, LightEngine(engine, Path(folder)) as light:
+def light(engine: Engine, image: SuiteImage) -> Iterator[StubImageEngine]:
+    with tempfile.TemporaryDirectory(prefix="light") as folder, StubImageEngine(engine, Path(folder)) as light:
         yield light
 
 
@@ -60,7 +60,7 @@ def panel() -> Iterator[JudgeServer]:
 
 
 @pytest.fixture(scope="module")
-def life(light: LightEngine, panel: JudgeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+def life(light: StubImageEngine, panel: JudgeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("life")
     with GitHubServer(folder / "github") as github:
         yield Life.begin(github, folder, panel.url, light.host)
@@ -135,7 +135,7 @@ def test_the_site_is_deployed(life: Life, first: RunResult) -> None:
 
 @dataclass(frozen=True)
 class Submitted:
-    fork: Hosted
+    fork: HostedRepo
     pull: Pull
     review: Review
 
@@ -313,7 +313,7 @@ jobs:
 """
 
 
-def _poisoned(seat: Seat) -> None:
+def _poisoned(seat: JobContext) -> None:
     """Replace the artifact by an archive with paths outside of the folder that it is unpacked in."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -356,7 +356,7 @@ def robbed(life: Life, merged: RunResult) -> RunResult:
         fork.git.commit("mine", below(slug, submission(answers, system=slug)))
         life.github.merge(life.board, life.github.open_pull(life.board, fork, "mine"))
 
-    def rob(seat: Seat) -> None:
+    def rob(seat: JobContext) -> None:
         artifact = seat.shelf.find("evidence-robber")
         assert artifact is not None
         seat.shelf.remove("evidence-honest")

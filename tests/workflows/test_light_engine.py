@@ -13,18 +13,20 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
 from evaluator.sandbox.image_files import load_images, save_images
-from tests.doubles.stub_image_engine import LightEngine
+from tests.doubles.stub_image_engine import StubImageEngine
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture
-def light(engine: Engine) -> Iterator[LightEngine]:
-    with tempfile.TemporaryDirectory(prefix="light") as folder, LightEngine(engine, Path(folder)) as light:
+def light(engine: Engine) -> Iterator[StubImageEngine]:
+    with tempfile.TemporaryDirectory(prefix="light") as folder, StubImageEngine(engine, Path(folder)) as light:
         yield light
 
 
-def test_images_come_and_go_as_names(light: LightEngine, image: SuiteImage, plan: WorkerPlan, tmp_path: Path) -> None:
+def test_images_come_and_go_as_names(
+    light: StubImageEngine, image: SuiteImage, plan: WorkerPlan, tmp_path: Path
+) -> None:
     """A saved file is small and is loaded by its digest. The engine gives every other answer."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     assert find_image(relayed, plan.manifest) == image
@@ -37,7 +39,7 @@ def test_images_come_and_go_as_names(light: LightEngine, image: SuiteImage, plan
         load_images(relayed, file, "0" * 64, [image.reference])
 
 
-def test_an_image_that_is_not_there_is_not_loaded(light: LightEngine, tmp_path: Path) -> None:
+def test_an_image_that_is_not_there_is_not_loaded(light: StubImageEngine, tmp_path: Path) -> None:
     """A file cannot add an image that the real engine lacks."""
     relayed = find_engine({"DOCKER_HOST": light.host})
     file = tmp_path / "image.tar.gz"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges.consensus.judge import Consensus
-from evaluator.pipeline.grading.cache_keys import Keys
+from evaluator.pipeline.grading.cache_keys import CacheKeys
 from tests.doubles.workflows.triggers import matches
 from tests.workflows.workflow_yaml import FOLDER, ROOT, WORKFLOWS, read
 
@@ -58,7 +58,7 @@ def dependencies(module: str) -> set[Path]:
     return modules
 
 
-@pytest.mark.parametrize("part", [Keys, Consensus])
+@pytest.mark.parametrize("part", [CacheKeys, Consensus])
 def test_a_change_of_code_that_a_verdict_key_depends_on_starts_a_rescore(part: type) -> None:
     """The modules at the root of the package are errors, progress and escaping, which change no verdict."""
     paths = {path.relative_to(ROOT) for path in dependencies(part.__module__)}

@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
-from tests.doubles.workflows import RunResult, Seat, dispatched, pushed
+from tests.doubles.workflows import JobContext, RunResult, dispatched, pushed
 from tests.doubles.workflows.steps import StandIn
-from tests.workflows.workflow_bench import Bench
+from tests.workflows.workflow_bench import WorkflowHarness
 from tests.workflows.workflow_yaml import FOLDER, ROOT
 
 DIGEST: Final = "d" * 64
@@ -44,7 +44,7 @@ class Commands:
         }
 
     def _answer(self, command: str, file: str, **outputs: str) -> StandIn:
-        def run(seat: Seat, variables: Mapping[str, str]) -> dict[str, str]:
+        def run(seat: JobContext, variables: Mapping[str, str]) -> dict[str, str]:
             self.calls.append((seat.job.id, command, variables))
             if self._fail in (command, variables.get("SUBMISSION", command)):
                 seat.failed = True
@@ -62,32 +62,32 @@ class Commands:
         return [variables for _, name, variables in self.calls if name == command]
 
 
-def publish(bench: Bench, commands: Commands, only: str = "publish", **inputs: str) -> RunResult:
+def publish(harness: WorkflowHarness, commands: Commands, only: str = "publish", **inputs: str) -> RunResult:
     """Run a workflow of this repository: for a push, or by hand if there are inputs."""
-    bench.actions.stand_ins = commands.stand_ins()
-    bench.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}, "publish": {}}
-    bench.board.git.commit("main", {**FILES, "fixtures/x": b""})
-    owner = bench.board.owner
-    event = dispatched(bench.board, f"{only}.yml", owner, inputs) if inputs else pushed(bench.board, None, owner)
-    return bench.actions.trigger(event, only=[only])[only]
+    harness.actions.stand_ins = commands.stand_ins()
+    harness.actions.environments = {"judge": {"BASHBOARD_PANEL_KEY": "hush"}, "publish": {}}
+    harness.board.git.commit("main", {**FILES, "fixtures/x": b""})
+    owner = harness.board.owner
+    event = dispatched(harness.board, f"{only}.yml", owner, inputs) if inputs else pushed(harness.board, None, owner)
+    return harness.actions.trigger(event, only=[only])[only]
 
 
 def conclusions(result: RunResult) -> dict[str, str]:
     return {name: job.conclusion for name, job in result.jobs.items()}
 
 
-def test_publish_commits_the_archive_of_the_judge(bench: Bench) -> None:
+def test_publish_commits_the_archive_of_the_judge(harness: WorkflowHarness) -> None:
     commands = Commands()
-    assert set(conclusions(publish(bench, commands)).values()) == {"success"}
+    assert set(conclusions(publish(harness, commands)).values()) == {"success"}
     (environment,) = commands.environments("commit")
     assert environment["PUBLISHED"] == DIGEST
     assert [variables["STALE"] for name in ("plan", "judge") for variables in commands.environments(name)] == ["", ""]
 
 
-def test_one_failed_submission_leaves_the_others_published(bench: Bench) -> None:
+def test_one_failed_submission_leaves_the_others_published(harness: WorkflowHarness) -> None:
     """Its job fails the run, and the archive is still committed."""
     commands = Commands(fail="two")
-    result = publish(bench, commands)
+    result = publish(harness, commands)
     assert conclusions(result) == {
         "derive / prepare": "success",
         "derive / execute (one)": "success",
@@ -101,16 +101,16 @@ def test_one_failed_submission_leaves_the_others_published(bench: Bench) -> None
 
 
 @pytest.mark.parametrize("failing", ["plan", "judge"])
-def test_nothing_is_committed_without_an_archive(bench: Bench, failing: str) -> None:
+def test_nothing_is_committed_without_an_archive(harness: WorkflowHarness, failing: str) -> None:
     """The site is built from main alone, so it is still deployed."""
-    results = conclusions(publish(bench, Commands(fail=failing)))
+    results = conclusions(publish(harness, Commands(fail=failing)))
     assert (results["commit"], results["build"], results["deploy"]) == ("skipped", "success", "success")
 
 
-def test_only_the_judge_reads_the_key(bench: Bench) -> None:
+def test_only_the_judge_reads_the_key(harness: WorkflowHarness) -> None:
     """The environment `judge` has the value. The caller passes the name, and has no value."""
     commands = Commands()
-    result = publish(bench, commands)
+    result = publish(harness, commands)
     assert {name: set(job.secrets) for name, job in result.jobs.items() if job.secrets} == {
         "derive / judge": {"BASHBOARD_PANEL_KEY"}
     }
@@ -118,9 +118,9 @@ def test_only_the_judge_reads_the_key(bench: Bench) -> None:
     assert with_key == {"judge"}
 
 
-def test_rescore_proposes_stale_verdicts(bench: Bench) -> None:
+def test_rescore_proposes_stale_verdicts(harness: WorkflowHarness) -> None:
     commands = Commands()
-    result = publish(bench, commands, "rescore")
+    result = publish(harness, commands, "rescore")
     assert list(conclusions(result))[-1] == "propose"
     assert set(conclusions(result).values()) == {"success"}
     stale = [variables["STALE"] for name in ("plan", "judge") for variables in commands.environments(name)]
@@ -128,14 +128,14 @@ def test_rescore_proposes_stale_verdicts(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("plan_only", "later"), [("true", "skipped"), ("false", "success")])
-def test_a_rescore_by_hand_may_stop_after_the_plan(bench: Bench, plan_only: str, later: str) -> None:
-    results = conclusions(publish(bench, Commands(), "rescore", plan_only=plan_only))
+def test_a_rescore_by_hand_may_stop_after_the_plan(harness: WorkflowHarness, plan_only: str, later: str) -> None:
+    results = conclusions(publish(harness, Commands(), "rescore", plan_only=plan_only))
     assert results.pop("derive / prepare") == "success"
     assert set(results.values()) == {later}
 
 
-def test_a_submission_that_needs_no_execution_is_judged(bench: Bench) -> None:
+def test_a_submission_that_needs_no_execution_is_judged(harness: WorkflowHarness) -> None:
     """The matrix of the job `execute` may not be empty, so its condition asks for a submission."""
-    results = conclusions(publish(bench, Commands(submissions="[]")))
+    results = conclusions(publish(harness, Commands(submissions="[]")))
     assert "derive / execute (one)" not in results
     assert (results["derive / judge"], results["commit"]) == ("success", "success")

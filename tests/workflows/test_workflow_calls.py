@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tests.doubles.workflows import RunResult, WorkflowError, dispatched
-from tests.workflows.workflow_bench import Bench, job, workflow
+from tests.workflows.workflow_bench import WorkflowHarness, job, workflow
 
 CALLED = """\
 name: called
@@ -52,13 +52,13 @@ def tell(more: str = "") -> str:
     return job("tells", step, more=f"needs: asks\n{more}")
 
 
-def push(bench: Bench, jobs: str, called: str = CALLED) -> RunResult:
-    return bench.push({}, tried=workflow(jobs), called=called)["tried"]
+def push(harness: WorkflowHarness, jobs: str, called: str = CALLED) -> RunResult:
+    return harness.push({}, tried=workflow(jobs), called=called)["tried"]
 
 
-def test_a_called_job_is_named_by_its_caller_and_returns_outputs(bench: Bench) -> None:
+def test_a_called_job_is_named_by_its_caller_and_returns_outputs(harness: WorkflowHarness) -> None:
     """Jobs after the call get the outputs. A call alone starts no run of the called workflow."""
-    runs = bench.push({}, tried=workflow(call() + tell()), called=CALLED)
+    runs = harness.push({}, tried=workflow(call() + tell()), called=CALLED)
     assert list(runs) == ["tried"]
     result = runs["tried"]
     assert list(result.jobs) == ["asks / say", "tells"]
@@ -67,27 +67,29 @@ def test_a_called_job_is_named_by_its_caller_and_returns_outputs(bench: Bench) -
     assert "tried\n" in result.jobs["asks / say"].log
 
 
-def test_inputs_keep_their_types(bench: Bench) -> None:
+def test_inputs_keep_their_types(harness: WorkflowHarness) -> None:
     more = CALL.replace("{word: hello}", "{word: '${{ github.ref }}', loud: true, times: 3}")
-    assert push(bench, call(more) + tell()).jobs["asks / say"].outputs == {"answer": "refs/heads/main-true-3-0"}
+    assert push(harness, call(more) + tell()).jobs["asks / say"].outputs == {"answer": "refs/heads/main-true-3-0"}
 
 
 SECRETS = "secrets: {KEY: '${{ secrets.KEY }}'}\n"
 
 
 @pytest.mark.parametrize(("more", "length"), [(CALL + SECRETS, 4), (CALL, 0)])
-def test_a_secret_of_an_environment_is_read_under_a_passed_name(bench: Bench, more: str, length: int) -> None:
+def test_a_secret_of_an_environment_is_read_under_a_passed_name(
+    harness: WorkflowHarness, more: str, length: int
+) -> None:
     """The called job names the environment. The caller has no value, and passes the name."""
-    bench.actions.environments = {"vault": {"KEY": "hush"}}
-    result = push(bench, call(more))
+    harness.actions.environments = {"vault": {"KEY": "hush"}}
+    result = push(harness, call(more))
     assert result.jobs["asks / say"].outputs == {"answer": f"hello-false-1-{length}"}
     assert result.jobs["asks / say"].secrets == ({"KEY"} if length else set())
 
 
-def test_a_secret_of_the_repository_is_read_only_if_it_is_passed(bench: Bench) -> None:
-    bench.actions.secrets = {"KEY": "quiet", "OTHER": "hush"}
-    assert push(bench, call(CALL + SECRETS)).jobs["asks / say"].secrets == {"KEY"}
-    assert push(bench, call()).jobs["asks / say"].secrets == frozenset()
+def test_a_secret_of_the_repository_is_read_only_if_it_is_passed(harness: WorkflowHarness) -> None:
+    harness.actions.secrets = {"KEY": "quiet", "OTHER": "hush"}
+    assert push(harness, call(CALL + SECRETS)).jobs["asks / say"].secrets == {"KEY"}
+    assert push(harness, call()).jobs["asks / say"].secrets == frozenset()
 
 
 FAILING = (
@@ -104,29 +106,29 @@ SKIPPING = FAILING.replace(
 )
 
 
-def test_a_failed_job_fails_the_call_and_leaves_its_outputs(bench: Bench) -> None:
+def test_a_failed_job_fails_the_call_and_leaves_its_outputs(harness: WorkflowHarness) -> None:
     """The outputs of the other jobs are passed on to a job that runs after a failure."""
-    result = push(bench, call() + tell("if: ${{ !cancelled() && needs.asks.result == 'failure' }}\n"), FAILING)
+    result = push(harness, call() + tell("if: ${{ !cancelled() && needs.asks.result == 'failure' }}\n"), FAILING)
     assert "[hello-false-1-0]\n" in result.jobs["tells"].log
     assert result.conclusion == "failure"
-    assert push(bench, call() + tell(), FAILING).jobs["tells"].conclusion == "skipped"
+    assert push(harness, call() + tell(), FAILING).jobs["tells"].conclusion == "skipped"
 
 
-def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(bench: Bench) -> None:
+def test_a_skipped_job_of_a_call_skips_the_jobs_after_the_call(harness: WorkflowHarness) -> None:
     """GitHub looks at every job upstream, across the border of a called workflow."""
-    result = push(bench, call() + tell(), SKIPPING)
+    result = push(harness, call() + tell(), SKIPPING)
     assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "asks / say": "success",
         "asks / fails": "skipped",
         "tells": "skipped",
     }
-    again = push(bench, call() + tell("if: ${{ !cancelled() && needs.asks.outputs.answer != '' }}\n"), SKIPPING)
+    again = push(harness, call() + tell("if: ${{ !cancelled() && needs.asks.outputs.answer != '' }}\n"), SKIPPING)
     assert again.jobs["tells"].conclusion == "success"
 
 
-def test_a_call_that_is_skipped_has_empty_outputs(bench: Bench) -> None:
+def test_a_call_that_is_skipped_has_empty_outputs(harness: WorkflowHarness) -> None:
     first = job("first", "run: exit 1")
-    result = push(bench, first + call(f"needs: first\n{CALL}") + tell("if: ${{ !cancelled() }}\n"))
+    result = push(harness, first + call(f"needs: first\n{CALL}") + tell("if: ${{ !cancelled() }}\n"))
     assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "first": "failure",
         "asks": "skipped",
@@ -139,19 +141,19 @@ BY_HAND = "{push: {}, workflow_dispatch: {inputs: {loud: {type: boolean, default
 LOUD = CALL.replace("{word: hello}", "{word: hello, loud: '${{ inputs.loud || false }}'}")
 
 
-def test_a_boolean_is_passed_on(bench: Bench) -> None:
+def test_a_boolean_is_passed_on(harness: WorkflowHarness) -> None:
     """A push has no inputs, so its expression falls back to `false`."""
-    pushed = bench.push({}, tried=workflow(call(LOUD), on=BY_HAND), called=CALLED)
-    by_hand = bench.actions.trigger(dispatched(bench.board, "tried.yml", bench.board.owner, {"loud": "true"}))
+    pushed = harness.push({}, tried=workflow(call(LOUD), on=BY_HAND), called=CALLED)
+    by_hand = harness.actions.trigger(dispatched(harness.board, "tried.yml", harness.board.owner, {"loud": "true"}))
     answers = [runs["tried"].jobs["asks / say"].outputs["answer"] for runs in (pushed, by_hand)]
     assert answers == ["hello-false-1-0", "hello-true-1-0"]
 
 
-def test_null_is_not_a_boolean(bench: Bench) -> None:
+def test_null_is_not_a_boolean(harness: WorkflowHarness) -> None:
     """GitHub refuses to start the called workflow of a push without the fallback."""
     text = workflow(call(LOUD.replace(" || false", "")), on=BY_HAND)
     with pytest.raises(WorkflowError, match="input loud: expected a boolean, found None"):
-        bench.push({}, tried=text, called=CALLED)
+        harness.push({}, tried=text, called=CALLED)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +176,10 @@ def test_null_is_not_a_boolean(bench: Bench) -> None:
         (CALL.replace("hello", "'${{ secrets.KEY }}'"), "there is no 'secrets' here"),
     ],
 )
-def test_calls_that_are_refused(bench: Bench, more: str, says: str) -> None:
+def test_calls_that_are_refused(harness: WorkflowHarness, more: str, says: str) -> None:
     """GitHub refuses all but the last of these before the run starts."""
     with pytest.raises(WorkflowError, match=says):
-        push(bench, call(more))
+        push(harness, call(more))
 
 
 @pytest.mark.parametrize(
@@ -199,12 +201,12 @@ def test_calls_that_are_refused(bench: Bench, more: str, says: str) -> None:
         ("    runs-on: ubuntu-24.04\n", "    uses: $/.github/workflows/called.yml\n", "does not know"),
     ],
 )
-def test_called_workflows_that_are_refused(bench: Bench, old: str, new: str, says: str) -> None:
+def test_called_workflows_that_are_refused(harness: WorkflowHarness, old: str, new: str, says: str) -> None:
     assert CALLED.count(old) == 1
     with pytest.raises(WorkflowError, match=says):
-        push(bench, call(), CALLED.replace(old, new))
+        push(harness, call(), CALLED.replace(old, new))
 
 
-def test_a_called_job_without_permissions_has_those_of_its_file(bench: Bench) -> None:
+def test_a_called_job_without_permissions_has_those_of_its_file(harness: WorkflowHarness) -> None:
     called = CALLED.replace("    permissions: {contents: read}\n", "")
-    assert push(bench, call(), called).jobs["asks / say"].permissions == {}
+    assert push(harness, call(), called).jobs["asks / say"].permissions == {}

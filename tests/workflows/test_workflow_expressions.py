@@ -7,15 +7,24 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.workflows.expressions import Known, WorkflowError, as_text, condition, equal, evaluate, filled, truth
+from tests.doubles.workflows.expressions import (
+    StrictDict,
+    WorkflowError,
+    as_text,
+    condition,
+    equal,
+    evaluate,
+    filled,
+    truth,
+)
 from tests.workflows.workflow_yaml import ACTIONS, WORKFLOWS, read, texts
 
 CONTEXTS: dict[str, Any] = {
-    "github": Known(event_name="push", event={"number": 7, "object": {"inner": "x"}}, ref="refs/heads/main"),
-    "steps": Known(cache=Known(outputs={"cache-hit": "true"}, outcome="success")),
+    "github": StrictDict(event_name="push", event={"number": 7, "object": {"inner": "x"}}, ref="refs/heads/main"),
+    "steps": StrictDict(cache=StrictDict(outputs={"cache-hit": "true"}, outcome="success")),
     "secrets": {},
     "env": {"EMPTY": "", "NAME": "it's"},
-    "inputs": Known(stale=True, plan_only=None),
+    "inputs": StrictDict(stale=True, plan_only=None),
 }
 
 

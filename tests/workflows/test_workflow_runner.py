@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from tests.doubles.github import Link
-from tests.doubles.workflows import Seat, WorkflowError, completed, dispatched, labeled, pull_changed, pushed
-from tests.workflows.workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, Bench, job, workflow
+from tests.doubles.workflows import JobContext, WorkflowError, completed, dispatched, labeled, pull_changed, pushed
+from tests.workflows.workflow_bench import CACHE, CHECKOUT, DOWNLOAD, PYTHON, UPLOAD, WorkflowHarness, job, workflow
 
 SAY = 'run: echo "$GITHUB_JOB ran"'
 
 
-def conclusions(bench: Bench, jobs: str) -> dict[str, str]:
-    return {name: result.conclusion for name, result in bench.run(jobs).jobs.items()}
+def conclusions(harness: WorkflowHarness, jobs: str) -> dict[str, str]:
+    return {name: result.conclusion for name, result in harness.run(jobs).jobs.items()}
 
 
-def test_order_and_outputs(bench: Bench) -> None:
+def test_order_and_outputs(harness: WorkflowHarness) -> None:
     """A job runs after the jobs that it needs, and reads their outputs."""
     first = job(
         "first",
@@ -27,7 +27,7 @@ def test_order_and_outputs(bench: Bench) -> None:
     second = job(
         "second", "{run: 'echo \"$WORD\"', env: {WORD: '${{ needs.first.outputs.word }}'}}", more="needs: first\n"
     )
-    result = bench.run(second + first)
+    result = harness.run(second + first)
     assert list(result.jobs) == ["first", "second"]
     assert "said\n" in result.jobs["second"].log
     assert [job.name for job in result.run.jobs] == ["first", "second"]
@@ -50,31 +50,31 @@ def test_order_and_outputs(bench: Bench) -> None:
         ),
     ],
 )
-def test_skipped_before(bench: Bench, second: str, third: str, expected: tuple[str, str]) -> None:
+def test_skipped_before(harness: WorkflowHarness, second: str, third: str, expected: tuple[str, str]) -> None:
     """A skipped job skips all later jobs, even after a job that ran, unless their conditions say otherwise."""
     jobs = (
         job("first", SAY, more="if: github.event_name == 'issues'\n")
         + job("second", SAY, more=f"needs: first\n{second}")
         + job("third", SAY, more=f"needs: second\n{third}")
     )
-    assert conclusions(bench, jobs) == {"first": "skipped", "second": expected[0], "third": expected[1]}
+    assert conclusions(harness, jobs) == {"first": "skipped", "second": expected[0], "third": expected[1]}
 
 
-def test_failed_before(bench: Bench) -> None:
+def test_failed_before(harness: WorkflowHarness) -> None:
     """A job after a failed job is skipped, a job that asks for the failure runs, and the run fails."""
     jobs = (
         job("first", "run: exit 3")
         + job("second", SAY, more="needs: first\n")
         + job("third", SAY, more="needs: first\nif: ${{ !cancelled() && needs.first.result == 'failure' }}\n")
     )
-    result = bench.run(jobs)
+    result = harness.run(jobs)
     assert [job.conclusion for job in result.jobs.values()] == ["failure", "skipped", "success"]
     assert (result.conclusion, result.run.conclusion) == ("failure", "failure")
 
 
-def test_steps_after_a_failure(bench: Bench) -> None:
+def test_steps_after_a_failure(harness: WorkflowHarness) -> None:
     """After a failed step only a step with `!cancelled()` runs. A tolerated failure has an outcome, and no effect."""
-    result = bench.step(
+    result = harness.step(
         "{id: soft, run: 'exit 1', continue-on-error: true}",
         "{run: echo soft, if: steps.soft.outcome == 'failure' && steps.soft.conclusion == 'success'}",
         "run: false | true",
@@ -85,7 +85,7 @@ def test_steps_after_a_failure(bench: Bench) -> None:
     assert outcomes == ["failure", "success", "failure", "skipped", "success"]
 
 
-def test_matrix(bench: Bench) -> None:
+def test_matrix(harness: WorkflowHarness) -> None:
     """A matrix makes a job for each value, and names it by the value. One failed job does not stop the others."""
     first = job(
         "first",
@@ -96,7 +96,7 @@ def test_matrix(bench: Bench) -> None:
         "needs: first\nstrategy: {fail-fast: false, matrix: {slug: '${{ fromJSON(needs.first.outputs.slugs) }}'}}\n"
     )
     step = "{run: 'test \"$SLUG\" = b', env: {SLUG: '${{ matrix.slug }}'}}"
-    result = bench.run(first + job("second", step, more=matrix))
+    result = harness.run(first + job("second", step, more=matrix))
     assert {name: job.conclusion for name, job in result.jobs.items()} == {
         "first": "success",
         "second (a)": "failure",
@@ -104,7 +104,7 @@ def test_matrix(bench: Bench) -> None:
     }
 
 
-def test_files_of_the_runner(bench: Bench) -> None:
+def test_files_of_the_runner(harness: WorkflowHarness) -> None:
     """A step passes on outputs, variables, programs and a summary by files. Blocks keep their lines."""
     write = """\
         id: a
@@ -120,7 +120,7 @@ def test_files_of_the_runner(bench: Bench) -> None:
           mine; echo "$KEPT"; echo "$LINES"
         env: {LINES: "${{ steps.a.outputs.lines }}"}
         """
-    result = bench.step(write, read)
+    result = harness.step(write, read)
     assert "my own\nhere\none=1\ntwo\n" in result.log
     assert result.jobs["only"].summary == "# Heading\n"
 
@@ -136,15 +136,15 @@ def test_files_of_the_runner(bench: Bench) -> None:
         ('echo "text ##[add-mask]x"', "still obeys"),
     ],
 )
-def test_refused_by_the_runner(bench: Bench, script: str, says: str) -> None:
+def test_refused_by_the_runner(harness: WorkflowHarness, script: str, says: str) -> None:
     """Data that GitHub would drop, and commands that GitHub should not obey, fail the test."""
     with pytest.raises(WorkflowError, match=says):
-        bench.step("run: |\n  " + script)
+        harness.step("run: |\n  " + script)
 
 
-def test_annotations(bench: Bench) -> None:
+def test_annotations(harness: WorkflowHarness) -> None:
     """Commands in the log become annotations of the check run, at most ten of a level for each step."""
-    result = bench.step(
+    result = harness.step(
         """\
         run: |
           echo '::error file=a%2Cb.jsonl,line=7,title=Wrong::first%0Asecond 100%25'
@@ -161,60 +161,60 @@ def test_annotations(bench: Bench) -> None:
     assert [annotation.message for annotation in annotations[1:]] == [str(number) for number in range(1, 11)]
 
 
-def test_masks(bench: Bench) -> None:
+def test_masks(harness: WorkflowHarness) -> None:
     """Secrets, tokens and masked texts never appear in the log, and outputs that hold them are empty."""
-    bench.actions.secrets = {"KEY": "hush"}
+    harness.actions.secrets = {"KEY": "hush"}
     steps = (
         "{run: 'echo \"is $KEY $TOKEN\"', env: {KEY: '${{ secrets.KEY }}', TOKEN: '${{ github.token }}'}}",
         "{id: a, run: 'echo ::add-mask::quiet; echo quiet; echo x=so-quiet >> \"$GITHUB_OUTPUT\"'}",
     )
-    result = bench.run(job("only", *steps, more="outputs: {x: '${{ steps.a.outputs.x }}'}\n"))
+    result = harness.run(job("only", *steps, more="outputs: {x: '${{ steps.a.outputs.x }}'}\n"))
     assert "is *** ***\n" in result.log
     assert "::add-mask::***\n***\n" in result.log
     assert result.jobs["only"].outputs == {"x": ""}
 
 
-def test_environment(bench: Bench) -> None:
+def test_environment(harness: WorkflowHarness) -> None:
     """A step has the variables of GitHub, and none of the test."""
-    result = bench.step("{run: env, env: {MINE: x}}")
+    result = harness.step("{run: env, env: {MINE: x}}")
     names = {line.partition("=")[0] for line in result.log.splitlines() if "=" in line}
     expected = {"PATH", "HOME", "LANG", "CI", "MINE", "PWD", "SHLVL", "_"}
     assert {name for name in names if not name.startswith(("GITHUB_", "RUNNER_"))} == expected
     assert {"GITHUB_REPOSITORY", "GITHUB_API_URL", "GITHUB_SHA", "GITHUB_RUN_ID"} <= names
 
 
-def test_unset_secrets_are_empty(bench: Bench) -> None:
+def test_unset_secrets_are_empty(harness: WorkflowHarness) -> None:
     """An unset secret is the empty text. Only a job that names an environment reads its secrets."""
-    bench.actions.environments = {"judge": {"KEY": "hush"}}
+    harness.actions.environments = {"judge": {"KEY": "hush"}}
     step = "{run: 'echo \"[${#KEY}]\"', env: {KEY: '${{ secrets.KEY }}'}}"
-    result = bench.run(job("with", step, more="environment: judge\n") + job("without", step))
+    result = harness.run(job("with", step, more="environment: judge\n") + job("without", step))
     assert ("[4]" in result.jobs["with"].log, "[0]" in result.jobs["without"].log) == (True, True)
     assert (result.jobs["with"].secrets, result.jobs["without"].secrets) == (frozenset({"KEY"}), frozenset())
 
 
-def test_permissions(bench: Bench) -> None:
+def test_permissions(harness: WorkflowHarness) -> None:
     """A token has the permissions of its job, and ends with the job."""
     step = """\
         run: |
           curl -s -o /dev/null -w '%{http_code}\\n' -H "Authorization: bearer $T" "$GITHUB_API_URL/repos/$WHERE/pulls"
         env: {T: "${{ github.token }}", WHERE: "${{ github.repository }}"}
         """
-    before = dict(bench.github.tokens)
-    result = bench.run(job("may", step, more="permissions: {pull-requests: read}\n") + job("may-not", step))
+    before = dict(harness.github.tokens)
+    result = harness.run(job("may", step, more="permissions: {pull-requests: read}\n") + job("may-not", step))
     codes = [job.log.splitlines()[-2] for job in result.jobs.values()]
     assert codes == ["200", "403"]
-    assert bench.github.tokens == before
+    assert harness.github.tokens == before
 
 
-def test_missing_permissions(bench: Bench) -> None:
+def test_missing_permissions(harness: WorkflowHarness) -> None:
     """A job without permissions in the file is refused, because a setting of the repository would decide them."""
     with pytest.raises(WorkflowError, match="permissions are missing"):
-        bench.push({}, tried="on: push\njobs:\n" + "  only: {runs-on: x, steps: [{run: 'true'}]}\n")
+        harness.push({}, tried="on: push\njobs:\n" + "  only: {runs-on: x, steps: [{run: 'true'}]}\n")
 
 
-def test_checkout_of_a_pull_request(bench: Bench) -> None:
+def test_checkout_of_a_pull_request(harness: WorkflowHarness) -> None:
     """The run of a pull request has the merge of base and head, a read-only token and no secret."""
-    bench.actions.secrets = {"KEY": "hush"}
+    harness.actions.secrets = {"KEY": "hush"}
     show = """\
         run: git log --format=%p -1; cat mine.txt; echo "[$KEY]"; git rev-list --count HEAD
         env: {KEY: "${{ secrets.KEY }}"}
@@ -228,15 +228,15 @@ def test_checkout_of_a_pull_request(bench: Bench) -> None:
         ),
         on="pull_request",
     )
-    bench.push({"README.md": b"x"}, tried=text)
-    fork = bench.github.fork(bench.board, bench.github.user("contributor"))
-    bench.board.git.commit("main", {"later.txt": b"x"})
+    harness.push({"README.md": b"x"}, tried=text)
+    fork = harness.github.fork(harness.board, harness.github.user("contributor"))
+    harness.board.git.commit("main", {"later.txt": b"x"})
     fork.git.commit("mine", {"mine.txt": b"of the fork\n"})
-    pull = bench.github.open_pull(bench.board, fork, "mine")
-    event = pull_changed(bench.github, bench.board, pull, "opened")
+    pull = harness.github.open_pull(harness.board, fork, "mine")
+    event = pull_changed(harness.github, harness.board, pull, "opened")
     assert event is not None
-    result = bench.actions.trigger(event)["tried"]
-    main, log = bench.board.git.resolve("refs/heads/main"), result.log.splitlines()
+    result = harness.actions.trigger(event)["tried"]
+    main, log = harness.board.git.resolve("refs/heads/main"), result.log.splitlines()
     at = next(at for at, line in enumerate(log) if line.startswith(main[:7]))
     assert log[at].split() == [main[:7], pull.head[:7]]
     assert log[at + 1 : at + 4] == ["of the fork", "[]", "3"]
@@ -244,21 +244,21 @@ def test_checkout_of_a_pull_request(bench: Bench) -> None:
     assert (result.run.head, result.run.head_repository) == (pull.head, fork)
 
 
-def test_conflict(bench: Bench) -> None:
+def test_conflict(harness: WorkflowHarness) -> None:
     """A pull request that conflicts with its base runs nothing."""
-    bench.push({"a": b"x"})
-    fork = bench.github.fork(bench.board, bench.github.user("contributor"))
+    harness.push({"a": b"x"})
+    fork = harness.github.fork(harness.board, harness.github.user("contributor"))
     fork.git.commit("mine", {"a": b"y"})
-    bench.board.git.commit("main", {"a": b"z"})
-    pull = bench.github.open_pull(bench.board, fork, "mine")
-    assert pull_changed(bench.github, bench.board, pull) is None
+    harness.board.git.commit("main", {"a": b"z"})
+    pull = harness.github.open_pull(harness.board, fork, "mine")
+    assert pull_changed(harness.github, harness.board, pull) is None
 
 
-def _open(bench: Bench, name: str, files: dict[str, Any]) -> Any:
-    fork = bench.github.fork(bench.board, bench.github.user(name))
+def _open(harness: WorkflowHarness, name: str, files: dict[str, Any]) -> Any:
+    fork = harness.github.fork(harness.board, harness.github.user(name))
     fork.git.commit("mine", files)
-    pull = bench.github.open_pull(bench.board, fork, "mine")
-    event = pull_changed(bench.github, bench.board, pull, "opened")
+    pull = harness.github.open_pull(harness.board, fork, "mine")
+    event = pull_changed(harness.github, harness.board, pull, "opened")
     assert event is not None
     return event
 
@@ -276,14 +276,14 @@ def _open(bench: Bench, name: str, files: dict[str, Any]) -> Any:
         ("push", False),
     ],
 )
-def test_triggers_of_a_pull_request(bench: Bench, on: str, runs: bool) -> None:
+def test_triggers_of_a_pull_request(harness: WorkflowHarness, on: str, runs: bool) -> None:
     """Paths, branches and types decide which pull requests start a workflow."""
-    bench.board.git.commit("main", {".github/workflows/tried.yml": workflow(job("only", SAY), on=on).encode()})
-    event = _open(bench, "contributor", {"submissions/mine/core.jsonl": b"{}"})
-    assert bool(bench.actions.waiting(event)) is runs
+    harness.board.git.commit("main", {".github/workflows/tried.yml": workflow(job("only", SAY), on=on).encode()})
+    event = _open(harness, "contributor", {"submissions/mine/core.jsonl": b"{}"})
+    assert bool(harness.actions.waiting(event)) is runs
 
 
-def test_other_triggers(bench: Bench) -> None:
+def test_other_triggers(harness: WorkflowHarness) -> None:
     """The end of another workflow, a run by hand with inputs, a label, or a push to some paths starts a workflow."""
     text = {
         "push": workflow(job("only", SAY), on="{push: {branches: [main], paths: ['a/**']}}"),
@@ -297,25 +297,26 @@ def test_other_triggers(bench: Bench) -> None:
         ),
     }
     text = {name: file.replace("name: tried", f"name: {name}", 1) for name, file in text.items()}
-    board, owner = bench.board, bench.board.owner
-    assert not bench.push({"b/c": b""}, **text)
-    ran = bench.push({"a/b/c": b""})
+    board, owner = harness.board, harness.board.owner
+    assert not harness.push({"b/c": b""}, **text)
+    ran = harness.push({"a/b/c": b""})
     assert list(ran) == ["push"]
     assert [
-        workflow.name for workflow in bench.actions.waiting(completed(bench.github, board, ran["push"].run, "tried"))
+        workflow.name
+        for workflow in harness.actions.waiting(completed(harness.github, board, ran["push"].run, "tried"))
     ] == ["run"]
-    assert not bench.actions.waiting(completed(bench.github, board, ran["push"].run, "other"))
-    by_hand = bench.actions.trigger(dispatched(board, "hand.yml", owner, {"a": "true"}))
+    assert not harness.actions.waiting(completed(harness.github, board, ran["push"].run, "other"))
+    by_hand = harness.actions.trigger(dispatched(board, "hand.yml", owner, {"a": "true"}))
     assert "[true][d]" in by_hand["hand"].log
-    issue = bench.github.issue(board, owner)
+    issue = harness.github.issue(board, owner)
     for name, conclusion in (("good", "success"), ("other", "skipped")):
-        labelled = bench.actions.trigger(labeled(bench.github, board, issue, name, owner))
+        labelled = harness.actions.trigger(labeled(harness.github, board, issue, name, owner))
         assert labelled["label"].jobs["only"].conclusion == conclusion
     with pytest.raises(WorkflowError, match="there is no input x"):
-        bench.actions.trigger(dispatched(board, "hand.yml", owner, {"x": ""}))
+        harness.actions.trigger(dispatched(board, "hand.yml", owner, {"x": ""}))
 
 
-def test_artifacts(bench: Bench) -> None:
+def test_artifacts(harness: WorkflowHarness) -> None:
     """A job unpacks the artifact of another job, without hidden files. A link becomes the file that it points to."""
     up = job(
         "up",
@@ -328,7 +329,7 @@ def test_artifacts(bench: Bench) -> None:
         "run: find in -type f | sort | xargs tail",
         more="needs: up\n",
     )
-    result = bench.run(up + down, {"out/a": b"1\n", "out/b/c": b"2\n", "out/.hidden": b"", "out/link": Link("a")})
+    result = harness.run(up + down, {"out/a": b"1\n", "out/b/c": b"2\n", "out/.hidden": b"", "out/link": Link("a")})
     assert "==> in/a <==\n1\n\n==> in/b/c <==\n2\n\n==> in/link <==\n1\n" in result.log
     assert ".hidden" not in result.log
 
@@ -343,41 +344,41 @@ def test_artifacts(bench: Bench) -> None:
         (f"{{uses: {UPLOAD}, with: {{name: b, path: README.md, archive: 'false'}}}}", "does not know archive"),
     ],
 )
-def test_failing_artifacts(bench: Bench, step: str, says: str) -> None:
+def test_failing_artifacts(harness: WorkflowHarness, step: str, says: str) -> None:
     """A name that exists or is not allowed fails the step, and so does a missing file or artifact."""
     steps = (f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: taken, path: README.md}}}}", step)
-    result = bench.run(job("only", *steps), {"README.md": b"x"})
+    result = harness.run(job("only", *steps), {"README.md": b"x"})
     assert result.conclusion == "failure"
     assert says in result.log
 
 
-def test_cache_scopes(bench: Bench) -> None:
+def test_cache_scopes(harness: WorkflowHarness) -> None:
     """The run of a pull request reads the entries of main. Neither main nor another pull request reads its entries."""
     kept = "{run: 'mkdir -p kept; cat kept/* || true; echo \"$GITHUB_REF\" > kept/$RANDOM'}"
     key = '{id: k, run: \'echo "key=$(cat key)" >> "$GITHUB_OUTPUT"\'}'
     use = f"{{id: c, uses: {CACHE}, with: {{path: kept, key: '${{{{ steps.k.outputs.key }}}}'}}}}"
     said = "{run: 'echo \"hit [$HIT]\"', env: {HIT: '${{ steps.c.outputs.cache-hit }}'}}"
     text = workflow(job("only", f"uses: {CHECKOUT}", key, use, said, kept), on="[push, pull_request]")
-    first = bench.push({"key": b"1"}, tried=text)["tried"]
-    pulls = [_open(bench, name, {"other": name.encode()}) for name in ("one", "two")]
-    logs = [bench.actions.trigger(event)["tried"].log for event in pulls]
-    changed = [_open(bench, name, {"key": b"2"}) for name in ("three", "four")]
-    logs += [bench.actions.trigger(event)["tried"].log for event in changed]
-    again = bench.push({"key": b"2"})["tried"]
+    first = harness.push({"key": b"1"}, tried=text)["tried"]
+    pulls = [_open(harness, name, {"other": name.encode()}) for name in ("one", "two")]
+    logs = [harness.actions.trigger(event)["tried"].log for event in pulls]
+    changed = [_open(harness, name, {"key": b"2"}) for name in ("three", "four")]
+    logs += [harness.actions.trigger(event)["tried"].log for event in changed]
+    again = harness.push({"key": b"2"})["tried"]
     assert ["hit [true]" in log for log in (first.log, *logs, again.log)] == [False, True, True, False, False, False]
     assert all("refs/heads/main\n" in log for log in logs[:2])
-    scopes = [entry.scope for entry in bench.actions.caches.entries]
+    scopes = [entry.scope for entry in harness.actions.caches.entries]
     assert scopes == ["refs/heads/main", "refs/pull/3/merge", "refs/pull/4/merge", "refs/heads/main"]
 
 
-def test_cache_is_never_changed(bench: Bench) -> None:
+def test_cache_is_never_changed(harness: WorkflowHarness) -> None:
     """A saved entry never changes."""
     text = job(
         "only",
         f"{{uses: {CACHE}, with: {{path: kept, key: k}}}}",
         'run: mkdir -p kept; ls kept; touch "kept/$GITHUB_RUN_ID"',
     )
-    runs = [bench.run(text), bench.run(text), bench.run(text)]
+    runs = [harness.run(text), harness.run(text), harness.run(text)]
     first = str(runs[0].run.id)
     assert [first in run.log for run in runs] == [False, True, True]
     assert str(runs[1].run.id) not in runs[2].log
@@ -401,13 +402,13 @@ def test_cache_is_never_changed(bench: Bench) -> None:
         ("{run: 'true', env: {X: '${{ needs.other.result }}'}}", "needs has no 'other'"),
     ],
 )
-def test_unknown_things(bench: Bench, step: str, says: str) -> None:
+def test_unknown_things(harness: WorkflowHarness, step: str, says: str) -> None:
     """An action without review, an expression in a script, an unknown name or key: each raises."""
     with pytest.raises(WorkflowError, match=says):
-        bench.step(step)
+        harness.step(step)
 
 
-def test_composite_actions(bench: Bench) -> None:
+def test_composite_actions(harness: WorkflowHarness) -> None:
     """An action is that of the running commit with `$/`, and that of the workspace with `./`."""
     action = """\
 name: n
@@ -429,13 +430,13 @@ runs:
         "{id: b, uses: ./act}",
         "{run: 'echo \"[$A$B]\"', env: {A: '${{ steps.a.outputs.said }}', B: '${{ steps.b.outputs.said }}'}}",
     )
-    result = bench.run(job("only", *steps), files)
+    result = harness.run(job("only", *steps), files)
     assert "first w\n" in result.log
     assert "second d\n" in result.log
     assert "[wd]\n" in result.log
 
 
-def test_python_of_the_checkout(bench: Bench) -> None:
+def test_python_of_the_checkout(harness: WorkflowHarness) -> None:
     """A job installs its own checkout, and never imports the code of another checkout."""
     files = {
         "pyproject.toml": b'[project]\nname = "x"\n[project.scripts]\nbashboard = "evaluator.cli:main"\n',
@@ -452,44 +453,44 @@ def test_python_of_the_checkout(bench: Bench) -> None:
         "run: python -m pip install --no-deps --no-build-isolation --editable .",
         "{run: bashboard, working-directory: ..}",
     )
-    result = bench.run(job("only", *steps), files)
+    result = harness.run(job("only", *steps), files)
     outcomes = [step.outcome for step in result.jobs["only"].steps]
     assert outcomes == ["success", "success", "failure", "success", "failure", "success", "success"], result.log
     assert "of the checkout pydantic\n" in result.log
 
 
-def test_other_pins_are_refused(bench: Bench) -> None:
+def test_other_pins_are_refused(harness: WorkflowHarness) -> None:
     """A checkout fails if its pins differ from the installed packages."""
     files = {"requirements.txt": b"pydantic==0.1 \\\n    --hash=sha256:00\n"}
     steps = (f"uses: {CHECKOUT}", f"uses: {PYTHON}", "run: python -m pip install --require-hashes -r requirements.txt")
-    result = bench.run(job("only", *steps), files)
+    result = harness.run(job("only", *steps), files)
     assert "not installed here: pydantic==0.1" in result.log
 
 
-def test_escapes(bench: Bench) -> None:
+def test_escapes(harness: WorkflowHarness) -> None:
     """An escape from a job reaches the artifacts of the run, and no annotation of another job."""
 
-    def escape(seat: Seat) -> None:
+    def escape(seat: JobContext) -> None:
         seat.shelf.remove("things")
         seat.shelf.put("things", {"a": b"forged\n"})
 
-    bench.actions.escapes["second"] = escape
+    harness.actions.escapes["second"] = escape
     up = job(
         "first", f"uses: {CHECKOUT}", f"{{uses: {UPLOAD}, with: {{name: things, path: a}}}}", "run: echo ::notice::mine"
     )
     third = job("third", f"{{uses: {DOWNLOAD}, with: {{name: things}}}}", "run: cat a", more="needs: second\n")
-    result = bench.run(up + job("second", SAY, more="needs: first\n") + third, {"a": b"true\n"})
+    result = harness.run(up + job("second", SAY, more="needs: first\n") + third, {"a": b"true\n"})
     assert "forged" in result.jobs["third"].log
     assert [len(job.annotations) for job in result.run.jobs] == [1, 0, 0]
 
 
-def test_concurrency_is_reported(bench: Bench) -> None:
+def test_concurrency_is_reported(harness: WorkflowHarness) -> None:
     """The result of a run has its concurrency group."""
     text = workflow(job("only", SAY), more="concurrency: {group: 'g-${{ github.ref }}', cancel-in-progress: true}\n")
-    assert bench.push({}, tried=text)["tried"].concurrency == "g-refs/heads/main"
+    assert harness.push({}, tried=text)["tried"].concurrency == "g-refs/heads/main"
 
 
-def test_files_that_are_refused(bench: Bench) -> None:
+def test_files_that_are_refused(harness: WorkflowHarness) -> None:
     """Repeated keys, needs of unknown jobs, and unknown triggers are refused, and the error names the file."""
     head = "on: push\npermissions: {}\njobs:\n"
     for text, says in (
@@ -498,6 +499,6 @@ def test_files_that_are_refused(bench: Bench) -> None:
         (head.replace("push", "release") + "  a: {runs-on: x, steps: [{run: x}]}\n", "does not know release"),
         (head + "  a: {runs-on: x, container: y, steps: []}\n", "does not know container"),
     ):
-        bench.board.git.commit("main", {".github/workflows/tried.yml": text.encode()})
+        harness.board.git.commit("main", {".github/workflows/tried.yml": text.encode()})
         with pytest.raises(WorkflowError, match=rf"tried.yml: .*{says}"):
-            bench.actions.waiting(pushed(bench.board, None, bench.board.owner))
+            harness.actions.waiting(pushed(harness.board, None, harness.board.owner))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.doubles.github import GitHubServer, Hosted
+from tests.doubles.github import GitHubServer, HostedRepo
 from tests.doubles.workflows import Actions, RunResult, pushed
 
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1"
@@ -18,11 +18,11 @@ PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97"
 
 
 @dataclass(frozen=True)
-class Bench:
+class WorkflowHarness:
     """A board, its owner, and the runner of its workflows."""
 
     github: GitHubServer
-    board: Hosted
+    board: HostedRepo
     actions: Actions
 
     def push(self, files: Mapping[str, Any], **workflows: str) -> dict[str, RunResult]:

@@ -17,14 +17,14 @@ from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
 from evaluator.github.comment.preview_sections import Section, counted, preview_sections
 from evaluator.github.comment.pull_request_sections import (
-    deed_section,
+    change_section,
+    next_step,
+    next_step_section,
     reason_sections,
-    turn_of,
-    turn_section,
     withdrawal_sections,
 )
-from evaluator.github.comment.sections import LENGTH, fitted
-from evaluator.github.comment.state import Deed, Reason
+from evaluator.github.comment.sections import LENGTH, fit_sections
+from evaluator.github.comment.state import ChangeKind, Reason
 from evaluator.records import SLUG_PATTERN, Preview
 
 MARKER: Final = "<!-- bashboard:submission -->"
@@ -44,7 +44,7 @@ COMMON_FAULTS: Final = (
 """What goes wrong most often with a first submission."""
 
 
-def comment(
+def render_comment(
     slug: str,
     problems: Sequence[Problem],
     preview: Preview | None = None,
@@ -54,7 +54,7 @@ def comment(
     missing: str = "",
     appeal: str | None = None,
     limit: int = LENGTH,
-    deed: Deed = Deed.ADDS,
+    change: ChangeKind = ChangeKind.ADDS,
     reasons: Sequence[Reason] = (),
     log: str | None = None,
     commit: str | None = None,
@@ -63,7 +63,7 @@ def comment(
 
     `problems` are those of `check`, with paths as they stand in the repository. Without a `preview` the text says why
     by `missing`. `first_time` welcomes the contributor with `faults`, which are Markdown. `appeal` is the address of
-    the form to appeal by, `log` that of the run's log. `deed` is what the pull request does, `reasons` why it is held
+    the form to appeal by, `log` that of the run's log. `change` is what the pull request does, `reasons` why it is held
     or has to be changed, as Markdown; the slug is empty where it is of no single submission. `commit` is the one
     that was looked at. Raises ValueError where the preview is of another submission, where it comes with errors or
     reasons, or where an address is none.
@@ -72,7 +72,7 @@ def comment(
     if preview is not None and (preview.submission != slug or errors or reasons):
         raise ValueError(f"a preview of {preview.submission!r} with {len(errors)} errors, for {slug!r}")
     _require_addresses(appeal, log)
-    sections = [Section(_headline(slug, problems, preview, deed, reasons))]
+    sections = [Section(_headline(slug, problems, preview, change, reasons))]
     if first_time:
         sections.append(Section("Welcome, and thank you for your first submission."))
     sections += reason_sections(reasons)
@@ -84,18 +84,18 @@ def comment(
     if errors:
         sections.append(Section(_mend()))
     if reasons:
-        sections.append(turn_section(reasons, deed))
-    elif deed is Deed.WITHDRAWS and not errors:
+        sections.append(next_step_section(reasons, change))
+    elif change is ChangeKind.WITHDRAWS and not errors:
         sections += withdrawal_sections()
     elif not errors:
-        sections.append(deed_section(deed))
+        sections.append(change_section(change))
         sections += preview_sections(preview) if preview else [Section(_without_numbers(missing, log))]
         sections.append(Section(_next(slug, preview, appeal)))
-    if deed is not Deed.WITHDRAWS:
+    if change is not ChangeKind.WITHDRAWS:
         sections.append(Section(_common(faults) if first_time else ""))
         sections.append(Section(_by_hand(slug, preview)))
     sections.append(Section(f"_Of commit {code(commit)}._" if commit else ""))
-    return fitted([Section(MARKER), *sections], "The commands above show all.", limit)
+    return fit_sections([Section(MARKER), *sections], "The commands above show all.", limit)
 
 
 def _require_addresses(*addresses: str | None) -> None:
@@ -108,19 +108,19 @@ def _require_addresses(*addresses: str | None) -> None:
 
 
 def _headline(
-    slug: str, problems: Sequence[Problem], preview: Preview | None, deed: Deed, reasons: Sequence[Reason]
+    slug: str, problems: Sequence[Problem], preview: Preview | None, change: ChangeKind, reasons: Sequence[Reason]
 ) -> str:
     errors = sum(each.severity is Severity.ERROR for each in problems)
-    words = [turn_of(reasons)] if reasons else []
+    words = [next_step(reasons)] if reasons else []
     if errors:
         words.append(f"{counted(errors, 'error')} to mend")
     if not words:
-        words = [_sound(preview, deed)]
+        words = [_sound(preview, change)]
     return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(words)}"
 
 
-def _sound(preview: Preview | None, deed: Deed) -> str:
-    if deed is Deed.WITHDRAWS:
+def _sound(preview: Preview | None, change: ChangeKind) -> str:
+    if change is ChangeKind.WITHDRAWS:
         return "withdrawn as soon as this is merged"
     if preview is None:
         return "nothing to mend"

@@ -7,7 +7,7 @@ from typing import Final
 
 from evaluator.github.comment.markdown import code
 from evaluator.github.comment.preview_sections import Section, counted
-from evaluator.github.comment.sections import LENGTH, fitted
+from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.records import Contested
 
 ENTRIES: Final = 60
@@ -18,7 +18,7 @@ GIVERS: Final = 8
 _ALL: Final = "`bashboard contested` shows all of it, with `--json` for a program."
 
 
-def contested_text(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
+def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
     """The text, of at most `limit` bytes; a stranger's text is in it as code alone."""
     if not verdicts:
         return "No published verdict is undecided.\n"
@@ -29,7 +29,7 @@ def contested_text(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
     told = verdicts[:ENTRIES]
     sections = [Section(_entry(each), f"{code(each.task, 80)} of {code(each.suite, 80)}") for each in told]
     more = f"… and {counted(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
-    return fitted([Section(head), *sections, Section(more)], _ALL, limit)
+    return fit_sections([Section(head), *sections, Section(more)], _ALL, limit)
 
 
 def _entry(verdict: Contested) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.github.comment.markdown import cell, code, table
-from evaluator.records import Preview, Rival, Role, Tally, TaskList, Unranked
+from evaluator.records import Neighbour, Preview, Role, Tally, TaskList, Unranked
 
 NAMES: Final = 12
 """Tasks named in a row."""
@@ -113,7 +113,7 @@ def _is_same(one: TaskList, other: TaskList) -> bool:
     return one == other and one.total == len(one.tasks) > 0
 
 
-def _difference(rival: Rival) -> str:
+def _difference(rival: Neighbour) -> str:
     low, high = f"{100 * rival.difference_low:+.1f}", f"{100 * rival.difference_high:+.1f}"
     p_value = "p < 0.001" if rival.p_value < 0.001 else f"p = {rival.p_value:.3f}"
     return f"Difference {100 * rival.difference:+.1f} points (95 % interval {low} to {high}, McNemar {p_value})"
@@ -143,7 +143,7 @@ def _open_verdicts(preview: Preview) -> str:
     return head + "\n".join(lines + _rest(unknown))
 
 
-def _roles(rival: Rival) -> str:
+def _roles(rival: Neighbour) -> str:
     return ", ".join(_ROLES[role] for role in rival.roles)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluator.github.comment.preview_sections import Section
-from evaluator.github.comment.state import Deed, Reason, State, worst
+from evaluator.github.comment.state import ChangeKind, Reason, State, worst
 
 _HEADS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What is to be changed"}
 _TURNS = {State.HELD: "held for a maintainer", State.NEEDS_CHANGES: "changes are needed"}
 
 
-def turn_of(reasons: Sequence[Reason]) -> str:
+def next_step(reasons: Sequence[Reason]) -> str:
     """The headline's words."""
     found = worst(reasons)
     return _TURNS[found] if found else "nothing to mend"
@@ -37,7 +37,7 @@ def _reason(reason: Reason) -> str:
     return f"- {reason.text}\n\n{lines}"
 
 
-def turn_section(reasons: Sequence[Reason], deed: Deed) -> Section:
+def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
     """What happens next where it is not valid, and when its row is there, or gone."""
     lines = []
     if worst(reasons) is State.HELD:
@@ -47,7 +47,7 @@ def turn_section(reasons: Sequence[Reason], deed: Deed) -> Section:
         )
     else:
         lines.append("Change it and push to this branch: the check runs again and this comment changes in place.")
-    if deed is Deed.WITHDRAWS:
+    if change is ChangeKind.WITHDRAWS:
         lines.append("The row leaves the site when the run that follows the merge has ended, and not before.")
     else:
         lines.append(
@@ -69,9 +69,9 @@ def withdrawal_sections() -> list[Section]:
     return [head, Section("### What happens next\n\n" + "\n".join(f"- {line}" for line in lines))]
 
 
-def deed_section(deed: Deed) -> Section:
+def change_section(change: ChangeKind) -> Section:
     """What is to be known of a valid submission's kind; nothing of a new one."""
-    if deed is not Deed.UPDATES:
+    if change is not ChangeKind.UPDATES:
         return Section("")
     return Section(
         "This pull request changes a submission that is on the board. Its present row stays until the run that "

@@ -11,8 +11,8 @@ from typing import Final
 
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.github.comment.preview_sections import Section, counted
-from evaluator.github.comment.sections import LENGTH, fitted
-from evaluator.records import Changes, Finding, Flip, Place, RowChange, SuiteChanges
+from evaluator.github.comment.sections import LENGTH, fit_sections
+from evaluator.records import BoardPosition, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
 
 ROWS: Final = 100
 """Rows told of a suite; the flips tell of which tasks any other moves by."""
@@ -23,15 +23,15 @@ _ALL: Final = "`bashboard publish changes --against BASE` shows all of it, with 
 _FLIP_HEADS: Final = ("Task", "Submission", "Command", "Before", "After", "Why")
 
 
-def changes_text(changes: Changes, limit: int = LENGTH) -> str:
+def rescore_table(changes: VerdictDiff, limit: int = LENGTH) -> str:
     """The text, of at most `limit` bytes."""
     if not changes.suites:
         return "No published verdict changes.\n"
     sections = [section for suite in changes.suites for section in _suite(suite)]
-    return fitted(sections, _ALL, limit)
+    return fit_sections(sections, _ALL, limit)
 
 
-def _suite(changes: SuiteChanges) -> Iterator[Section]:
+def _suite(changes: SuiteDiff) -> Iterator[Section]:
     name = code(f"{changes.suite} {changes.suite_version}", 120)
     moved = [row for row in changes.rows if row.is_moved]
     yield Section(f"### {name}\n\n{_summary(changes, moved)}")
@@ -43,11 +43,11 @@ def _suite(changes: SuiteChanges) -> Iterator[Section]:
             yield Section(_flips(kind, flips), f"the flips {code(kind, 80)} of {name}")
 
 
-def _kind(flip: Flip) -> str:
+def _kind(flip: VerdictChange) -> str:
     return f"{flip.before.outcome} → {flip.after.outcome}"
 
 
-def _summary(changes: SuiteChanges, moved: Sequence[RowChange]) -> str:
+def _summary(changes: SuiteDiff, moved: Sequence[RowChange]) -> str:
     lines = [
         f"**{len(moved)} of {counted(len(changes.rows), 'row')}** {'moves' if len(moved) == 1 else 'move'}, and "
         f"**{counted(sum(changes.kinds.values()), 'verdict')}** "
@@ -75,25 +75,25 @@ def _pairs(row: RowChange) -> list[str]:
     return [text for before, after in zip(*pairs, strict=True) for text in (before, after)]
 
 
-def _accuracy(place: Place | None) -> str:
+def _accuracy(place: BoardPosition | None) -> str:
     return f"{100 * place.accuracy:.1f} %" if place else "–"
 
 
-def _passed(place: Place | None) -> str:
+def _passed(place: BoardPosition | None) -> str:
     return f"{place.passed} of {place.asked}" if place else "–"
 
 
-def _undecided(place: Place | None) -> str:
+def _undecided(place: BoardPosition | None) -> str:
     return str(place.undecided) if place else "–"
 
 
-def _rank(place: Place | None) -> str:
+def _rank(place: BoardPosition | None) -> str:
     if place is None or place.rank_low is None:
         return "–"
     return f"{place.rank_low}" if place.rank_low == place.rank_high else f"{place.rank_low}–{place.rank_high}"
 
 
-def _flips(kind: str, flips: Sequence[Flip]) -> str:
+def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
     """A table; where all flips have one reason it is said once, above."""
     shared = len({each.why for each in flips}) == 1
     heads = _FLIP_HEADS[:-1] if shared else _FLIP_HEADS
@@ -104,7 +104,7 @@ def _flips(kind: str, flips: Sequence[Flip]) -> str:
     return f"#### {code(kind, 80)}\n\n{told}" + "\n".join(lines) + more
 
 
-def _flip(flip: Flip) -> tuple[str, ...]:
+def _flip(flip: VerdictChange) -> tuple[str, ...]:
     which = f" ({flip.rank})" if flip.rank > 1 else ""
     given = "nothing given" if flip.command is None else _command(flip.command, flip.size)
     return (
@@ -117,7 +117,7 @@ def _flip(flip: Flip) -> tuple[str, ...]:
     )
 
 
-def _why(flip: Flip, written: Callable[[str, int], str]) -> str:
+def _why(flip: VerdictChange, written: Callable[[str, int], str]) -> str:
     return "; ".join(written(each, 120) for each in flip.why)
 
 

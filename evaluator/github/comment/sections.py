@@ -12,7 +12,7 @@ LENGTH: Final = 65_536
 are no fewer."""
 
 
-def fitted(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
+def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
     """All sections, or without the longest of those that have a name, which the end then lists; `where` says in
     Markdown what shows all of it. Raises ValueError where what has no name is too long already."""
     kept, gone = [each for each in sections if each.text], list[str]()

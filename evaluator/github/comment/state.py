@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from evaluator.github.labels import StateLabel
 
 
-class Deed(StrEnum):
+class ChangeKind(StrEnum):
     """What a pull request does to the board's submissions. `MIXES`: to several, or to what is in no submission."""
 
     NOTHING = "nothing"

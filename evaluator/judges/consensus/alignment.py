@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
-from evaluator.judges.consensus.rows import Bag, Row, Table, table_of
+from evaluator.judges.consensus.rows import OutputRow, RowKey, Table, table_of
 from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
 
@@ -37,7 +37,7 @@ class Item(NamedTuple):
     text: bytes
 
 
-class Lesson(NamedTuple):
+class Alignment(NamedTuple):
     """The items learned, or None and the reason why nothing is."""
 
     items: tuple[Item, ...] | None
@@ -45,7 +45,7 @@ class Lesson(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def learn(references: tuple[Text, ...]) -> Lesson:
+def align_references(references: tuple[Text, ...]) -> Alignment:
     """Align every reference's rows with those of one of them, whichever allows it.
 
     Kept for a while: every candidate of a task is judged by the same lesson.
@@ -54,16 +54,16 @@ def learn(references: tuple[Text, ...]) -> Lesson:
     bags = [table.bags for table in tables]
     problem = _unreadable(tables)
     if problem:
-        return Lesson(None, problem)
+        return Alignment(None, problem)
     for base in range(len(bags)):
         partners = [_align(bags[base], other) for other in bags]
         if None not in partners:
             return _items(bags[base], [partner for partner in partners if partner is not None])
         problem = problem or _explain(tables, base, partners.index(None))
-    return Lesson(None, problem)
+    return Alignment(None, problem)
 
 
-def _items(base: Mapping[Bag, list[Row]], partners: Sequence[Mapping[Bag, Bag]]) -> Lesson:
+def _items(base: Mapping[RowKey, list[OutputRow]], partners: Sequence[Mapping[RowKey, RowKey]]) -> Alignment:
     items = []
     for bag, rows in base.items():
         seen = [partner[bag] for partner in partners]
@@ -71,10 +71,10 @@ def _items(base: Mapping[Bag, list[Row]], partners: Sequence[Mapping[Bag, Bag]])
         core, known = reduce(Counter.__and__, fields), reduce(Counter.__or__, fields)
         if not core:
             place = f"line {rows[0].line}, {shown(rows[0].text)},"
-            return Lesson(None, reason(f"no field of {place} is in every reference"))
+            return Alignment(None, reason(f"no field of {place} is in every reference"))
         wild = [other.wild for other in seen]
         items.append(Item(core, known, min(wild), max(wild), len(rows), rows[0].text))
-    return Lesson(tuple(items))
+    return Alignment(tuple(items))
 
 
 def _unreadable(references: Sequence[Table]) -> str:
@@ -93,7 +93,9 @@ def _explain(references: Sequence[Table], base: int, other: int) -> str:
     return f"{pair}: their rows share too few fields to tell which belong together"
 
 
-def _align(left: Mapping[Bag, list[Row]], right: Mapping[Bag, list[Row]]) -> dict[Bag, Bag] | None:
+def _align(
+    left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
+) -> dict[RowKey, RowKey] | None:
     """The right partner of each left bag, None where there is no one-to-one alignment."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
@@ -112,10 +114,10 @@ def _align(left: Mapping[Bag, list[Row]], right: Mapping[Bag, list[Row]]) -> dic
     return pairs if complete else None
 
 
-def _mutual_best(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, Bag]:
+def _mutual_best(left: Sequence[RowKey], right: Sequence[RowKey]) -> dict[RowKey, RowKey]:
     scores = _scores(left, right)
     best_right = {bag: _single_best(partners) for bag, partners in scores.items()}
-    reverse: dict[Bag, dict[Bag, int]] = {}
+    reverse: dict[RowKey, dict[RowKey, int]] = {}
     for bag, partners in scores.items():
         for partner, score in partners.items():
             reverse.setdefault(partner, {})[bag] = score
@@ -123,9 +125,9 @@ def _mutual_best(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, Bag]:
     return {bag: best for bag, best in best_right.items() if best is not None and best_left[best] == bag}
 
 
-def _scores(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, dict[Bag, int]]:
+def _scores(left: Sequence[RowKey], right: Sequence[RowKey]) -> dict[RowKey, dict[RowKey, int]]:
     ours, theirs = _holders(left), _holders(right)
-    scores: dict[Bag, dict[Bag, int]] = {}
+    scores: dict[RowKey, dict[RowKey, int]] = {}
     for field in ours.keys() & theirs.keys():
         pairs = len(ours[field]) * len(theirs[field])
         if pairs > _COMMON:
@@ -137,15 +139,15 @@ def _scores(left: Sequence[Bag], right: Sequence[Bag]) -> dict[Bag, dict[Bag, in
     return scores
 
 
-def _holders(bags: Collection[Bag]) -> dict[bytes, list[Bag]]:
-    holders: dict[bytes, list[Bag]] = {}
+def _holders(bags: Collection[RowKey]) -> dict[bytes, list[RowKey]]:
+    holders: dict[bytes, list[RowKey]] = {}
     for bag in bags:
         for field in set(bag.fields):
             holders.setdefault(field, []).append(bag)
     return holders
 
 
-def _single_best(partners: Mapping[Bag, int]) -> Bag | None:
+def _single_best(partners: Mapping[RowKey, int]) -> RowKey | None:
     best = max(partners.values())
     found = [partner for partner, score in partners.items() if score == best]
     return found[0] if len(found) == 1 else None

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 
 from evaluator.judges.case import Case, Executed
-from evaluator.judges.consensus.effects import Key
-from evaluator.judges.consensus.file_effects import Facet, set_keys
-from evaluator.records import Change, Kind, Task
+from evaluator.judges.consensus.effects import EffectKey
+from evaluator.judges.consensus.file_effects import FileFacet, set_keys
+from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
@@ -74,20 +74,20 @@ def collateral_paths(case: Case) -> tuple[bytes, ...]:
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
-    found = frozenset[Key]().union(*(_beyond(case.candidate, case.references, each) for each in variants))
+    found = frozenset[EffectKey]().union(*(_beyond(case.candidate, case.references, each) for each in variants))
     return tuple(sorted({key.subject for key in found}))
 
 
-def _beyond(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[Key]:
+def _beyond(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
     ours = candidate.trials[variant].first.changes
     theirs = [item.trials[variant].first.changes for item in references if variant in item.trials]
     if not ours or ours in theirs:
         return frozenset()
-    return _footprint(ours) - frozenset[Key]().union(*map(_footprint, theirs))
+    return _footprint(ours) - frozenset[EffectKey]().union(*map(_footprint, theirs))
 
 
-def _footprint(changes: Sequence[Change]) -> frozenset[Key]:
-    return set_keys(changes) | {Key(change.path, Facet.KIND) for change in changes}
+def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
+    return set_keys(changes) | {EffectKey(change.path, FileFacet.KIND) for change in changes}
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:

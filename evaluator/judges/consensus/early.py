@@ -21,7 +21,7 @@ _LIMITS: Final = {
 }
 
 
-def settle_early(case: Case) -> Finding | None:
+def early_verdict(case: Case) -> Finding | None:
     """What is settled at once: by the text, by missing evidence, by a limit, by the verifier; else None."""
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 

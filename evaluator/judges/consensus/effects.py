@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from evaluator.records import Evidence, Observation, Step, Task
 
 
-class Key(NamedTuple):
+class EffectKey(NamedTuple):
     """Names one comparable field: of which subject (a path, a variable), which facet, which part of it."""
 
     subject: bytes
@@ -23,7 +23,7 @@ class Key(NamedTuple):
     part: bytes = b""
 
 
-Facts: TypeAlias = Mapping[Key, Hashable]
+Facts: TypeAlias = Mapping[EffectKey, Hashable]
 
 
 class Difference(NamedTuple):
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     references that show it, none where no reference does.
     """
 
-    key: Key
+    key: EffectKey
     present: bool
     found: Hashable
     expected: tuple[Hashable, ...]
@@ -47,14 +47,16 @@ class Dimension:
     observation: Observation | None
     facts: Callable[[Evidence, Task], Facts]
     describe: Callable[[Difference], str]
-    name: Callable[[Key], str]
+    name: Callable[[EffectKey], str]
 
     def is_observed(self, task: Task) -> bool:
         """True where the task asks for this dimension."""
         return self.observation is None or self.observation in task.observe
 
 
-def differences(candidate: Facts, references: Sequence[Facts], ignored: Collection[Key] = ()) -> Iterator[Difference]:
+def differences(
+    candidate: Facts, references: Sequence[Facts], ignored: Collection[EffectKey] = ()
+) -> Iterator[Difference]:
     """Every required field missing and every field present that no reference allows, in order of keys."""
     if all(candidate == facts for facts in references):
         return
@@ -66,7 +68,7 @@ def differences(candidate: Facts, references: Sequence[Facts], ignored: Collecti
             yield Difference(key, present, candidate.get(key), expected)
 
 
-def changing(first: Facts, again: Facts) -> frozenset[Key]:
+def changing(first: Facts, again: Facts) -> frozenset[EffectKey]:
     """Fields that two runs of one command do not show alike."""
     if first == again:
         return frozenset()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, Facts, Key
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
 from evaluator.records import Evidence, Observation, Step, Task
 
 
-class Facet(IntEnum):
+class ExitFacet(IntEnum):
     """The one thing compared of an exit status."""
 
     SUCCESS = 0
@@ -20,10 +20,10 @@ class Facet(IntEnum):
 
 def status_facts(evidence: Evidence, task: Task) -> Facts:
     """Whether the command ended with 0."""
-    return {Key(b"", Facet.SUCCESS): evidence.status == 0}
+    return {EffectKey(b"", ExitFacet.SUCCESS): evidence.status == 0}
 
 
-def name_fact(key: Key) -> str:
+def name_fact(key: EffectKey) -> str:
     """The field's name, for people."""
     return "exit status"
 

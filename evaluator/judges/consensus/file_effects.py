@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, Facts, Key
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
 from evaluator.judges.reasons import shown
-from evaluator.records import Change, Evidence, FileType, Kind, Member, Observation, Step, Task
+from evaluator.records import Evidence, FileType, Kind, Member, Observation, PathChange, Step, Task
 
 
-class Facet(IntEnum):
+class FileFacet(IntEnum):
     """What is compared of a path, in the order in which differences are told."""
 
     KIND = 0
@@ -48,36 +48,36 @@ _DONE: Final = {
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
     """Facts of all changes. A file whose text is kept has no content fact: it is compared as a text."""
-    facts: dict[Key, Hashable] = {}
+    facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
-        facts[Key(path, Facet.KIND)] = (change.kind, change.type)
+        facts[EffectKey(path, FileFacet.KIND)] = (change.kind, change.type)
         if change.kind is Kind.DELETED:
             continue
         facts.update(_content_facts(change))
         if change.type is not FileType.LINK:
-            facts[Key(path, Facet.MODE)] = change.mode
-        facts[Key(path, Facet.OWNER)] = (change.uid, change.gid)
+            facts[EffectKey(path, FileFacet.MODE)] = change.mode
+        facts[EffectKey(path, FileFacet.OWNER)] = (change.uid, change.gid)
         if Observation.MTIME in task.observe:
-            facts[Key(path, Facet.MTIME)] = change.mtime
+            facts[EffectKey(path, FileFacet.MTIME)] = change.mtime
     return facts
 
 
-def _content_facts(change: Change) -> Iterator[tuple[Key, Hashable]]:
+def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
     if change.type is FileType.LINK:
-        yield Key(change.path, Facet.TARGET), change.target
+        yield EffectKey(change.path, FileFacet.TARGET), change.target
     elif change.members is not None:
-        yield Key(change.path, Facet.PACKING), change.packing
+        yield EffectKey(change.path, FileFacet.PACKING), change.packing
         for member in change.members:
             name = member_name(member)
             if name:
                 value = (member.type, member.mode, member.content, member.target)
-                yield Key(change.path, Facet.MEMBER, name), value
+                yield EffectKey(change.path, FileFacet.MEMBER, name), value
     elif change.type is FileType.FILE and not has_text(change) and change.kind is not Kind.MODE:
-        yield Key(change.path, Facet.CONTENT), (change.content, change.size)
+        yield EffectKey(change.path, FileFacet.CONTENT), (change.content, change.size)
 
 
-def has_text(change: Change) -> bool:
+def has_text(change: PathChange) -> bool:
     """True where the task lists the file and all of it is kept; a longer one is compared by its digest."""
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
@@ -94,7 +94,7 @@ def member_name(member: Member) -> bytes:
     return b"" if name == b"." else name.rstrip(b"/")
 
 
-def sets_mode(change: Change) -> bool:
+def sets_mode(change: PathChange) -> bool:
     """True where the command gave the path a mode that it would not have had by itself."""
     if change.mode is None or change.type is FileType.LINK:
         return False
@@ -106,7 +106,7 @@ def sets_mode(change: Change) -> bool:
     return change.mode != change.old_mode
 
 
-def sets_owner(change: Change) -> bool:
+def sets_owner(change: PathChange) -> bool:
     """True where the command gave the path an owner or group that it would not have had by itself."""
     if change.uid is None:
         return False
@@ -117,41 +117,41 @@ def sets_owner(change: Change) -> bool:
     return (change.uid, change.gid) != (change.old_uid, change.old_gid)
 
 
-def set_keys(changes: Iterable[Change]) -> frozenset[Key]:
+def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
     """Modes and owners that these changes set."""
-    modes = {Key(change.path, Facet.MODE) for change in changes if sets_mode(change)}
-    return frozenset(modes | {Key(change.path, Facet.OWNER) for change in changes if sets_owner(change)})
+    modes = {EffectKey(change.path, FileFacet.MODE) for change in changes if sets_mode(change)}
+    return frozenset(modes | {EffectKey(change.path, FileFacet.OWNER) for change in changes if sets_owner(change)})
 
 
-def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[Key]:
+def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
     """Modes and owners of paths the candidate or a reference touches, that no reference sets."""
-    kept: frozenset[Key] = frozenset().union(*(set_keys(reference.changes) for reference in references))
+    kept: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
-    return {Key(path, facet) for path in paths for facet in (Facet.MODE, Facet.OWNER)} - kept
+    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - kept
 
 
-def name_fact(key: Key) -> str:
+def name_fact(key: EffectKey) -> str:
     """Which field of which path, for people."""
     path = shown(key.subject)
-    if key.facet is Facet.KIND:
+    if key.facet is FileFacet.KIND:
         return path
-    if key.facet is Facet.MEMBER:
+    if key.facet is FileFacet.MEMBER:
         return f"member {shown(key.part)} of {path}"
-    return f"{Facet(key.facet).name.lower()} of {path}"
+    return f"{FileFacet(key.facet).name.lower()} of {path}"
 
 
 def describe(difference: Difference) -> str:
     """One sentence: what the command does to a path, and what the references do."""
     key, present, found, expected = difference
-    if key.facet is Facet.KIND:
+    if key.facet is FileFacet.KIND:
         return _describe_kind(key, present, found, expected)
-    if key.facet is Facet.MEMBER:
+    if key.facet is FileFacet.MEMBER:
         return _describe_member(key, present, expected)
     wanted = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
     return f"{name_fact(key)} is {_value(key, found) if present else 'not given'}, expected {wanted}"
 
 
-def _describe_kind(key: Key, present: bool, found: object, expected: tuple[object, ...]) -> str:
+def _describe_kind(key: EffectKey, present: bool, found: object, expected: tuple[object, ...]) -> str:
     path = shown(key.subject)
     if not present:
         return f"does not touch {path}; every reference {_deed(expected[0])} it"
@@ -160,7 +160,7 @@ def _describe_kind(key: Key, present: bool, found: object, expected: tuple[objec
     return f"{_deed(found)} {path}{_as_type(found)}; a reference {_deed(expected[0])} it{_as_type(expected[0])}"
 
 
-def _describe_member(key: Key, present: bool, expected: tuple[object, ...]) -> str:
+def _describe_member(key: EffectKey, present: bool, expected: tuple[object, ...]) -> str:
     member, path = shown(key.part), shown(key.subject)
     if not present:
         return f"archive {path} lacks member {member}, which every reference packs"
@@ -178,12 +178,12 @@ def _as_type(value: object) -> str:
     return f" as a {value[1]}" if shows and isinstance(value, tuple) else ""
 
 
-def _value(key: Key, value: object) -> str:
-    if key.facet is Facet.MODE and isinstance(value, int):
+def _value(key: EffectKey, value: object) -> str:
+    if key.facet is FileFacet.MODE and isinstance(value, int):
         return f"{value:04o}"
-    if key.facet is Facet.OWNER and isinstance(value, tuple):
+    if key.facet is FileFacet.OWNER and isinstance(value, tuple):
         return f"{value[0]}:{value[1]}"
-    if key.facet is Facet.CONTENT and isinstance(value, tuple):
+    if key.facet is FileFacet.CONTENT and isinstance(value, tuple):
         return f"{str(value[0])[:8]}… ({value[1]} bytes)"
     return shown(value) if isinstance(value, bytes | str) else repr(value)
 

@@ -16,7 +16,7 @@ from evaluator.judges.reasons import shown
 from evaluator.records import OutputMode
 
 
-class Agreement(StrEnum):
+class OutputMatch(StrEnum):
     """How two texts stand to each other."""
 
     SAME = "same"
@@ -24,18 +24,18 @@ class Agreement(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Comparison(NamedTuple):
+class OutputComparison(NamedTuple):
     """How texts agree, in one sentence, and on which line (from 1, 0 for none) that was decided."""
 
-    agreement: Agreement
+    agreement: OutputMatch
     sentence: str = ""
     line: int = 0
 
 
-SAME = Comparison(Agreement.SAME)
+SAME = OutputComparison(OutputMatch.SAME)
 
 
-def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> Comparison:
+def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
     """Compare as `exact` (bytes, final newline apart) or `lines` (also blanks at the ends of lines apart)."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
@@ -48,7 +48,7 @@ def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> Compari
     return _compare_each(ours, theirs, masked)
 
 
-def compare_diagnostics(candidate: Text, reference: Text) -> Comparison:
+def compare_diagnostics(candidate: Text, reference: Text) -> OutputComparison:
     """Compare standard error line by line, without colour and without the script's line numbers."""
     ours, theirs = (_with_data(text, _plain_diagnostics(text.data)) for text in (candidate, reference))
     return compare_lines(ours, theirs, OutputMode.LINES)
@@ -68,27 +68,27 @@ def _lines(data: bytes, mode: OutputMode) -> list[bytes]:
     return list(map(without_trailing_blanks, lines)) if mode is OutputMode.LINES else lines
 
 
-def _compare_truncated(candidate: Text, reference: Text) -> Comparison:
+def _compare_truncated(candidate: Text, reference: Text) -> OutputComparison:
     if candidate.masked or reference.masked:
-        return Comparison(Agreement.UNKNOWN, "prints more than is kept, and some of it changes from run to run")
-    return Comparison(Agreement.DIFFERENT, "prints more than is kept, and not the reference's bytes")
+        return OutputComparison(OutputMatch.UNKNOWN, "prints more than is kept, and some of it changes from run to run")
+    return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and not the reference's bytes")
 
 
-def _compare_each(ours: Sequence[bytes], theirs: Sequence[bytes], masked: Positions) -> Comparison:
+def _compare_each(ours: Sequence[bytes], theirs: Sequence[bytes], masked: Positions) -> OutputComparison:
     fields = masked_fields(masked)
     kept = not masked
     for number, (left, right) in enumerate(zip(ours, theirs, strict=False)):
         words = unmasked_words(left, fields.get(number, frozenset()))
         if left != right and (number not in fields or words != unmasked_words(right, fields[number])):
             sentence = f"line {number + 1} is {shown(left)}, expected {shown(right)}"
-            return Comparison(Agreement.DIFFERENT, sentence, number + 1)
+            return OutputComparison(OutputMatch.DIFFERENT, sentence, number + 1)
         kept = kept or any(word is not None for word in words)
     if len(ours) != len(theirs):
         return _compare_ends(ours, theirs)
-    return SAME if kept else Comparison(Agreement.UNKNOWN, "all that is printed changes from run to run")
+    return SAME if kept else OutputComparison(OutputMatch.UNKNOWN, "all that is printed changes from run to run")
 
 
-def _compare_ends(ours: Sequence[bytes], theirs: Sequence[bytes]) -> Comparison:
+def _compare_ends(ours: Sequence[bytes], theirs: Sequence[bytes]) -> OutputComparison:
     number = min(len(ours), len(theirs)) + 1
     if len(ours) > len(theirs):
         sentence = f"line {number} is {shown(ours[number - 1])}, expected no more than {number - 1} lines"
@@ -96,4 +96,4 @@ def _compare_ends(ours: Sequence[bytes], theirs: Sequence[bytes]) -> Comparison:
         sentence = f"ends after {number - 1} lines, expected line {number} to be {shown(theirs[number - 1])}"
     else:
         sentence = f"prints nothing, expected line 1 to be {shown(theirs[0])}"
-    return Comparison(Agreement.DIFFERENT, sentence, number)
+    return OutputComparison(OutputMatch.DIFFERENT, sentence, number)

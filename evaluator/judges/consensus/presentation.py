@@ -46,14 +46,14 @@ LEAST_NUMBERED: Final = 3
 """Rows that must count up before their first fields are taken for line numbers: a lone `1` may be a count."""
 
 
-class Asked(NamedTuple):
+class FormatContext(NamedTuple):
     """What a presentation is seen against: the words of the task, and the folder that relative paths start from."""
 
     words: str
     cwd: bytes
 
 
-def is_presentation(candidate: Text, reference: Text, asked: Asked) -> bool:
+def is_presentation(candidate: Text, reference: Text, asked: FormatContext) -> bool:
     """True where both texts give one answer and differ only in what is said above. Never of volatile fields."""
     if candidate.truncated or reference.truncated or candidate.masked or reference.masked or _FORM.search(asked.words):
         return False
@@ -80,7 +80,7 @@ def _undecorated(candidate: Text, theirs: Sequence[Fields]) -> Iterator[list[Fie
         yield ours[:-1]
 
 
-def _are_one(ours: Sequence[Fields], theirs: Sequence[Fields], asked: Asked) -> bool:
+def _are_one(ours: Sequence[Fields], theirs: Sequence[Fields], asked: FormatContext) -> bool:
     left, right = [_placed(row, asked) for row in ours], [_placed(row, asked) for row in theirs]
     if Counter(left) == Counter(right):
         return True
@@ -152,7 +152,7 @@ def _base(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _placed(row: Fields, asked: Asked) -> Fields:
+def _placed(row: Fields, asked: FormatContext) -> Fields:
     if not asked.cwd or _PATHS.search(asked.words):
         return row
     return tuple(without_directory(field, asked.cwd) for field in row)

@@ -11,12 +11,12 @@ from collections import Counter
 from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, Facts, Key
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Process, Step, Task
 
 
-class Facet(IntEnum):
+class ProcessFacet(IntEnum):
     """In which state processes are counted."""
 
     RUNNING = 0
@@ -34,14 +34,14 @@ def process_facts(evidence: Evidence, task: Task) -> Facts:
     return Counter(_key(process) for process in evidence.processes or () if process.state not in _ENDED)
 
 
-def _key(process: Process) -> Key:
-    facet = Facet.STOPPED if process.state in _STOPPED else Facet.RUNNING
-    return Key(process.arguments.rstrip(b"\0"), facet, str(process.uid).encode())
+def _key(process: Process) -> EffectKey:
+    facet = ProcessFacet.STOPPED if process.state in _STOPPED else ProcessFacet.RUNNING
+    return EffectKey(process.arguments.rstrip(b"\0"), facet, str(process.uid).encode())
 
 
-def name_fact(key: Key) -> str:
+def name_fact(key: EffectKey) -> str:
     """Which processes, for people."""
-    state = Facet(key.facet).name.lower()
+    state = ProcessFacet(key.facet).name.lower()
     return f"{state} process {shown(key.subject.replace(bytes(1), b' '))} of user {key.part.decode()}"
 
 

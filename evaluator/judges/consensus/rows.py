@@ -15,7 +15,7 @@ ANY_NUMBER: Final = 1 << 30
 """Volatile words of a row whose number of words changes from run to run."""
 
 
-class Row(NamedTuple):
+class OutputRow(NamedTuple):
     """A printed line that has fields: these in the order printed, and how many more are volatile."""
 
     fields: tuple[bytes, ...]
@@ -24,7 +24,7 @@ class Row(NamedTuple):
     text: bytes
 
 
-class Bag(NamedTuple):
+class RowKey(NamedTuple):
     """What makes two rows the same: their fields in any order, and how many are volatile."""
 
     fields: tuple[bytes, ...]
@@ -34,8 +34,8 @@ class Bag(NamedTuple):
 class Table(NamedTuple):
     """A text as rows, in the order printed and by what makes them the same."""
 
-    rows: tuple[Row, ...]
-    bags: Mapping[Bag, list[Row]]
+    rows: tuple[OutputRow, ...]
+    bags: Mapping[RowKey, list[OutputRow]]
 
 
 @lru_cache(maxsize=32)
@@ -48,30 +48,30 @@ def table_of(text: Text) -> Table:
     return Table(tuple(rows), _bags_of(rows))
 
 
-def _rows_of(text: Text) -> list[Row]:
+def _rows_of(text: Text) -> list[OutputRow]:
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
     rows = (
         _masked_row(line, number, masked[number - 1])
         if number - 1 in masked
-        else Row(tuple(row_fields(line)), 0, number, line)
+        else OutputRow(tuple(row_fields(line)), 0, number, line)
         for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
         if not is_heading(line, following)
     )
     return [row for row in rows if row.fields or row.wild]
 
 
-def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Row:
+def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> OutputRow:
     if None in fields:
-        return Row((), ANY_NUMBER, number, line)
+        return OutputRow((), ANY_NUMBER, number, line)
     words = [word for field, word in enumerate(split_fields(line)) if field not in fields]
-    return Row(tuple(row_fields(b" ".join(words))), len(fields), number, line)
+    return OutputRow(tuple(row_fields(b" ".join(words))), len(fields), number, line)
 
 
-def _bags_of(rows: Iterable[Row]) -> dict[Bag, list[Row]]:
-    bags: dict[Bag, list[Row]] = {}
+def _bags_of(rows: Iterable[OutputRow]) -> dict[RowKey, list[OutputRow]]:
+    bags: dict[RowKey, list[OutputRow]] = {}
     for row in rows:
-        bags.setdefault(Bag(tuple(sorted(row.fields)), row.wild), []).append(row)
+        bags.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
     return bags
 
 
@@ -83,12 +83,12 @@ def same_rows(left: Table, right: Table) -> bool:
     return counts and not any(bag.wild for bag in left.bags)
 
 
-def all_fields(rows: Iterable[Row]) -> Counter[bytes]:
+def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
     """How often each field is printed."""
     return Counter(field for row in rows for field in row.fields)
 
 
-def is_other_layout(rows: Sequence[Row], reference: Sequence[Row]) -> bool:
+def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
     """True where the rows are the reference's with other line breaks: joined, split, or both, in any order.
 
     The fields of one reference row must follow each other, so `a 5` and `b 3` are no layout of `a 3` and

@@ -13,32 +13,32 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-from evaluator.judges.consensus.alignment import Item, Lesson, learn
+from evaluator.judges.consensus.alignment import Alignment, Item, align_references
 from evaluator.judges.consensus.assignment import Assignment, assign
-from evaluator.judges.consensus.outputs import SAME, Agreement, Comparison
-from evaluator.judges.consensus.rows import Row, Table, all_fields, is_other_layout, same_rows, table_of
+from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch
+from evaluator.judges.consensus.rows import OutputRow, Table, all_fields, is_other_layout, same_rows, table_of
 from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import shown
 
 _MAX_EDGES: Final = 50_000
 """Pairs of item and row that are looked at; beyond it, rows are too much alike to be told apart."""
 
-_TOO_ALIKE: Final = Comparison(Agreement.UNKNOWN, "too many rows are alike to tell which item each one shows")
+_TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
 
 
-def compare_sets(candidate: Text, references: Sequence[Text]) -> Comparison:
+def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
     """Compare the candidate's rows with those of all references of one variant."""
     if candidate.truncated or any(text.truncated for text in references):
         return _compare_truncated(candidate, references)
-    table, taught = table_of(candidate), [table_of(text) for text in references]
-    if any(same_rows(table, reference) for reference in taught):
+    table, aligned = table_of(candidate), [table_of(text) for text in references]
+    if any(same_rows(table, reference) for reference in aligned):
         return SAME
-    if not table.rows and all(reference.rows for reference in taught):
-        return Comparison(Agreement.DIFFERENT, f"prints nothing, expected {shown(taught[0].rows[0].text)}", 1)
-    lesson = learn(tuple(references))
-    if lesson.items is None:
-        return _compare_untaught(table, references, lesson)
-    return _compare_taught(table, taught, lesson.items)
+    if not table.rows and all(reference.rows for reference in aligned):
+        return OutputComparison(OutputMatch.DIFFERENT, f"prints nothing, expected {shown(aligned[0].rows[0].text)}", 1)
+    alignment = align_references(tuple(references))
+    if alignment.items is None:
+        return _compare_untaught(table, references, alignment)
+    return _compare_taught(table, aligned, alignment.items)
 
 
 def is_same_set(candidate: Text, reference: Text) -> bool:
@@ -52,18 +52,18 @@ def alignment_of(references: Sequence[Text]) -> str:
     """Why these references teach nothing; empty where they do."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
-    return learn(tuple(references)).problem
+    return align_references(tuple(references)).problem
 
 
-def _compare_truncated(candidate: Text, references: Sequence[Text]) -> Comparison:
+def _compare_truncated(candidate: Text, references: Sequence[Text]) -> OutputComparison:
     if any(text.digest == candidate.digest for text in references):
         return SAME
     if any(text.truncated for text in references):
-        return Comparison(Agreement.UNKNOWN, "a reference prints more than is kept")
-    return Comparison(Agreement.DIFFERENT, "prints more than is kept, and more than any reference")
+        return OutputComparison(OutputMatch.UNKNOWN, "a reference prints more than is kept")
+    return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and more than any reference")
 
 
-def _compare_taught(table: Table, taught: Sequence[Table], items: Sequence[Item]) -> Comparison:
+def _compare_taught(table: Table, aligned: Sequence[Table], items: Sequence[Item]) -> OutputComparison:
     classes = list(table.bags.values())
     samples, counts = [group[0] for group in classes], [len(group) for group in classes]
     fitting = _edges(items, samples)
@@ -73,13 +73,13 @@ def _compare_taught(table: Table, taught: Sequence[Table], items: Sequence[Item]
     strict = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(fitting)]
     if assign(needs, counts, strict).is_complete:
         return SAME
-    if any(is_other_layout(table.rows, reference.rows) for reference in taught):
+    if any(is_other_layout(table.rows, reference.rows) for reference in aligned):
         return SAME
     found = assign(needs, counts, fitting)
     if found.is_complete:
         return _unknown_field(items, samples, found)
-    if any(_is_rearranged(table, reference) for reference in taught):
-        return Comparison(Agreement.UNKNOWN, "shows a reference's fields, but in rows that mix its items")
+    if any(_is_rearranged(table, reference) for reference in aligned):
+        return OutputComparison(OutputMatch.UNKNOWN, "shows a reference's fields, but in rows that mix its items")
     return _absent(items, samples, found)
 
 
@@ -88,7 +88,7 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
     return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
 
 
-def _edges(items: Sequence[Item], rows: Sequence[Row]) -> list[list[int]] | None:
+def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
     """For each item the rows that show its whole core; None where there are too many such pairs."""
     holders: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
@@ -105,61 +105,61 @@ def _edges(items: Sequence[Item], rows: Sequence[Row]) -> list[list[int]] | None
     return edges
 
 
-def _has_core(item: Item, row: Row, fields: Counter[bytes]) -> bool:
+def _has_core(item: Item, row: OutputRow, fields: Counter[bytes]) -> bool:
     """True where the row shows every core field, volatile ones by their number."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - fields).total() <= row.wild
 
 
-def _is_known(item: Item, row: Row) -> bool:
+def _is_known(item: Item, row: OutputRow) -> bool:
     return (Counter(row.fields) - item.known).total() <= item.wild
 
 
-def _unknown_field(items: Sequence[Item], rows: Sequence[Row], found: Assignment) -> Comparison:
+def _unknown_field(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment) -> OutputComparison:
     for number, row in enumerate(rows):
         for item in found.flow[number]:
             unknown = Counter(row.fields) - items[item].known
             if unknown:
                 sentence = f"line {row.line} also shows {shown(next(iter(unknown)))}, which no reference shows there"
-                return Comparison(Agreement.UNKNOWN, sentence, row.line)
+                return OutputComparison(OutputMatch.UNKNOWN, sentence, row.line)
     return _TOO_ALIKE
 
 
-def _absent(items: Sequence[Item], rows: Sequence[Row], found: Assignment) -> Comparison:
+def _absent(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment) -> OutputComparison:
     free = [row for number, row in enumerate(rows) if found.free[number]]
     missing = next((item for number, item in enumerate(items) if found.need[number]), None)
     if missing is None:
         sentence = f"line {free[0].line}, {shown(free[0].text)}, is an item that no reference shows"
-        return Comparison(Agreement.DIFFERENT, sentence, free[0].line)
+        return OutputComparison(OutputMatch.DIFFERENT, sentence, free[0].line)
     nearest = max(free, key=lambda row: (missing.core & Counter(row.fields)).total(), default=None)
     if nearest is None or not missing.core & Counter(nearest.fields):
-        return Comparison(Agreement.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
+        return OutputComparison(OutputMatch.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
     lacking = shown(next(iter(missing.core - Counter(nearest.fields)), b""))
     sentence = f"line {nearest.line}, {shown(nearest.text)}, lacks {lacking} of the item {shown(missing.text)}"
-    return Comparison(Agreement.DIFFERENT, sentence, nearest.line)
+    return OutputComparison(OutputMatch.DIFFERENT, sentence, nearest.line)
 
 
-def _compare_untaught(table: Table, references: Sequence[Text], lesson: Lesson) -> Comparison:
+def _compare_untaught(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
     """Where the references teach nothing: one of them alone, or what all of them contradict."""
-    taught = [table_of(text) for text in references]
-    for text, reference in zip(references, taught, strict=True):
-        alone = learn((text,)).items
-        if alone is not None and _compare_taught(table, [reference], alone).agreement is Agreement.SAME:
+    aligned = [table_of(text) for text in references]
+    for text, reference in zip(references, aligned, strict=True):
+        alone = align_references((text,)).items
+        if alone is not None and _compare_taught(table, [reference], alone).agreement is OutputMatch.SAME:
             return SAME
-    shared = reduce(Counter.__and__, (all_fields(reference.rows) for reference in taught))
+    shared = reduce(Counter.__and__, (all_fields(reference.rows) for reference in aligned))
     lacking = shared - all_fields(table.rows)
     if lacking and not any(row.wild for row in table.rows):
         field = next(iter(lacking))
-        return Comparison(Agreement.DIFFERENT, f"lacks {shown(field)}, which every reference shows")
-    return _stranger(table.rows, taught) or Comparison(Agreement.UNKNOWN, lesson.problem)
+        return OutputComparison(OutputMatch.DIFFERENT, f"lacks {shown(field)}, which every reference shows")
+    return _stranger(table.rows, aligned) or OutputComparison(OutputMatch.UNKNOWN, alignment.problem)
 
 
-def _stranger(rows: Sequence[Row], taught: Sequence[Table]) -> Comparison | None:
-    if any(row.wild for reference in taught for row in reference.rows):
+def _stranger(rows: Sequence[OutputRow], aligned: Sequence[Table]) -> OutputComparison | None:
+    if any(row.wild for reference in aligned for row in reference.rows):
         return None
-    known = {field for reference in taught for row in reference.rows for field in row.fields}
+    known = {field for reference in aligned for row in reference.rows for field in row.fields}
     for row in rows:
         if row.fields and known.isdisjoint(row.fields):
             sentence = f"line {row.line}, {shown(row.text)}, is an item that no reference shows"
-            return Comparison(Agreement.DIFFERENT, sentence, row.line)
+            return OutputComparison(OutputMatch.DIFFERENT, sentence, row.line)
     return None

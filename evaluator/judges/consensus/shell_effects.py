@@ -13,12 +13,12 @@ from collections.abc import Hashable
 from enum import IntEnum
 from typing import Final
 
-from evaluator.judges.consensus.effects import Difference, Dimension, Facts, Key
+from evaluator.judges.consensus.effects import Difference, Dimension, EffectKey, Facts
 from evaluator.judges.reasons import shown
 from evaluator.records import Evidence, Observation, Step, Task
 
 
-class Facet(IntEnum):
+class ShellFacet(IntEnum):
     """What is compared of a shell, in the order in which differences are told."""
 
     ALIVE = 0
@@ -86,26 +86,26 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
     shell = evidence.shell
     if shell is None:
         return {}
-    facts: dict[Key, Hashable] = {Key(b"", Facet.ALIVE): shell.alive}
+    facts: dict[EffectKey, Hashable] = {EffectKey(b"", ShellFacet.ALIVE): shell.alive}
     if not shell.alive:
         return facts
-    facts[Key(b"", Facet.DIRECTORY)] = shell.cwd
-    facts[Key(b"", Facet.UMASK)] = shell.umask.lstrip("0")
+    facts[EffectKey(b"", ShellFacet.DIRECTORY)] = shell.cwd
+    facts[EffectKey(b"", ShellFacet.UMASK)] = shell.umask.lstrip("0")
     for name, value in shell.variables.items():
         if not is_its_own(name):
-            facts[Key(name.encode(), Facet.VARIABLE)] = value
-    facts.update({Key(name.encode(), Facet.FUNCTION): body for name, body in shell.functions.items()})
-    facts.update({Key(name.encode(), Facet.ALIAS): text for name, text in shell.aliases.items()})
+            facts[EffectKey(name.encode(), ShellFacet.VARIABLE)] = value
+    facts.update({EffectKey(name.encode(), ShellFacet.FUNCTION): body for name, body in shell.functions.items()})
+    facts.update({EffectKey(name.encode(), ShellFacet.ALIAS): text for name, text in shell.aliases.items()})
     facts.update(map(_option_fact, shell.options))
-    facts.update({Key(trap, Facet.TRAP): True for trap in shell.traps})
+    facts.update({EffectKey(trap, ShellFacet.TRAP): True for trap in shell.traps})
     return facts
 
 
-def _option_fact(line: str) -> tuple[Key, Hashable]:
+def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
     """An option's name and state, from a line of `set +o` or `shopt -p`, or the bare name of one that is on."""
     found = _OPTION.fullmatch(line)
     name, state = (found["name"], found["state"] in ("-o", "-s")) if found else (line, True)
-    return Key(name.encode(), Facet.OPTION), "on" if state else "off"
+    return EffectKey(name.encode(), ShellFacet.OPTION), "on" if state else "off"
 
 
 def is_its_own(variable: str) -> bool:
@@ -126,7 +126,7 @@ def is_left_over(difference: Difference) -> bool:
     """
     value = difference.found
     return (
-        difference.key.facet is Facet.VARIABLE
+        difference.key.facet is ShellFacet.VARIABLE
         and not difference.expected
         and isinstance(value, bytes)
         and _HELPER.match(value) is not None
@@ -134,16 +134,16 @@ def is_left_over(difference: Difference) -> bool:
     )
 
 
-def name_fact(key: Key) -> str:
+def name_fact(key: EffectKey) -> str:
     """Which field of the shell, for people."""
-    facet = Facet(key.facet).name.lower()
+    facet = ShellFacet(key.facet).name.lower()
     return f"{facet} {shown(key.subject)}" if key.subject else f"shell's {facet}"
 
 
 def describe(difference: Difference) -> str:
     """One sentence: how the shell was left, and how the references leave it."""
     key, present, found, expected = difference
-    if key.facet is Facet.ALIVE:
+    if key.facet is ShellFacet.ALIVE:
         return "leaves no shell to look at" if not found else "leaves a shell where the references leave none"
     if not expected:
         return f"leaves {name_fact(key)} set, which no reference does"

@@ -42,7 +42,7 @@ class Printed(NamedTuple):
     command: bytes
 
 
-def may_say_the_same(left: Printed, right: Printed) -> bool:
+def has_word_overlap(left: Printed, right: Printed) -> bool:
     """True where two texts share so many words that only their layout may differ."""
     ours, theirs = (_words(each.text) - _words(each.command) for each in (left, right))
     if not ours or not theirs:
@@ -55,7 +55,7 @@ def _words(text: bytes) -> set[str]:
     return set(_WORD.findall(text.decode(errors="replace").casefold()))
 
 
-def with_doubt(case: Case, finding: Finding) -> Finding:
+def soften_failure(case: Case, finding: Finding) -> Finding:
     """The finding, or undecided where it is a failure by output that the only reference does not prove.
 
     No failure becomes a pass by it, so no near miss does. Whatever prints nothing has failed, unless files show
@@ -68,7 +68,7 @@ def with_doubt(case: Case, finding: Finding) -> Finding:
     if changes_beyond_scratch(case, references[0]):
         return _doubtful(finding, "may be chatter beside the changes, which are right")
     ours, theirs = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
-    return _doubtful(finding, "may be another layout") if may_say_the_same(ours, theirs) else finding
+    return _doubtful(finding, "may be another layout") if has_word_overlap(ours, theirs) else finding
 
 
 def _printed(command: Executed, variant: str | None) -> Printed:

@@ -61,7 +61,7 @@ _MISSING: Final = re.compile(
 _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv|sys|tmp|usr|var)(?:/|$)|/*$")
 
 
-def asks_elsewhere(case: Case) -> Finding | None:
+def fails_on_unknown_file(case: Case) -> Finding | None:
     """A failure where the command shows nothing and in every variant ends with an error, for want of a file it names.
 
     Folders of the system are left out, since another way to the same answer may look there; so is every path whose

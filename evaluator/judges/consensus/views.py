@@ -14,7 +14,7 @@ from typing import Final
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.consensus.collateral import scratch_leftovers
-from evaluator.judges.consensus.effects import Facts, Key, changing
+from evaluator.judges.consensus.effects import EffectKey, Facts, changing
 from evaluator.judges.consensus.exit_status import STATUS
 from evaluator.judges.consensus.file_effects import FILES, has_text, unset_keys
 from evaluator.judges.consensus.process_effects import PROCESSES
@@ -28,18 +28,18 @@ DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ComparableRun:
     """One command in one variant. `changing` holds the volatile facts of each dimension by its step."""
 
     evidence: Evidence
     facts: Mapping[Step, Facts]
-    changing: Mapping[Step, frozenset[Key]]
+    changing: Mapping[Step, frozenset[EffectKey]]
     stdout: Text
     stderr: Text
     files: Mapping[bytes, Text]
     repeated: bool
 
-    def without_masks(self) -> View:
+    def without_masks(self) -> ComparableRun:
         """The same view as if the command had run once."""
         files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
         stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
@@ -55,16 +55,16 @@ class View:
         return texts or (step is not None and bool(self.changing.get(step)))
 
 
-def view(trial: Trial, task: Task) -> View:
+def comparable_run(trial: Trial, task: Task) -> ComparableRun:
     """What the task compares of a trial's first run; its second run tells which fields are volatile."""
     first, again = trial.first, _comparable_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
     if again is None:
         texts = {path: _file_text(data) for path, data in _listed(first).items()}
-        return View(first, facts, {}, text_of(first.stdout), text_of(first.stderr), texts, False)
+        return ComparableRun(first, facts, {}, text_of(first.stdout), text_of(first.stderr), texts, False)
     stderr = _volatile_stderr(first, again, task)
-    return View(
+    return ComparableRun(
         evidence=first,
         facts=facts,
         changing={d.step: changing(facts[d.step], d.facts(again, task)) for d in observed},
@@ -84,7 +84,7 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
     run = _comparable_run(trial)
     if run is None:
         return ()
-    seen = view(trial, task)
+    seen = comparable_run(trial, task)
     names = [dimension.name(key) for dimension in DIMENSIONS for key in sorted(seen.changing.get(dimension.step, ()))]
     names += _volatile_text("stdout", trial.first.stdout.data, run.stdout.data, seen.stdout, task.output)
     if Observation.STDERR in task.observe:
@@ -151,35 +151,35 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VariantRuns:
     """One variant. `unset` are modes and owners that no reference sets, `leftovers` candidate's facts in scratch."""
 
     variant: str
-    candidate: View
-    references: tuple[View, ...]
-    unset: frozenset[Key]
-    leftovers: frozenset[Key]
+    candidate: ComparableRun
+    references: tuple[ComparableRun, ...]
+    unset: frozenset[EffectKey]
+    leftovers: frozenset[EffectKey]
 
-    def without_own_masks(self) -> Sight:
+    def without_own_masks(self) -> VariantRuns:
         """The same, with nothing masked that only the candidate's own second run shows as volatile."""
         return replace(self, candidate=self.candidate.without_masks())
 
-    def ignored(self, step: Step, references: tuple[View, ...]) -> set[Key]:
+    def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> set[EffectKey]:
         """Facts that are not compared with these references: volatile in any of them, or set by none."""
         keys = set(self.unset) if step is Step.FILES else set()
         return keys.union(*(seen.changing.get(step, frozenset()) for seen in (self.candidate, *references)))
 
 
-def sights_of(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[Sight]:
+def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
     """Every variant of the case, seen."""
-    return [_sight(case, variant, candidate, references) for variant in case.variants]
+    return [_variant_runs(case, variant, candidate, references) for variant in case.variants]
 
 
-def _sight(case: Case, variant: str, candidate: Executed, references: tuple[Executed, ...]) -> Sight:
-    ours = view(candidate.trials[variant], case.task)
-    theirs = tuple(view(reference.trials[variant], case.task) for reference in references)
+def _variant_runs(case: Case, variant: str, candidate: Executed, references: tuple[Executed, ...]) -> VariantRuns:
+    ours = comparable_run(candidate.trials[variant], case.task)
+    theirs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
     left = scratch_leftovers(case, variant)
-    return Sight(
+    return VariantRuns(
         variant=variant,
         candidate=ours,
         references=theirs,

@@ -1,7 +1,7 @@
 """What goes over the wire and comes back: the request for a vote, and answers checked before anything is made of them.
 
     PanelError(InfraError)
-    ├── RefusedError      this one request was refused or never answered: others may still be
+    ├── RequestRefusedError      this one request was refused or never answered: others may still be
     ├── StoppedError      no request will be answered now: key, quota, model or server are at fault
     ├── StatusError       the server answered, with another status than 200
     ├── LostError         what came, if anything, is no whole answer of this interface
@@ -28,7 +28,7 @@ class PanelError(InfraError):
     """A model was not to be had."""
 
 
-class RefusedError(PanelError):
+class RequestRefusedError(PanelError):
     """One request got no answer."""
 
 

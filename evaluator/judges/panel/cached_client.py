@@ -6,32 +6,37 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from evaluator.errors import BashboardError
-from evaluator.judges.panel.api_types import RefusedError, StoppedError
+from evaluator.judges.panel.api_types import RequestRefusedError, StoppedError
 from evaluator.judges.panel.budget import Budget, BudgetSpentError
-from evaluator.judges.panel.client import Answer, Client
-from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
+from evaluator.judges.panel.client import ModelClient, ModelReply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import Embeddings, PanelModel, PanelSettings
 
-Send = Callable[[Client], Awaitable[Answer]]
+Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
 
 class NoReplyError(BashboardError):
     """There is no reply to a question; the message says why."""
 
 
-class Purchase:
+class CachedClient:
     """The ledger before the servers. Without a `key` nothing is bought.
 
     `stopped` says why nothing more is bought, if that is so; `failed` that it is not for the budget.
     """
 
     def __init__(
-        self, settings: PanelSettings, ledger: Ledger, budget: Budget, key: str | None, embeddings_key: str | None
+        self,
+        settings: PanelSettings,
+        reply_cache: ReplyCache,
+        budget: Budget,
+        key: str | None,
+        embeddings_key: str | None,
     ) -> None:
-        self._settings, self._ledger, self._budget = settings, ledger, budget
+        self._settings, self._reply_cache, self._budget = settings, reply_cache, budget
         self._key, self._embeddings_key = key, embeddings_key
-        self._clients: dict[str, Client] = {}
-        self._waiting: dict[Key, asyncio.Future[Reply]] = {}
+        self._clients: dict[str, ModelClient] = {}
+        self._waiting: dict[ReplyKey, asyncio.Future[Reply]] = {}
         self.stopped = ""
         self.failed = False
 
@@ -40,13 +45,13 @@ class Purchase:
         """Whether a reply that the ledger lacks may be bought."""
         return self._key is not None and not self.stopped
 
-    async def chat(self, key: Key, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
+    async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
         """A model's reply to a chat. Raises NoReplyError."""
         return await self._reply(
             key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
         )
 
-    async def embed(self, key: Key, embeddings: Embeddings, text: str) -> Reply:
+    async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
         """A text's embedding. Raises NoReplyError."""
         url, own_key = self._settings.base_url, self._key
         if embeddings.base_url is not None:
@@ -59,14 +64,14 @@ class Purchase:
             await client.close()
         self._clients.clear()
 
-    def _client(self, url: str, key: str) -> Client:
+    def _client(self, url: str, key: str) -> ModelClient:
         if url not in self._clients:
-            self._clients[url] = Client(self._settings, url, key, self._budget)
+            self._clients[url] = ModelClient(self._settings, url, key, self._budget)
         return self._clients[url]
 
-    async def _reply(self, key: Key, url: str, own_key: str | None, send: Send) -> Reply:
+    async def _reply(self, key: ReplyKey, url: str, own_key: str | None, send: Send) -> Reply:
         """The ledger's reply, or a new one. One that is under way is waited for."""
-        known = self._ledger.find(key)
+        known = self._reply_cache.find(key)
         if known is not None:
             return known
         if not self.is_open or own_key is None:
@@ -75,14 +80,14 @@ class Purchase:
             return await asyncio.shield(self._waiting[key])
         return await self._buy(key, send(self._client(url, own_key)))
 
-    async def _buy(self, key: Key, answer: Awaitable[Answer]) -> Reply:
+    async def _buy(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
         future = self._waiting[key] = asyncio.get_running_loop().create_future()
         try:
             reply = _as_reply(key, await answer)
-            self._ledger.add(reply)
+            self._reply_cache.add(reply)
             future.set_result(reply)
             return reply
-        except (StoppedError, BudgetSpentError, RefusedError) as error:
+        except (StoppedError, BudgetSpentError, RequestRefusedError) as error:
             self._note(error)
             missing = NoReplyError(str(error))
             future.set_exception(missing)
@@ -93,12 +98,12 @@ class Purchase:
             self._waiting.pop(key, None)
 
     def _note(self, error: BashboardError) -> None:
-        if not isinstance(error, RefusedError):
+        if not isinstance(error, RequestRefusedError):
             self.stopped = self.stopped or str(error)
             self.failed = self.failed or isinstance(error, StoppedError)
 
 
-def _as_reply(key: Key, answer: Answer) -> Reply:
+def _as_reply(key: ReplyKey, answer: ModelReply) -> Reply:
     return Reply(
         format=1,
         evidence=key.evidence,

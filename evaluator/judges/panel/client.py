@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from evaluator.judges.panel.api_types import (
     LostError,
     Received,
-    RefusedError,
+    RequestRefusedError,
     SchemaError,
     StatusError,
     StoppedError,
@@ -23,7 +23,7 @@ from evaluator.judges.panel.api_types import (
     read_embedding,
 )
 from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.rate_limit import Gate, asked_pause, exhausted_for
+from evaluator.judges.panel.rate_limit import RateLimiter, asked_pause, exhausted_for
 from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
 from evaluator.judges.reasons import shown
 
@@ -40,7 +40,7 @@ _FAILURES: Final = 3
 """Requests in a row that get no answer, however often sent, after which the server counts as gone."""
 
 
-class Answer(NamedTuple):
+class ModelReply(NamedTuple):
     """What a model replied, whether without the schema, and what that cost."""
 
     text: str
@@ -61,12 +61,12 @@ class _Order(NamedTuple):
     plain: bool
 
 
-class Client:
+class ModelClient:
     """One endpoint. Has at most `settings.concurrency` requests under way."""
 
     def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
         self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
-        self._gate = Gate()
+        self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._without_schema: set[str] = set()
         self._chance = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
@@ -92,10 +92,10 @@ class Client:
         if self._sdk is not None:
             await self._sdk.close()
 
-    async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> Answer:
+    async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
         """A model's reply, with the schema where the server has it.
 
-        Raises RefusedError, StoppedError, BudgetSpentError.
+        Raises RequestRefusedError, StoppedError, BudgetSpentError.
         """
         if model.name in self._without_schema:
             return await self._order(self._chat(model, messages, seed, plain=True))
@@ -112,21 +112,21 @@ class Client:
         size = sum(len(each["content"].encode()) for each in messages)  # a token is a byte or more
         return _Order(model, lambda: create(**request), read_chat, model.usd(size, self._settings.reply_tokens), plain)
 
-    async def embed(self, model: PanelModel, text: str) -> Answer:
-        """A text's embedding, encoded. Raises RefusedError, StoppedError, BudgetSpentError."""
+    async def embed(self, model: PanelModel, text: str) -> ModelReply:
+        """A text's embedding, encoded. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
         create: Any = self._open().embeddings.with_raw_response.create
         request = {"model": model.name, "input": text, "encoding_format": "float"}
         most_usd = model.usd(len(text.encode()), 0)
         return await self._order(_Order(model, lambda: create(**request), read_embedding, most_usd, plain=True))
 
-    async def _order(self, order: _Order) -> Answer:
+    async def _order(self, order: _Order) -> ModelReply:
         """Send until there is an answer or none is to be expected."""
         problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
             try:
                 async with self._slots:
-                    await self._gate.wait()
+                    await self._rate_limiter.wait()
                     answer = await self._attempt(order)
             except StatusError as error:
                 problem, schema_at_fault = self._refusal(error, order), error.status == 500 and not order.plain
@@ -140,14 +140,14 @@ class Client:
         self._failed += 1
         if self._failed >= _FAILURES:
             raise StoppedError(f"{self._base_url} does not answer: {problem}")
-        raise RefusedError(f"{order.model.name} did not answer: {problem}")
+        raise RequestRefusedError(f"{order.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
         """Seconds before an attempt: none before the first, then ever twice as long, half of it left to chance."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._chance.random() * longest / 2
 
-    async def _attempt(self, order: _Order) -> Answer:
+    async def _attempt(self, order: _Order) -> ModelReply:
         self._budget.begin(order.most_usd, is_priced=order.model.is_priced)
         usd, tokens = order.most_usd, (0, 0)  # what is lost on the way may have been work
         try:
@@ -161,8 +161,10 @@ class Client:
             raise
         finally:
             self._budget.end(order.most_usd, usd, sum(tokens))
-        self._gate.shut(min(LONGEST_PAUSE_S, exhausted_for(headers, tokens[0] + self._settings.reply_tokens)))
-        return Answer(received.text, received.finish, order.plain, *tokens, usd)
+        self._rate_limiter.pause_for(
+            min(LONGEST_PAUSE_S, exhausted_for(headers, tokens[0] + self._settings.reply_tokens))
+        )
+        return ModelReply(received.text, received.finish, order.plain, *tokens, usd)
 
     async def _exchange(self, order: _Order) -> tuple[bytes, Mapping[str, str]]:
         """A whole answer with status 200, in time."""
@@ -190,11 +192,11 @@ class Client:
             pause = asked_pause(error.headers) or 0.0
             if pause > LONGEST_PAUSE_S:
                 raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
-            self._gate.shut(pause)
+            self._rate_limiter.pause_for(pause)
             return said
         if error.status in _NO_SCHEMA and not order.plain:
             raise SchemaError(said)
-        raise RefusedError(f"{order.model.name}: {said}")
+        raise RequestRefusedError(f"{order.model.name}: {said}")
 
     def _without_key(self, text: str) -> str:
         """The text without our key, which some servers quote when they refuse it; a placeholder is no secret."""

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from evaluator.judges.panel.panel import Undecided
 from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import Question, questions
-from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelModel, PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, texts_of
-from evaluator.judges.panel.vote import Cast, is_settled
-from evaluator.judges.panel.voters import Seat, is_own, seats
+from evaluator.judges.panel.vote import CastVote, is_settled
+from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.records import digest_of
 
 BYTES_PER_TOKEN: Final = 4
@@ -43,52 +43,52 @@ class _Call(NamedTuple):
         return self.model.usd(-(-self.size // BYTES_PER_TOKEN), self.reply_tokens)
 
 
-def estimate(settings: PanelSettings, ledger: Ledger, undecided: Sequence[Undecided]) -> Estimate:
+def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
     """What asking about all of these would take, with equal questions asked once."""
-    calls: dict[Key, _Call] = {}
+    calls: dict[ReplyKey, _Call] = {}
     for item in undecided:
-        calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, ledger, item))
-    missing = [call for key, call in calls.items() if ledger.find(key) is None]
+        calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
+    missing = [call for key, call in calls.items() if reply_cache.find(key) is None]
     # what is not charged has no price either, so only the price of what is asked counts
     is_priced = all(call.model.is_priced for call in missing)
     return Estimate(len(missing), sum(call.usd for call in missing) if is_priced else None)
 
 
-def replies_to(settings: PanelSettings, ledger: Ledger, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
+def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
     """The replies of the ledger that the panel's findings on these follow from, by their keys."""
-    found: dict[Key, Reply] = {}
+    found: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:
             keys = [key for key, _ in _embeddings(settings, item)]
         else:
             asked = questions(item.judge, item.case, item.finding, item.evidence)
-            keys = [_key(question, seat) for question in asked for seat in seats(settings, item.own)]
-        found |= {key: reply for key in keys if (reply := ledger.find(key)) is not None}
+            keys = [_key(question, voter) for question in asked for voter in voters_for(settings, item.own)]
+        found |= {key: reply for key in keys if (reply := reply_cache.find(key)) is not None}
     return tuple(found[key] for key in sorted(found))
 
 
-def _votes(settings: PanelSettings, ledger: Ledger, item: Undecided) -> Iterator[tuple[Key, _Call]]:
-    voters = seats(settings, item.own)
+def _votes(settings: PanelSettings, reply_cache: ReplyCache, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
+    voters = voters_for(settings, item.own)
     for question in questions(item.judge, item.case, item.finding, item.evidence):
-        keys = {_key(question, seat): seat for seat in voters}
-        known = [reply for key in keys if (reply := ledger.find(key)) is not None]
-        if is_settled([Cast(read_reply(reply.text).vote, "") for reply in known], len(voters)):
+        keys = {_key(question, voter): voter for voter in voters}
+        known = [reply for key in keys if (reply := reply_cache.find(key)) is not None]
+        if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in known], len(voters)):
             continue
         size = sum(len(each["content"].encode()) for each in question.messages)
-        yield from ((key, _Call(seat.model, size, REPLY_TOKENS)) for key, seat in keys.items())
+        yield from ((key, _Call(voter.model, size, REPLY_TOKENS)) for key, voter in keys.items())
 
 
-def _key(question: Question, seat: Seat) -> Key:
-    return Key(question.evidence, question.judge, seat.model.name, question.prompt, seat.seed)
+def _key(question: Question, voter: Voter) -> ReplyKey:
+    return ReplyKey(question.evidence, question.judge, voter.model.name, question.prompt, voter.seed)
 
 
-def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[Key, _Call]]:
+def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
     embeddings, candidate = settings.embeddings, item.case.candidate
     if embeddings is None or candidate is None or is_own(embeddings.name, item.own):
         return
     for text in texts_of(item.judge, item.case, candidate):
         digest = digest_of(text.encode())
         yield (
-            Key(digest, "embed", embeddings.name, digest, settings.seed),
+            ReplyKey(digest, "embed", embeddings.name, digest, settings.seed),
             _Call(embeddings.model, len(text.encode()), 0),
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from evaluator.judges.case import Basis, Case
-from evaluator.judges.consensus.early import settle_by_text, settle_early
+from evaluator.judges.case import Case, EvidenceNeed
+from evaluator.judges.consensus.early import early_verdict, settle_by_text
 from evaluator.records import Finding, Outcome, Step
 
 
@@ -19,7 +19,7 @@ class Embed:
 
     name: Final = "embed"
     version: Final = 1
-    basis: Final = Basis.TEXT
+    basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
         """What the text settles; else undecided, for the panel."""
@@ -31,11 +31,11 @@ class ExecEmbed:
 
     name: Final = "exec-embed"
     version: Final = 1
-    basis: Final = Basis.RUN
+    basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
         """What needs no model; else undecided, for the panel."""
-        return settle_early(case) or _left_open(self.name)
+        return early_verdict(case) or _left_open(self.name)
 
 
 class Llm:
@@ -43,7 +43,7 @@ class Llm:
 
     name: Final = "llm"
     version: Final = 1
-    basis: Final = Basis.TEXT
+    basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
         """What the text settles; else undecided, for the panel."""
@@ -55,11 +55,11 @@ class ExecLlm:
 
     name: Final = "exec-llm"
     version: Final = 1
-    basis: Final = Basis.RUN
+    basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
         """What needs no model; else undecided, for the panel."""
-        return settle_early(case) or _left_open(self.name)
+        return early_verdict(case) or _left_open(self.name)
 
 
 def _left_open(name: str) -> Finding:

@@ -15,17 +15,17 @@ from typing import Final
 
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.cached_client import NoReplyError, Purchase
+from evaluator.judges.panel.cached_client import CachedClient, NoReplyError
 from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
-from evaluator.judges.panel.reply_cache import Key, Ledger
+from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import EMBEDDING, nearness
-from evaluator.judges.panel.vote import Cast, decided, finding_of, is_settled, still_open
-from evaluator.judges.panel.voters import Seat, is_own, seats
+from evaluator.judges.panel.vote import CastVote, decided, finding_of, is_settled, still_open
+from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.judges.reasons import shown
 from evaluator.judges.threshold import THRESHOLD
-from evaluator.progress import Progress, Silence
+from evaluator.progress import NullProgress, Progress
 from evaluator.records import Finding, Outcome, canonical_json, digest_of
 
 _NOTHING: Final = "every reference ran into a limit"
@@ -52,30 +52,30 @@ class Panel:
     def __init__(
         self,
         settings: PanelSettings,
-        ledger: Ledger,
+        reply_cache: ReplyCache,
         budget: Budget,
         progress: Progress,
         *,
         key: str | None = None,
         embeddings_key: str | None = None,
     ) -> None:
-        self.settings, self.ledger, self.budget, self._progress = settings, ledger, budget, progress
-        self._purchase = Purchase(settings, ledger, budget, key, embeddings_key)
+        self.settings, self.reply_cache, self.budget, self._progress = settings, reply_cache, budget, progress
+        self._client = CachedClient(settings, reply_cache, budget, key, embeddings_key)
 
     @property
     def stopped(self) -> str:
         """Why no more is asked; empty where nothing stands against it."""
-        return self._purchase.stopped
+        return self._client.stopped
 
     @property
     def failed(self) -> bool:
         """True where it stopped for another reason than the budget."""
-        return self._purchase.failed
+        return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
         """Digest of everything beside the case that decides how the panel's votes on it are made."""
         embeddings = self.settings.embeddings
-        voters: list[object] = [[seat.model.name, seat.seed] for seat in seats(self.settings, own)]
+        voters: list[object] = [[voter.model.name, voter.seed] for voter in voters_for(self.settings, own)]
         if judge in EMBEDDING:
             voters = [embeddings.name if embeddings and not is_own(embeddings.name, own) else None, THRESHOLD]
         template = template_digest(judge, self.settings) if asks(judge) else str(FIELD_CAP)
@@ -92,7 +92,7 @@ class Panel:
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
         findings = [each.finding for each in undecided]
         numbers = iter(range(len(undecided)))
-        progress = self._progress if self._purchase.is_open else Silence()
+        progress = self._progress if self._client.is_open else NullProgress()
         progress.stage("asking the panel", len(undecided))
 
         async def work() -> None:
@@ -108,7 +108,7 @@ class Panel:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._purchase.close()
+            await self._client.close()
         return findings
 
     async def _settle(self, item: Undecided) -> Finding:
@@ -121,7 +121,7 @@ class Panel:
             return still_open(item.finding, str(error))
 
     async def _poll(self, item: Undecided) -> Finding:
-        voters = seats(self.settings, item.own)
+        voters = voters_for(self.settings, item.own)
         if not voters:
             raise NoReplyError("the panel has no model but the submission's own")
         findings = []
@@ -135,24 +135,24 @@ class Panel:
         left_open = [finding for finding in findings if finding.outcome is Outcome.UNDECIDED]
         return (left_open or findings)[0]
 
-    async def _votes(self, question: Question, voters: Sequence[Seat]) -> list[Cast]:
+    async def _votes(self, question: Question, voters: Sequence[Voter]) -> list[CastVote]:
         """Votes until no further one could change the outcome; the first half and one are asked for together."""
         needed = len(voters) // 2 + 1
-        votes = list(await asyncio.gather(*(self._vote(question, seat) for seat in voters[:needed])))
-        for seat in voters[needed:]:
+        votes = list(await asyncio.gather(*(self._vote(question, voter) for voter in voters[:needed])))
+        for voter in voters[needed:]:
             if is_settled(votes, len(voters)):
                 break
-            votes.append(await self._vote(question, seat))
+            votes.append(await self._vote(question, voter))
         return votes
 
-    async def _vote(self, question: Question, seat: Seat) -> Cast:
-        key = Key(question.evidence, question.judge, seat.model.name, question.prompt, seat.seed)
+    async def _vote(self, question: Question, voter: Voter) -> CastVote:
+        key = ReplyKey(question.evidence, question.judge, voter.model.name, question.prompt, voter.seed)
         try:
-            reply = await self._purchase.chat(key, seat.model, question.messages)
+            reply = await self._client.chat(key, voter.model, question.messages)
         except NoReplyError as error:
-            return Cast(None, str(error))
+            return CastVote(None, str(error))
         ballot = read_reply(reply.text)
-        return Cast(ballot.vote, ballot.reason if ballot.vote else f"a reply off the menu: {shown(reply.text)}")
+        return CastVote(ballot.vote, ballot.reason if ballot.vote else f"a reply off the menu: {shown(reply.text)}")
 
     async def _compare(self, item: Undecided, candidate: Executed) -> Finding:
         embeddings = self.settings.embeddings
@@ -163,8 +163,8 @@ class Panel:
 
         async def embed(text: str) -> str:
             digest = digest_of(text.encode())
-            key = Key(digest, "embed", embeddings.name, digest, self.settings.seed)
-            return (await self._purchase.embed(key, embeddings, text)).text
+            key = ReplyKey(digest, "embed", embeddings.name, digest, self.settings.seed)
+            return (await self._client.embed(key, embeddings, text)).text
 
         try:
             found = await nearness(item.judge, item.case, candidate, embed)

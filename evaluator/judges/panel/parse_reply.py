@@ -35,14 +35,14 @@ _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
 _WORD: Final = re.compile(r"[\"'`*]*([a-z]+)[\"'`*]*[.!]?[\"'`*]*", re.IGNORECASE)
 
 
-class Ballot(NamedTuple):
+class ParsedReply(NamedTuple):
     """A vote, or None for a reply off the menu, and the reason that came with it."""
 
     vote: Vote | None
     reason: str = ""
 
 
-def read_reply(text: str) -> Ballot:
+def read_reply(text: str) -> ParsedReply:
     """What a reply votes."""
     body = text.strip()
     fenced = _FENCED.fullmatch(body)
@@ -50,7 +50,7 @@ def read_reply(text: str) -> Ballot:
     if found is not None:
         return _from_object(found)
     word = _WORD.fullmatch(body)
-    return Ballot(_vote(word[1]) if word else None)
+    return ParsedReply(_vote(word[1]) if word else None)
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
@@ -62,14 +62,14 @@ def _object(text: str) -> list[tuple[str, object]] | None:
     return value if isinstance(value, list) and all(isinstance(each, tuple) for each in value) else None
 
 
-def _from_object(pairs: list[tuple[str, object]]) -> Ballot:
+def _from_object(pairs: list[tuple[str, object]]) -> ParsedReply:
     members = dict(pairs)
     reason, verdict = members.get("reason", ""), members.get("verdict")
     if len(members) < len(pairs) or not members.keys() <= {"reason", "verdict"}:
-        return Ballot(None)
+        return ParsedReply(None)
     if not isinstance(reason, str) or not isinstance(verdict, str):
-        return Ballot(None)
-    return Ballot(_vote(verdict), reason)
+        return ParsedReply(None)
+    return ParsedReply(_vote(verdict), reason)
 
 
 def _vote(word: str) -> Vote | None:

@@ -16,8 +16,8 @@ from typing import Any, Final
 from evaluator.judges.case import Case, Executed
 from evaluator.judges.panel.parse_reply import SCHEMA
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, code_of, data_line
-from evaluator.records import Change, Ending, Evidence, Finding, Observation, canonical_json, digest_of
+from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, data_line, delimiter
+from evaluator.records import Ending, Evidence, Finding, Observation, PathChange, canonical_json, digest_of
 
 COMMAND_CAP: Final = 16_384
 """Bytes of a command that are shown: as many as a submission's may have."""
@@ -112,7 +112,7 @@ def asks(judge: str) -> bool:
     return judge in _ASKS
 
 
-def frame(judge: str, code: str) -> tuple[str, str, str]:
+def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
     """What stands round the data line: the system message, and the user message before and after the line."""
     system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"
@@ -121,12 +121,12 @@ def frame(judge: str, code: str) -> tuple[str, str, str]:
 def template_digest(judge: str, settings: PanelSettings) -> str:
     """Digest of all that shapes a question beside the case."""
     caps = [COMMAND_CAP, SHARED_CAP, FIELD_CAP, LISTED_CHANGES, settings.reply_tokens]
-    return digest_of("".join(frame(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
+    return digest_of("".join(prompt_wrapper(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
 
 
 def _question(judge: str, evidence: str, data: dict[str, Any], fields: Sequence[Fields]) -> Question:
     line = data_line(data)
-    system, before, after = frame(judge, code_of(line))
+    system, before, after = prompt_wrapper(judge, delimiter(line))
     return Question(judge, evidence, system, f"{before}{line}{after}", all(each.whole for each in fields))
 
 
@@ -212,7 +212,7 @@ def _changes(evidence: Evidence, fields: Fields) -> list[dict[str, Any]]:
     return listed
 
 
-def _change(change: Change, fields: Fields) -> dict[str, Any]:
+def _change(change: PathChange, fields: Fields) -> dict[str, Any]:
     shown: dict[str, Any] = {"path": fields.text(change.path), "kind": change.kind.value}
     if change.text is not None:
         shown["content"] = fields.text(change.text)

@@ -18,13 +18,13 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-class Gate:
+class RateLimiter:
     """Shut until a moment that a server named; whoever comes meanwhile waits."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
-    def shut(self, seconds: float) -> None:
+    def pause_for(self, seconds: float) -> None:
         """Let nobody through for so long from now; an earlier, longer wait stands."""
         self._until = max(self._until, time.monotonic() + seconds)
 

@@ -18,7 +18,7 @@ from evaluator.errors import InfraError
 from evaluator.records import Digest, Record
 
 
-class Key(NamedTuple):
+class ReplyKey(NamedTuple):
     """What a reply depends on: the evidence shown, who asked, who answered, the prompt's digest and the seed."""
 
     evidence: str
@@ -48,12 +48,12 @@ class Reply(Record):
     usd: float = 0.0
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ReplyKey:
         """Under which it is found again."""
-        return Key(self.evidence, self.judge, self.model, self.prompt, self.seed)
+        return ReplyKey(self.evidence, self.judge, self.model, self.prompt, self.seed)
 
 
-class Ledger:
+class ReplyCache:
     """Replies of one file, read when the first is asked for. `unreadable` counts the lines passed over."""
 
     def __init__(self, path: Path) -> None:
@@ -62,8 +62,8 @@ class Ledger:
         self._file: int | None = None
 
     @cached_property
-    def _replies(self) -> dict[Key, Reply]:
-        replies: dict[Key, Reply] = {}
+    def _replies(self) -> dict[ReplyKey, Reply]:
+        replies: dict[ReplyKey, Reply] = {}
         for line in self._lines():
             try:
                 _keep(replies, Reply.model_validate_json(line))
@@ -83,7 +83,7 @@ class Ledger:
         """How many replies there are."""
         return len(self._replies)
 
-    def find(self, key: Key) -> Reply | None:
+    def find(self, key: ReplyKey) -> Reply | None:
         """The reply under this key."""
         return self._replies.get(key)
 
@@ -118,7 +118,7 @@ class Ledger:
             self._file = None
 
 
-def _keep(replies: dict[Key, Reply], reply: Reply) -> None:
+def _keep(replies: dict[ReplyKey, Reply], reply: Reply) -> None:
     """Of two replies under one key the first in the order of their lines, whichever came first."""
     known = replies.get(reply.key)
     if known is None or reply.to_json() < known.to_json():

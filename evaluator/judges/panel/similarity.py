@@ -23,7 +23,7 @@ Embed = Callable[[str], Awaitable[str]]
 """Gives a text's embedding, encoded."""
 
 
-class Nearness(NamedTuple):
+class Similarity(NamedTuple):
     """Cosine with the nearest reference in its least alike variant; `whole` is false where only beginnings count."""
 
     cosine: float
@@ -46,7 +46,7 @@ def cosine(one: str, other: str) -> float:
     return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
 
 
-async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) -> Nearness | None:
+async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
     """How near the candidate is to the nearest reference; None where no reference can be compared."""
     found = []
     for reference in that_ended(case):
@@ -54,7 +54,7 @@ async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) ->
         least = 1.0
         for pair in pairs:
             least = min(least, await _similarity(*pair, embed))
-        found.append(Nearness(least, all(_is_whole(*pair) for pair in pairs)))
+        found.append(Similarity(least, all(_is_whole(*pair) for pair in pairs)))
     return max(found, key=lambda each: each.cosine) if found else None
 
 

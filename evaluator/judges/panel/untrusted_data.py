@@ -81,6 +81,6 @@ def _utf16(character: str) -> list[int]:
     return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
 
 
-def code_of(line: str) -> str:
+def delimiter(line: str) -> str:
     """The code of a line's markers: 128 bits of its digest, the same whenever the data is."""
     return digest_of(b"panel", line.encode())[:32]

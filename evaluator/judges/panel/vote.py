@@ -13,47 +13,47 @@ _OUTCOMES: Final = {Vote.YES: Outcome.PASS, Vote.NO: Outcome.FAIL}
 _SAYS: Final = {Vote.YES: "that it does the task", Vote.NO: "that it does not do the task"}
 
 
-class Cast(NamedTuple):
+class CastVote(NamedTuple):
     """One seat's vote and the reason given with it. None: there is no vote, and `reason` says why."""
 
     vote: Vote | None
     reason: str
 
 
-def winner(cast: Sequence[Cast], seats: int) -> Vote | None:
+def majority(cast: Sequence[CastVote], voters: int) -> Vote | None:
     """Yes or no where more than half of all seats say so, however many have voted."""
-    return next((vote for vote in _OUTCOMES if 2 * _number(cast, vote) > seats), None)
+    return next((vote for vote in _OUTCOMES if 2 * _number(cast, vote) > voters), None)
 
 
-def is_settled(cast: Sequence[Cast], seats: int) -> bool:
+def is_settled(cast: Sequence[CastVote], voters: int) -> bool:
     """True where no vote still to come could change the outcome."""
     most = max(_number(cast, vote) for vote in _OUTCOMES)
-    return winner(cast, seats) is not None or 2 * (most + seats - len(cast)) <= seats
+    return majority(cast, voters) is not None or 2 * (most + voters - len(cast)) <= voters
 
 
-def _number(cast: Sequence[Cast], vote: Vote) -> int:
+def _number(cast: Sequence[CastVote], vote: Vote) -> int:
     return sum(each.vote is vote for each in cast)
 
 
-def finding_of(finding: Finding, cast: Sequence[Cast], seats: int, *, whole: bool) -> Finding:
+def finding_of(finding: Finding, cast: Sequence[CastVote], voters: int, *, whole: bool) -> Finding:
     """The judge's finding as the panel leaves it. Nothing passes of which the models saw only a part."""
-    won = winner(cast, seats)
+    won = majority(cast, voters)
     if won is None:
-        return still_open(finding, _division(cast, seats))
+        return still_open(finding, _division(cast, voters))
     why = next((f": {shown(each.reason)}" for each in cast if each.vote is won and each.reason), "")
-    sentence = f"{_number(cast, won)} of {seats} judges say {_SAYS[won]}{why}"
+    sentence = f"{_number(cast, won)} of {voters} judges say {_SAYS[won]}{why}"
     if won is Vote.YES and not whole:
         return still_open(finding, "the panel would pass it, but was shown only a part of what there is")
     return decided(finding, _OUTCOMES[won], sentence)
 
 
-def _division(cast: Sequence[Cast], seats: int) -> str:
+def _division(cast: Sequence[CastVote], voters: int) -> str:
     counts = [(vote.value, _number(cast, vote)) for vote in Vote]
     counts.append(("without a vote", sum(each.vote is None for each in cast)))
     why = next((f" ({each.reason})" for each in cast if each.vote is None), "")
     if all(each.vote is None for each in cast):
         return cast[0].reason
-    return f"the panel of {seats} is divided: {', '.join(f'{count} {name}' for name, count in counts if count)}{why}"
+    return f"the panel of {voters} is divided: {', '.join(f'{count} {name}' for name, count in counts if count)}{why}"
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:

@@ -13,20 +13,20 @@ from typing import NamedTuple
 from evaluator.judges.panel.settings import PanelModel, PanelSettings
 
 
-class Seat(NamedTuple):
+class Voter(NamedTuple):
     """One vote: a model and the seed it is asked with."""
 
     model: PanelModel
     seed: int
 
 
-def seats(settings: PanelSettings, own: Collection[str]) -> tuple[Seat, ...]:
+def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ...]:
     """As many seats as there are votes, however many models `own` leaves; none where it leaves no model."""
     models = [model for model in settings.models if not is_own(model.name, own)]
     if not models:
         return ()
     return tuple(
-        Seat(models[vote % len(models)], settings.seed + vote // len(models)) for vote in range(settings.votes)
+        Voter(models[vote % len(models)], settings.seed + vote // len(models)) for vote in range(settings.votes)
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.boards.scored_boards import board_of
-from evaluator.pipeline.grading.executor import Bench
+from evaluator.pipeline.grading.executor import Executor
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -26,7 +26,7 @@ from evaluator.records import (
     SubmissionManifest,
     Task,
 )
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
@@ -115,14 +115,14 @@ def _starts_processes(suite: Suite, task: Task) -> bool:
 class _Watched:
     """An execution that counts what it executes and the CPU seconds of its jobs."""
 
-    bench: Bench
+    executor: Executor
     references: frozenset[bytes]
     executions: int = 0
     of_references: int = 0
     jobs_cpu_s: float = 0.0
 
-    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
-        for request, answer in self.bench.execute(requests):
+    def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
+        for request, answer in self.executor.execute(requests):
             self.executions += 1
             self.of_references += request.job.command in self.references
             self.jobs_cpu_s += answer.cpu_ms / 1000 if isinstance(answer, Evidence) else 0.0
@@ -141,7 +141,7 @@ def bench_score(
     load = repeated(own, executions, with_processes=with_processes)
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as folder:
         store = Store(Path(folder) / "store.sqlite")
-        Bench(load.suite, store, progress).find_image()
+        Executor(load.suite, store, progress).find_image()
         chosen = {"from nothing": load, "references there": load.anew(b" again"), "unchanged": load}
         rows = [{"what": what, **_score(project, each, store, progress)} for what, each in chosen.items()]
         store.close()
@@ -159,24 +159,24 @@ def _description(suite: Suite, load: Load) -> dict[str, int]:
 
 
 def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:
-    bench = Bench(load.suite, store, progress)
-    watched = _Watched(bench, load.references)
+    executor = Executor(load.suite, store, progress)
+    watched = _Watched(executor, load.references)
     began, cpu_began = time.monotonic(), time.process_time()
     try:
         judge = find_judge(project.settings.judge)
-        grader = Grader(load.suite, judge, store, bench.fingerprint(), watched, progress)
+        grader = Grader(load.suite, judge, store, executor.fingerprint(), watched, progress)
         (row,) = board_of(load.suite, [load.submission()], grader).standings
         seconds = time.monotonic() - began
     finally:
-        bench.close()
+        executor.close()
     return {
         "seconds": round(seconds, 2),
         "executions": watched.executions,
         "of references": watched.of_references,
         "passed": row.passed,
         "failed": row.failed,
-        "in jobs": round(bench.spent.jobs_s / (seconds * bench.workers), 3),
-        "in answers": round(bench.spent.answers_s / (seconds * bench.workers), 3),
+        "in jobs": round(executor.worker_time.jobs_s / (seconds * executor.workers), 3),
+        "in answers": round(executor.worker_time.answers_s / (seconds * executor.workers), 3),
         "CPU s of jobs": round(watched.jobs_cpu_s, 2),
         "CPU s of host": round(time.process_time() - cpu_began, 2),
     }

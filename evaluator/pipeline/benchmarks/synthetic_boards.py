@@ -25,12 +25,12 @@ from evaluator.records import (
     Outcome,
     OutputMode,
     Result,
-    RunFigures,
+    RunMetrics,
     Step,
     SubmissionManifest,
     SuiteManifest,
     Task,
-    TextFigures,
+    TextMetrics,
     Topic,
     Usage,
     Variant,
@@ -239,13 +239,13 @@ def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Out
     given = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
     well = outcome is Outcome.PASS
     return {
-        "text": TextFigures(
+        "text": TextMetrics(
             verbatim=same,
             full_command=same,
             template=same,
             bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
         ),
-        "run": RunFigures(valid=given, runnable=given, exit_zero=well, clean_stderr=well),
+        "run": RunMetrics(valid=given, runnable=given, exit_zero=well, clean_stderr=well),
         "usage": Usage(latency_s=1.5),
     }
 

@@ -21,7 +21,7 @@ from evaluator.metrics.judge_error import JudgeError
 from evaluator.metrics.paired import resolution, tie_groups
 from evaluator.metrics.summary import summary
 from evaluator.pipeline.grading.text_metrics import reference_calls
-from evaluator.records import Resolution, Result, Standing, SubmissionManifest, SuiteManifest
+from evaluator.records import DetectableDifference, Result, Standing, SubmissionManifest, SuiteManifest
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 
@@ -30,7 +30,7 @@ class Ranking(NamedTuple):
     """A suite's standings, best first, and what so many tasks tell apart."""
 
     standings: tuple[Standing, ...] = ()
-    resolution: Resolution | None = None
+    resolution: DetectableDifference | None = None
 
 
 def rank_submissions(

@@ -15,7 +15,7 @@ from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
-from evaluator.records import Comparison, Outcome, PairTally, Result, TaskPair
+from evaluator.records import Outcome, PairTally, Result, SubmissionComparison, TaskPair
 
 
 def compare(
@@ -26,7 +26,7 @@ def compare(
     *,
     suites: Sequence[str] = (),
     judge: str | None = None,
-) -> list[Comparison]:
+) -> list[SubmissionComparison]:
     """The two on every suite that both answer, or on those named; nothing is executed.
 
     Raises UsageError where the two are one, where one is not there or does not answer a suite named, and where they
@@ -57,7 +57,7 @@ def _common_suites(project: Project, first: str, second: str, wanted: Sequence[s
     return both
 
 
-def compare_on(board: SuiteBoard, first: str, second: str) -> Comparison:
+def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparison:
     """The two submissions on a board that has results of both."""
     firsts = {(row.submission, row.task): row for row in board.results if row.rank == 1}
     pairs = paired_passes(_decided_passes(list(firsts.values())), first, second)
@@ -67,7 +67,7 @@ def compare_on(board: SuiteBoard, first: str, second: str) -> Comparison:
     calls = [(task, name) for task, names in board.utilities.items() for name in names]
     utilities = pl.DataFrame(calls, schema=_GROUPS, orient="row")
     discordant = set(pairs.filter(pl.col("first") != pl.col("second"))["task"])
-    return Comparison(
+    return SubmissionComparison(
         suite=board.name,
         suite_version=board.manifest.version,
         first=first,

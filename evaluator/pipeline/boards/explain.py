@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
-from evaluator.pipeline.grading.llm_panel import Place, ask_panel, open_panel
+from evaluator.pipeline.grading.llm_panel import PanelItem, ask_panel, open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
@@ -64,13 +64,13 @@ def explain_answer(
     if rank > max(1, len(given)):
         raise UsageError(f"{submission} gave {len(given)} candidates for {task}: expected --rank 1 to {len(given)}")
     command = given[rank - 1].command if given else None
-    subject = Subject(task, command)
+    subject = GradingItem(task, command)
     with (
         open_panel(project, progress, judge=judge) as panel,
         open_grader(project, loaded, progress, judge=judge) as grader,
     ):
-        grader.gather([subject])
-        findings, place = grader.grade([subject]), Place(submission, subject)
+        grader.ensure_evidence([subject])
+        findings, place = grader.grade([subject]), PanelItem(submission, subject)
         answered = ask_panel(panel, grader, [place], findings, {submission: entry.manifest.models})
         finding = answered.get(place, findings[subject])
         references = tuple(grader.trials(task, each) for each in asked.references)

@@ -95,7 +95,7 @@ class Problems:
         return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
 
 
-def nlc2cmd_scores(
+def score_jsonl(
     lines: Lines, problems: Problems, *, strict_2020: bool = False, aggregation: Aggregation = Aggregation.ORGANISERS
 ) -> Iterator[dict[str, float] | None]:
     """The NLC2CMD score of every line, a pair or a list: `score`, and of a list by both aggregations beside it."""

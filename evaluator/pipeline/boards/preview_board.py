@@ -7,29 +7,29 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evaluator.errors import Problem, Severity, UsageError
-from evaluator.github.comment.body import comment
+from evaluator.github.comment.body import render_comment
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.collateral import collateral_paths
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.compare import compare_on
-from evaluator.pipeline.boards.published_boards import among_published
+from evaluator.pipeline.boards.published_boards import merge_with_published
 from evaluator.pipeline.boards.scored_boards import make_boards
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import check_folders, load_submissions
 from evaluator.progress import Progress
 from evaluator.records import (
+    Neighbour,
     OpenVerdict,
     Outcome,
     Preview,
     Result,
-    Rival,
     Role,
     Standing,
     TaskList,
-    Touched,
+    UnrelatedPaths,
 )
 from evaluator.records.preview import PATHS, TEXT, TOLD
 
@@ -50,7 +50,7 @@ class Previewed(NamedTuple):
     @property
     def markdown(self) -> str:
         """What a pull request's comment says of it."""
-        return comment(self.submission, self.problems, self.preview)
+        return render_comment(self.submission, self.problems, self.preview)
 
 
 def preview_submission(
@@ -83,7 +83,7 @@ def preview_submission(
         make = functools.partial(make_boards, project, progress, suites=[suite], judge=judge, workers=workers)
         if published:
             (own,) = make(submissions=[slug], panel=panel)
-            board = among_published(project, own)
+            board = merge_with_published(project, own)
         else:
             (board,) = make(panel=panel)
     touching = [each for each in _firsts(board, slug).values() if each.finding.collateral]
@@ -101,11 +101,11 @@ def _paths_touched(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
     """What these commands touch beyond the references, by task; a task is left out where evidence is not at hand."""
-    subjects = [Subject(each.task, each.command) for each in results][:TOLD]
+    subjects = [GradingItem(each.task, each.command) for each in results][:TOLD]
     if not subjects:
         return {}
     with open_grader(project, project.suite(suite), progress, judge=judge, execute=False) as grader:
-        return {each.task: collateral_paths(grader.case(each)) for each in grader.recall(subjects)}
+        return {each.task: collateral_paths(grader.case(each)) for each in grader.load_cached(subjects)}
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
@@ -155,10 +155,10 @@ def _order(row: Standing) -> tuple[float, str]:
     return (-row.accuracy, row.submission)
 
 
-def _rival(board: SuiteBoard, slug: str, other: Standing, roles: tuple[Role, ...]) -> Rival:
+def _rival(board: SuiteBoard, slug: str, other: Standing, roles: tuple[Role, ...]) -> Neighbour:
     compared = compare_on(board, slug, other.submission)
     passed = {each.task: each.first.outcome is Outcome.PASS for each in compared.tasks}
-    return Rival(
+    return Neighbour(
         submission=other.submission,
         roles=roles,
         asked=other.asked,
@@ -185,9 +185,9 @@ def _is_passed(result: Result) -> bool:
     return result.rank == 1 and result.finding.outcome is Outcome.PASS
 
 
-def _touched(task: str, paths: Sequence[bytes]) -> Touched:
+def _touched(task: str, paths: Sequence[bytes]) -> UnrelatedPaths:
     told = tuple(path.decode(errors="backslashreplace")[:TEXT] for path in paths[:PATHS])
-    return Touched(task=task, total=len(paths), paths=told)
+    return UnrelatedPaths(task=task, total=len(paths), paths=told)
 
 
 def _open_verdict(result: Result) -> OpenVerdict:

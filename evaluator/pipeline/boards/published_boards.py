@@ -24,7 +24,7 @@ from evaluator.metrics.judge_error import JudgeError
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
 from evaluator.pipeline.boards.scored_boards import judge_error
 from evaluator.pipeline.grading.cache_keys import is_executable
-from evaluator.pipeline.grading.results import Answer, answers, measure_texts, result_of
+from evaluator.pipeline.grading.results import SubmittedCandidate, answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
@@ -35,7 +35,7 @@ from evaluator.records import (
     Outcome,
     PublishedVerdict,
     Result,
-    RunFigures,
+    RunMetrics,
     Standing,
     Step,
     SuiteManifest,
@@ -88,7 +88,7 @@ def published_boards(
     return boards
 
 
-def among_published(project: Project, board: SuiteBoard) -> SuiteBoard:
+def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
     """A scored board with the published rows of all others beside its own, which count instead of published ones."""
     suite = project.suite(board.name)
     others = [each for each in load_sound(project).submissions if each.slug not in board.submissions]
@@ -146,7 +146,7 @@ def published_board(
     )
 
 
-def published_results(suite: Suite, given: Sequence[Answer], files: Files, store: Store) -> list[Result]:
+def published_results(suite: Suite, given: Sequence[SubmittedCandidate], files: Files, store: Store) -> list[Result]:
     """The result of every answer of submissions that have a file."""
     lines = [_line(files[each.submission], each) for each in given]
     executed = any(line is not None and line.run is not None for line in lines)
@@ -158,14 +158,14 @@ def published_results(suite: Suite, given: Sequence[Answer], files: Files, store
     ]
 
 
-def _run(line: PublishedVerdict | None, answer: Answer, executed: bool) -> RunFigures | None:
+def _run(line: PublishedVerdict | None, answer: SubmittedCandidate, executed: bool) -> RunMetrics | None:
     """How an answer's command ran; where any was `executed`, also of what no shell could be given."""
     if line and line.run:
         return line.run
     return NOTHING_RUN if executed and not is_executable(answer.command) else None
 
 
-def _line(file: VerdictFile, answer: Answer) -> PublishedVerdict | None:
+def _line(file: VerdictFile, answer: SubmittedCandidate) -> PublishedVerdict | None:
     """The line that an answer has. Nothing and an empty command have one digest, and are told apart by the verdict."""
     found = file.by_command.get((answer.task.id, command_digest(answer.command)))
     if found is None or (found.finding.outcome is Outcome.UNANSWERED) != (answer.candidate is None):

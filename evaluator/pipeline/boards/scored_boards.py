@@ -20,7 +20,7 @@ from evaluator.metrics.judge_error import JudgeError, measured_error
 from evaluator.pipeline.boards.assembly import board_of_results, suite_facts, task_facts
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
-from evaluator.pipeline.grading.llm_panel import Place, describe_panel, plan_panel, results_with_panel
+from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan_panel, results_with_panel
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
 from evaluator.pipeline.grading.run_metrics import run_figures
 from evaluator.pipeline.project import Project
@@ -144,7 +144,7 @@ def plan_rescore(
     own = {entry.slug: entry.manifest.models for entry in entries}
     with open_grader(project, suite, progress, judge=judge) as grader:
         given = list(answers(suite, entries))
-        places = (Place(answer.submission, answer.subject) for answer in given)
+        places = (PanelItem(answer.submission, answer.subject) for answer in given)
         plan = grader.plan(answer.subject for answer in given)
         return plan._replace(panel=plan_panel(panel, grader, places, own))
 

@@ -22,7 +22,7 @@ from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 
 
-def repository_of(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
+def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
     """Server and repository: of the job that this runs in, otherwise by `repo_url` of mkdocs.yml; None by neither."""
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
@@ -36,7 +36,7 @@ def repository_of(project: Project, environ: Mapping[str, str]) -> tuple[str, st
 
 def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
     """The form for verdicts of one suite; None where nobody knows where the repository is."""
-    found = repository_of(project, environ)
+    found = repository_address(project, environ)
     if found is None:
         return None
     server, repository = found

@@ -29,10 +29,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from evaluator.errors import FormatError, Problem
 from evaluator.escaping import printable
-from evaluator.judges.panel.reply_cache import Key, Ledger, Reply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.pipeline.grading.llm_panel import LEDGER
 from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 
 _MB: Final = 1024 * 1024
 _PIECE: Final = 262_144
@@ -41,7 +41,7 @@ _GZIP: Final = 31
 
 
 @dataclass(frozen=True, slots=True)
-class PackedLimits:
+class GunzipLimits:
     """Bytes as they come and unpacked, bytes of one line, and lines.
 
     Evidence of the largest suite's references takes 12 MB unpacked. One command that fills its disk and both its
@@ -54,7 +54,7 @@ class PackedLimits:
     lines: int = 200_000
 
 
-class RefusedError(Exception):
+class BundleRefusedError(Exception):
     """What was read is not what it ought to be; `line` is 1-based, 0 where the whole file is meant."""
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -62,10 +62,10 @@ class RefusedError(Exception):
         self.line = line
 
 
-def packed_lines(data: bytes, limits: PackedLimits) -> Iterator[bytes]:
-    """The lines without their newlines, unpacked as they are asked for. Raises RefusedError."""
+def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
+    """The lines without their newlines, unpacked as they are asked for. Raises BundleRefusedError."""
     if len(data) > limits.packed_bytes:
-        raise RefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
+        raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, begun = 0, bytearray()
     for piece in unpacked(data, limits.bytes):
         first, *others = piece.split(b"\n")
@@ -77,23 +77,23 @@ def packed_lines(data: bytes, limits: PackedLimits) -> Iterator[bytes]:
         if len(begun) > limits.line_bytes:
             raise _too_long(number + 1, limits)
     if begun:
-        raise RefusedError("ends within a line", number + 1)
+        raise BundleRefusedError("ends within a line", number + 1)
 
 
-def _whole(line: bytearray, number: int, limits: PackedLimits) -> bytes:
+def _whole(line: bytearray, number: int, limits: GunzipLimits) -> bytes:
     if number > limits.lines:
-        raise RefusedError(f"has more than {limits.lines} lines")
+        raise BundleRefusedError(f"has more than {limits.lines} lines")
     if len(line) > limits.line_bytes:
         raise _too_long(number, limits)
     return bytes(line)
 
 
-def _too_long(number: int, limits: PackedLimits) -> RefusedError:
-    return RefusedError(f"a line of more than {limits.line_bytes} bytes", number)
+def _too_long(number: int, limits: GunzipLimits) -> BundleRefusedError:
+    return BundleRefusedError(f"a line of more than {limits.line_bytes} bytes", number)
 
 
 def unpacked(data: bytes, most: int) -> Iterator[bytes]:
-    """What unpacks, a piece at a time: one gzip stream of at most so many bytes. Raises RefusedError."""
+    """What unpacks, a piece at a time: one gzip stream of at most so many bytes. Raises BundleRefusedError."""
     packed = zlib.decompressobj(_GZIP)
     total = read = 0
     while not packed.eof:
@@ -104,27 +104,27 @@ def unpacked(data: bytes, most: int) -> Iterator[bytes]:
         piece = _unpack(packed, rest)
         total += len(piece)
         if total > most:
-            raise RefusedError(f"unpacks to more than {most} bytes")
+            raise BundleRefusedError(f"unpacks to more than {most} bytes")
         if piece:
             yield piece
     after = len(data) - read + len(packed.unused_data)
     if after:
-        raise RefusedError(f"has {after} bytes after its end: expected one gzip stream alone")
+        raise BundleRefusedError(f"has {after} bytes after its end: expected one gzip stream alone")
 
 
 def _unpack(packed: zlib._Decompress, rest: bytes) -> bytes:
     try:
         piece = packed.decompress(rest, _PIECE)
     except zlib.error as error:
-        raise RefusedError(f"does not unpack as gzip: {error}") from error
+        raise BundleRefusedError(f"does not unpack as gzip: {error}") from error
     if not rest and not piece and not packed.eof:
-        raise RefusedError("does not unpack as gzip: it ends too early")
+        raise BundleRefusedError("does not unpack as gzip: it ends too early")
     return piece
 
 
 SUFFIX: Final = ".jsonl.gz"
 
-READING: Final = PackedLimits()
+READING: Final = GunzipLimits()
 WRITTEN_BYTES: Final = READING.bytes // 2
 """Unpacked bytes of a bundle that is written: every one that is written also reads."""
 
@@ -146,11 +146,11 @@ class Bundle:
     replies: tuple[Reply, ...] = ()
 
     @property
-    def runs(self) -> set[Run]:
+    def runs(self) -> set[RunKey]:
         """Which runs it holds."""
         return {(each.key, each.run) for each in self.evidence}
 
-    def of(self, runs: Collection[Run]) -> Bundle:
+    def of(self, runs: Collection[RunKey]) -> Bundle:
         """The bundle with these runs alone."""
         return replace(self, evidence=tuple(each for each in self.evidence if (each.key, each.run) in runs))
 
@@ -167,15 +167,15 @@ def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """The bundle's file, sorted: the same content gives the same bytes. What `fitting` leaves out is not in it."""
-    kept, _ = fitting(bundle, limit_bytes)
+    """Return the bundle's file, sorted, without what `drop_to_limit` leaves out. Equal content gives equal bytes."""
+    kept, _ = drop_to_limit(bundle, limit_bytes)
     evidence = sorted(kept.evidence, key=lambda each: (each.key, each.run))
     replies = sorted(kept.replies, key=lambda each: each.key)
     lines = (f"{each.to_json()}\n".encode() for each in (kept.header, *evidence, *replies))
     return gzip.compress(b"".join(lines), 6, mtime=0)
 
 
-def fitting(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
+def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
     """The bundle in no more bytes of lines than these, and how many lines that leaves out: the longest evidence.
 
     Replies stay, since they were paid for.
@@ -204,11 +204,11 @@ def read_bundle(
     *,
     suite: str,
     submission: str | None,
-    expected: Collection[Run] | None,
+    expected: Collection[RunKey] | None,
     fingerprint: str | None = None,
     replies: bool = True,
     path: Path | None = None,
-    limits: PackedLimits = READING,
+    limits: GunzipLimits = READING,
 ) -> Bundle:
     """The bundle in these bytes, which is to be of this suite and submission (None: of the references).
 
@@ -217,13 +217,13 @@ def read_bundle(
     """
     place = path or Path(bundle_path(suite, submission))
     try:
-        lines = packed_lines(data, limits)
+        lines = gunzip_lines(data, limits)
         header = _header(next(lines, b""))
         _check_header(header, suite, submission, fingerprint)
         reading = _Reading(expected, takes_replies=replies)
         for number, line in enumerate(lines, 2):
             reading.take(number, line)
-    except RefusedError as refusal:
+    except BundleRefusedError as refusal:
         raise FormatError([Problem(place, refusal.line, str(refusal))]) from refusal
     return Bundle(header, tuple(reading.evidence.values()), tuple(reading.replies.values()))
 
@@ -240,32 +240,32 @@ def _header(line: bytes) -> BundleHeader:
         read_format(loose, "the bundle")
         return BundleHeader.model_validate_json(line)
     except ValidationError as error:
-        raise RefusedError(f"no bundle's first line: {_faults(error)}", 1) from error
+        raise BundleRefusedError(f"no bundle's first line: {_faults(error)}", 1) from error
     except ValueError as error:
-        raise RefusedError(str(error), 1) from error
+        raise BundleRefusedError(str(error), 1) from error
 
 
 def _check_header(header: BundleHeader, suite: str, submission: str | None, fingerprint: str | None) -> None:
     wanted = {"suite": suite, "submission": submission, "fingerprint": fingerprint or header.fingerprint}
     for name, value in wanted.items():
         if getattr(header, name) != value:
-            raise RefusedError(f"is of {name} {getattr(header, name)!r}: expected {value!r}", 1)
+            raise BundleRefusedError(f"is of {name} {getattr(header, name)!r}: expected {value!r}", 1)
 
 
 @dataclass(slots=True)
 class _Reading:
     """The lines taken so far."""
 
-    expected: Collection[Run] | None
+    expected: Collection[RunKey] | None
     takes_replies: bool
-    evidence: dict[Run, KeptEvidence] = field(default_factory=dict)
-    replies: dict[Key, Reply] = field(default_factory=dict)
+    evidence: dict[RunKey, KeptEvidence] = field(default_factory=dict)
+    replies: dict[ReplyKey, Reply] = field(default_factory=dict)
 
     def take(self, number: int, line: bytes) -> None:
         try:
             record = _LINE.validate_json(line)
         except ValidationError as error:
-            raise RefusedError(f"neither evidence under its key nor a reply: {_faults(error)}", number) from error
+            raise BundleRefusedError(f"neither evidence under its key nor a reply: {_faults(error)}", number) from error
         if isinstance(record, Reply):
             self._take_reply(number, record)
         else:
@@ -273,27 +273,27 @@ class _Reading:
 
     def _take_reply(self, number: int, reply: Reply) -> None:
         if not self.takes_replies:
-            raise RefusedError("a panel's reply, where evidence alone was expected", number)
+            raise BundleRefusedError("a panel's reply, where evidence alone was expected", number)
         if reply.key in self.replies:
-            raise RefusedError("a reply under the key of one before it", number)
+            raise BundleRefusedError("a reply under the key of one before it", number)
         if not math.isfinite(reply.usd) or reply.usd < 0:
-            raise RefusedError("a reply whose price is no amount", number)
+            raise BundleRefusedError("a reply whose price is no amount", number)
         self.replies[reply.key] = reply
 
     def _take_evidence(self, number: int, kept: KeptEvidence) -> None:
         run = (kept.key, kept.run)
         if run in self.evidence:
-            raise RefusedError(f"run {kept.run} of key {kept.key} for the second time", number)
+            raise BundleRefusedError(f"run {kept.run} of key {kept.key} for the second time", number)
         if self.expected is not None and run not in self.expected:
-            raise RefusedError(f"run {kept.run} of key {kept.key}, which no command here needs", number)
+            raise BundleRefusedError(f"run {kept.run} of key {kept.key}, which no command here needs", number)
         times = (kept.evidence.cpu_ms, kept.evidence.wall_ms)
         if not all(math.isfinite(each) and each >= 0 for each in times):
-            raise RefusedError("evidence whose times are no durations", number)
+            raise BundleRefusedError("evidence whose times are no durations", number)
         self.evidence[run] = kept
 
 
 def export_bundle(
-    store: Store, runs: Iterable[Run], *, suite: str, fingerprint: str, submission: str | None = None
+    store: Store, runs: Iterable[RunKey], *, suite: str, fingerprint: str, submission: str | None = None
 ) -> Bundle:
     """What the store has of these runs, as a bundle without replies."""
     header = BundleHeader(format=1, suite=suite, fingerprint=fingerprint, submission=submission)
@@ -309,7 +309,7 @@ def import_bundle(store: Store, bundle: Bundle) -> None:
     for each in bundle.evidence:
         store.add_evidence((each.key, each.run), each.evidence)
     if bundle.replies:
-        with contextlib.closing(Ledger(store.path.with_name(LEDGER))) as ledger:
+        with contextlib.closing(ReplyCache(store.path.with_name(LEDGER))) as ledger:
             for reply in bundle.replies:
                 if ledger.find(reply.key) is None:
                     ledger.add(reply)

@@ -30,12 +30,12 @@ from evaluator.pipeline.evidence.bundle import (
     read_bundle,
 )
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, known_image, read_images
-from evaluator.pipeline.evidence.required_runs import Needed
+from evaluator.pipeline.evidence.required_runs import RequiredRuns
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.progress import Progress
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -45,7 +45,7 @@ OTHER_ENVIRONMENT: Final = "of another environment"
 
 
 @dataclass(slots=True)
-class TakenOver:
+class ImportSummary:
     """What was taken: bundles, runs and replies.
 
     `passed_over` counts bundles by why, `not_needed` the runs of bundles taken that nothing here needs any longer,
@@ -65,7 +65,9 @@ class TakenOver:
         return dataclasses.asdict(self) | {"faults": list(map(str, self.faults))}
 
 
-def take_over(project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False) -> TakenOver:
+def import_bundles(
+    project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False
+) -> ImportSummary:
     """Import what a folder's bundles hold, each at its `bundle_path`.
 
     A bundle that breaks its format is a fault, and where `strict` a FormatError, as is everything that would be passed
@@ -90,12 +92,12 @@ class _Taking:
     """One folder's import."""
 
     def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
-        self.taken = TakenOver()
+        self.taken = ImportSummary()
         self._project, self._store, self._folder, self._strict = project, store, folder, strict
         self._vouched = vouched
         self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in project.suites()}
         self._submissions: Mapping[str, Submission] = {each.slug: each for each in load_sound(project).submissions}
-        self._needed: dict[tuple[str, str], Needed] = {}
+        self._needed: dict[tuple[str, str], RequiredRuns] = {}
 
     def names(self) -> list[str]:
         """Paths of bundles below the folder, those of references first."""
@@ -177,10 +179,10 @@ class _Taking:
             raise FormatError([Problem(path, 0, f"is {why}: nothing of it is taken")])
         self.taken.passed_over[why] += 1
 
-    def _runs(self, suite: str, slug: str | None, fingerprint: str) -> frozenset[Run]:
+    def _runs(self, suite: str, slug: str | None, fingerprint: str) -> frozenset[RunKey]:
         place = (suite, fingerprint)
         if place not in self._needed:
-            self._needed[place] = Needed(self._project, self._suites[suite], fingerprint)
+            self._needed[place] = RequiredRuns(self._project, self._suites[suite], fingerprint)
         needed = self._needed[place]
         return needed.references if slug is None else needed.of(self._submissions[slug])
 
@@ -201,7 +203,7 @@ class Fetched:
     commit: str | None
     folder: Path
     files: int = 0
-    taken: TakenOver = field(default_factory=TakenOver)
+    taken: ImportSummary = field(default_factory=ImportSummary)
 
     def as_json(self) -> dict[str, object]:
         """As JSON has it."""
@@ -229,12 +231,12 @@ def fetch_evidence(
     listing = list_branch(project.root, commit, environ)
     wanted = {path: blob for path, blob in listing.files.items() if not (references and path.startswith(_SUBMISSIONS))}
     keep_files(project.root, wanted, folder, progress, environ)
-    taken = take_over(project, progress, folder, strict=False)
+    taken = import_bundles(project, progress, folder, strict=False)
     taken.other_files = listing.passed_over
     return Fetched(commit, folder, len(wanted), taken)
 
 
-def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> TakenOver:
+def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
     """Take a folder's bundles into the store; with `sha256` only where that is the folder's digest.
 
     Raises FormatError for another digest and for anything that is not evidence needed here.
@@ -243,4 +245,4 @@ def import_evidence(project: Project, progress: Progress, folder: Path, sha256: 
         raise UsageError(f"{folder}: there is no such folder")
     if sha256 is not None and (found := folder_digest(folder)) != sha256:
         raise FormatError([Problem(folder, 0, f"has the digest {found}: expected {sha256!r:.100}; nothing was read")])
-    return take_over(project, progress, folder, strict=True, vouched=sha256 is not None)
+    return import_bundles(project, progress, folder, strict=True, vouched=sha256 is not None)

@@ -18,15 +18,15 @@ from typing import Final, NamedTuple, TypeVar
 from evaluator.errors import UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import notice
-from evaluator.pipeline.evidence.bundle import bundle_path, export_bundle, fitting, write_bundle
-from evaluator.pipeline.evidence.required_runs import Needed, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.bundle import bundle_path, drop_to_limit, export_bundle, write_bundle
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_subjects, submitted_subjects
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound, load_submissions, suites_on_board
 from evaluator.progress import Progress
 from evaluator.records import Outcome
-from evaluator.store import Run
+from evaluator.store import RunKey
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -105,8 +105,8 @@ def _begin(out: Path) -> None:
 
 def write_references(project: Project, out: Path, grader: Grader) -> Made:
     """Execute what the references of the grader's suite lack, and write their bundle below `out`."""
-    grader.gather(reference_subjects(grader.suite))
-    runs = Needed(project, grader.suite, grader.fingerprint).references
+    grader.ensure_evidence(reference_subjects(grader.suite))
+    runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
     return _write(grader, out, None, runs, missing)
 
@@ -139,8 +139,10 @@ def write_submissions(project: Project, out: Path, entries: Sequence[Submission]
     """Execute what these submissions lack on the grader's suite, and write a bundle of each below `out`."""
     subjects = {each.slug: submitted_subjects(grader.suite, each) for each in entries}
     findings = grader.grade(subject for each in subjects.values() for subject in each)
-    grader.gather(subject for each in subjects.values() for subject in each)  # a verdict may outlive its evidence
-    needed = Needed(project, grader.suite, grader.fingerprint)
+    grader.ensure_evidence(
+        subject for each in subjects.values() for subject in each
+    )  # a verdict may outlive its evidence
+    needed = RequiredRuns(project, grader.suite, grader.fingerprint)
     made = []
     for each in entries:
         failed = {subject for subject in subjects[each.slug] if findings[subject].outcome is Outcome.INFRA_ERROR}
@@ -160,10 +162,10 @@ def _graded(
             return work(grader)
 
 
-def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[Run], missing: int) -> Made:
+def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], missing: int) -> Made:
     suite = grader.suite.manifest.name
     bundle = export_bundle(grader.store, runs, suite=suite, fingerprint=grader.fingerprint, submission=slug)
-    kept, left_out = fitting(bundle)
+    kept, left_out = drop_to_limit(bundle)
     data = write_bundle(kept)
     path = out / bundle_path(suite, slug)
     try:

@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.cache_keys import Keys, Subject, is_executable
+from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, is_executable
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.project import Project
-from evaluator.store import Run
+from evaluator.store import RunKey
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 
-class Needed:
+class RequiredRuns:
     """The runs of one suite under one fingerprint."""
 
     def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
         self.suite, self.fingerprint = suite, fingerprint
-        self._keys = Keys(suite, find_judge(project.settings.judge), fingerprint)
-        self.references: frozenset[Run] = frozenset(self._runs(reference_commands(suite)))
+        self._keys = CacheKeys(suite, find_judge(project.settings.judge), fingerprint)
+        self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
 
-    def of(self, submission: Submission) -> frozenset[Run]:
+    def of(self, submission: Submission) -> frozenset[RunKey]:
         """The runs of a submission's own commands."""
         return frozenset(self._runs(submitted_commands(self.suite, submission))) - self.references
 
-    def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[Run]:
+    def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
         for task, command in dict.fromkeys(commands):
             for key, _ in self._keys.requests(task, command).values():
                 yield key, 0
@@ -41,12 +41,12 @@ def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
     return [(task.id, each) for task in suite.tasks for each in task.references if is_executable(each)]
 
 
-def reference_subjects(suite: Suite) -> list[Subject]:
+def reference_subjects(suite: Suite) -> list[GradingItem]:
     """A subject for every task that needs the references' evidence and no other."""
-    return [Subject(task.id, None) for task in suite.tasks]
+    return [GradingItem(task.id, None) for task in suite.tasks]
 
 
-def submitted_subjects(suite: Suite, submission: Submission) -> list[Subject]:
+def submitted_subjects(suite: Suite, submission: Submission) -> list[GradingItem]:
     """What is judged of a submission, the best candidates and all others."""
     return [answer.subject for answer in answers(suite, [submission])]
 

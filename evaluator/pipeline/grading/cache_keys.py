@@ -19,16 +19,16 @@ Rulings = Mapping[tuple[str, str], Adjudication]
 """What maintainers ruled, by task id and command digest."""
 
 
-Slips = Callable[[Task, tuple[bytes, ...]], Collection[str]]
+MutantLookup = Callable[[Task, tuple[bytes, ...]], Collection[str]]
 """Digests of the commands that are one slip away from one of these references of a task and not found harmless."""
 
 
-def no_slips(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
+def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
     """Nothing is held to be a slip: for whoever asks what the worlds themselves tell."""
     return ()
 
 
-class Subject(NamedTuple):
+class GradingItem(NamedTuple):
     """What is judged: a command for a task, against all references or those that `without` leaves.
 
     `command` is None where nothing was given.
@@ -54,7 +54,7 @@ def is_executable(command: bytes | None) -> bool:
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
-class Keys:
+class CacheKeys:
     """Requests and keys of one suite's commands, on one base, by one judge."""
 
     def __init__(
@@ -63,9 +63,9 @@ class Keys:
         judge: Judge,
         fingerprint: str,
         rulings: Rulings | None = None,
-        slips: Slips = no_slips,
+        known_mutants: MutantLookup = no_known_mutants,
     ) -> None:
-        self._suite, self._judge, self._rulings, self._slips = suite, judge, rulings or {}, slips
+        self._suite, self._judge, self._rulings, self._known_mutants = suite, judge, rulings or {}, known_mutants
         self._tasks = {task.id: task for task in suite.tasks}
         self._machine = machine_digest(suite.manifest, fingerprint)
         self._worlds: dict[str, dict[str, World]] = {}
@@ -93,29 +93,29 @@ class Keys:
             made[name] = (evidence_key(request, self._machine), request)
         return made
 
-    def references(self, subject: Subject) -> tuple[bytes, ...]:
+    def references(self, subject: GradingItem) -> tuple[bytes, ...]:
         """The references a subject is judged against."""
         references = self._tasks[subject.task].references
         return tuple(each for number, each in enumerate(references) if number != subject.without)
 
-    def ruling(self, subject: Subject) -> Adjudication | None:
+    def ruling(self, subject: GradingItem) -> Adjudication | None:
         """What is ruled of a subject. Who is judged by some of the references was asked something else."""
         if not self._rulings or subject.command is None or subject.without is not None:
             return None
         return self._rulings.get((subject.task, command_digest(subject.command)))
 
-    def is_slip(self, subject: Subject) -> bool:
+    def is_known_mutant(self, subject: GradingItem) -> bool:
         """Whether a subject's command is a reference's with one slip in it, and no reference itself."""
         if subject.command is None or subject.command in (references := self.references(subject)):
             return False
-        return command_digest(subject.command) in self._slips(self._tasks[subject.task], references)
+        return command_digest(subject.command) in self._known_mutants(self._tasks[subject.task], references)
 
     def _keys(self, task: str, command: bytes | None) -> list[str]:
         if command is None or not is_executable(command):
             return []
         return [key for key, _ in self.requests(task, command).values()]
 
-    def parts(self, subject: Subject) -> dict[str, str]:
+    def parts(self, subject: GradingItem) -> dict[str, str]:
         """What a verdict on `subject` depends on, by name; the verdict's key is the digest of all of it."""
         own = [
             command_digest(subject.command or b""),
@@ -123,7 +123,7 @@ class Keys:
             *self._keys(subject.task, subject.command),
         ]
         ruling = self.ruling(subject)
-        slip = {"slip": "one slip away from a reference"} if self.is_slip(subject) else {}
+        slip = {"slip": "one slip away from a reference"} if self.is_known_mutant(subject) else {}
         return slip | {
             "command": digest_of(*(key.encode() for key in own)),
             "references": self._references_digest(subject),
@@ -133,7 +133,7 @@ class Keys:
             "adjudication": f"{ruling.ruling.value}: {ruling.because}" if ruling else "none",
         }
 
-    def _references_digest(self, subject: Subject) -> str:
+    def _references_digest(self, subject: GradingItem) -> str:
         place = (subject.task, subject.without)
         if place not in self._references:
             keys = (key for each in self.references(subject) for key in self._keys(subject.task, each))
@@ -153,7 +153,7 @@ class Keys:
             self._comparisons[task_id] = digest_of(canonical_json(compared))
         return self._comparisons[task_id]
 
-    def key(self, subject: Subject) -> str:
+    def key(self, subject: GradingItem) -> str:
         """The key of a verdict on `subject`."""
         return key_of(self.parts(subject))
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from evaluator.errors import EngineError, InfraError, MissingError, UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.adjudications import rulings_of
-from evaluator.pipeline.grading.cache_keys import no_slips, worlds_of_suite
+from evaluator.pipeline.grading.cache_keys import no_known_mutants, worlds_of_suite
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.known_mutants import slips_of
+from evaluator.pipeline.grading.known_mutants import known_mutants_of
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Evidence, Observation
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.sandbox.pool import PAUSES_S, Pool, Spent, worker_count
-from evaluator.sandbox.requests import Answer, Request
+from evaluator.sandbox.pool import PAUSES_S, Pool, WorkerTime, worker_count
+from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import Store
 from evaluator.suites.load import Suite
 
@@ -39,7 +39,7 @@ class BaseChangedError(InfraError):
     """The image was rebuilt with other packages than the keys at hand were made for."""
 
 
-class Bench:
+class Executor:
     """Executes a suite's requests. The first call finds the engine, the image and starts the workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
@@ -56,9 +56,9 @@ class Bench:
         return self._size
 
     @property
-    def spent(self) -> Spent:
+    def worker_time(self) -> WorkerTime:
         """Where the workers' time went so far."""
-        return self._pool.spent if self._pool else Spent()
+        return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
         """Remove what runs of this checkout left in the engine when they were killed, which their notes tell."""
@@ -90,7 +90,7 @@ class Bench:
         self.store.set_fingerprint(image.reference, image.fingerprint)
         return image
 
-    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Answers in the order they are ready. Raises MissingError where this machine has no engine."""
         return self._ensure_pool().execute(requests)
 
@@ -107,11 +107,11 @@ class Bench:
 
     def _open_pool(self, engine: Engine, image: SuiteImage) -> Pool:
         from evaluator.sandbox.container import ContainerWorker, WorkerPlan
-        from evaluator.sandbox.leftovers import crew, remove_leftovers
+        from evaluator.sandbox.leftovers import remove_leftovers, worker_group
 
         remove_leftovers(engine)
         cpus = sorted(os.sched_getaffinity(0))
-        name = self._stack.enter_context(crew(engine, self._notes))
+        name = self._stack.enter_context(worker_group(engine, self._notes))
 
         def start(place: int) -> ContainerWorker:
             if ready and place == 0:
@@ -147,17 +147,19 @@ def _refusal(suite: Suite, judge: str | None) -> MissingError:
 
 
 @contextlib.contextmanager
-def open_bench(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Iterator[Bench]:
+def open_executor(
+    project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
+) -> Iterator[Executor]:
     """A suite's bench over the project's store; its workers are gone afterwards."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     store = Store(project.store_path)
-    bench = Bench(suite, store, progress, workers)
+    executor = Executor(suite, store, progress, workers)
     try:
-        bench.clear_up()
-        yield bench
+        executor.clear_up()
+        yield executor
     finally:
-        bench.close()
+        executor.close()
         store.close()
 
 
@@ -179,16 +181,25 @@ def open_grader(
     """
     named = find_judge(judge or project.settings.judge)
 
-    def refuse(requests: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+    def refuse(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         raise _refusal(suite, judge)
 
-    with open_bench(project, suite, progress, workers=workers) as bench:
-        if not execute and not bench.is_known():  # its keys cannot be told, and an image is not built for that
+    with open_executor(project, suite, progress, workers=workers) as executor:
+        if not execute and not executor.is_known():  # its keys cannot be told, and an image is not built for that
             raise _refusal(suite, judge)
         rulings = rulings_of(project, suite) if adjudicated else {}
-        slips = slips_of(project, suite, bench.store) if adjudicated else no_slips
-        executor = bench.execute if execute else refuse
-        yield Grader(suite, named, bench.store, bench.fingerprint(), executor, progress, rulings=rulings, slips=slips)
+        known_mutants = known_mutants_of(project, suite, executor.store) if adjudicated else no_known_mutants
+        run = executor.execute if execute else refuse
+        yield Grader(
+            suite,
+            named,
+            executor.store,
+            executor.fingerprint(),
+            run,
+            progress,
+            rulings=rulings,
+            known_mutants=known_mutants,
+        )
 
 
 def run_command(
@@ -217,9 +228,9 @@ def run_command(
         raise UsageError(f"world {world} has no variant {unknown[0]!r}; there are: {', '.join(worlds)}")
     asked = frozenset(each.value for each in observe)
     requests = {name: Request.of(worlds[name], command, observe=asked) for name in variants or list(worlds)[:1]}
-    with open_bench(project, loaded, progress, workers=min(2, len(requests))) as bench:
+    with open_executor(project, loaded, progress, workers=min(2, len(requests))) as executor:
         progress.stage("executing", len(requests))
-        answers = {id(request): answer for request, answer in bench.execute(list(requests.values()))}
+        answers = {id(request): answer for request, answer in executor.execute(list(requests.values()))}
     found: dict[str, Evidence] = {}
     for name, request in requests.items():
         answer = answers[id(request)]

@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from evaluator.pipeline.grading.text_metrics import PARSERS, digest_of_program, kept_figures, reading_files, score_key
+from evaluator.pipeline.grading.text_metrics import PARSERS, cached_values, digest_of_program, reading_files, score_key
 from evaluator.pipeline.project import Project
 from evaluator.records import Task, command_digest
 from evaluator.store import Store
@@ -32,7 +32,7 @@ def mutation_digest(package: Path = _PACKAGE) -> str:
 
 
 @dataclass
-class KnownSlips:
+class KnownMutants:
     """The slips of a suite's tasks, by task and references. `marks` are those found harmless."""
 
     store: Store
@@ -53,21 +53,21 @@ class KnownSlips:
     def _learn(self, asked: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
         program = f"slips {mutation_digest()}"
         keys = {place: score_key(program, b"", place[1]) for place in asked}
-        made = kept_figures(self.store, keys, lambda place: _slips_of(place[1]), _DIGESTS)
+        made = cached_values(self.store, keys, lambda place: _mutant_digests(place[1]), _DIGESTS)
         for place, digests in made.items():
             task = asked[place]
             self._known[place] = frozenset(each for each in digests if (task.digest, each) not in self.marks)
 
 
-def _slips_of(references: Sequence[bytes]) -> frozenset[str]:
+def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:
     from evaluator.shell.mutation import mutants_of
 
     return frozenset(command_digest(mutant.command) for each in references for mutant in mutants_of(each))
 
 
-def slips_of(project: Project, suite: Suite, store: Store) -> KnownSlips:
+def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:
     """The slips of a suite here. Raises FormatError for a file of marks that does not read."""
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    slips = KnownSlips(store, marks_of(marks))
-    slips.prepare(suite.tasks)
-    return slips
+    known_mutants = KnownMutants(store, marks_of(marks))
+    known_mutants.prepare(suite.tasks)
+    return known_mutants

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluator.errors import MissingError, UsageError
-from evaluator.judges import Basis
+from evaluator.judges import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.panel import Panel
-from evaluator.judges.panel.reply_cache import Ledger, Reply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
-from evaluator.pipeline.grading.cache_keys import Subject, key_of
+from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -32,7 +32,7 @@ from evaluator.records import (
     command_digest,
     digest_of,
 )
-from evaluator.store import Judged
+from evaluator.store import JudgedVerdict
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel, Undecided
@@ -89,12 +89,12 @@ def open_panel(
 
     _check_prices(settings, use, judge or project.settings.judge)
     key, embeddings_key = _key(use), use.environment.get(EMBEDDINGS_KEY_VARIABLE)
-    ledger = Ledger(project.store_path.with_name(LEDGER))
+    reply_cache = ReplyCache(project.store_path.with_name(LEDGER))
     budget = Budget(use.max_calls, use.max_usd)
     try:
-        yield Panel(settings, ledger, budget, progress, key=key, embeddings_key=embeddings_key)
+        yield Panel(settings, reply_cache, budget, progress, key=key, embeddings_key=embeddings_key)
     finally:
-        ledger.close()
+        reply_cache.close()
 
 
 def _key(use: PanelUse) -> str | None:
@@ -121,7 +121,7 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
         )
 
 
-def report(panel: Panel | None) -> str | None:
+def panel_summary(panel: Panel | None) -> str | None:
     """What asking came to, in one line; None where there is nothing to tell."""
     if panel is None:
         return None
@@ -130,8 +130,8 @@ def report(panel: Panel | None) -> str | None:
         told.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all kept")
     elif panel.budget.calls:
         told.append(f"the panel: {panel.budget}")
-    if broken := panel.ledger.unreadable:
-        lines = f"{broken} line{'' if broken == 1 else 's'} of {panel.ledger.path}"
+    if broken := panel.reply_cache.unreadable:
+        lines = f"{broken} line{'' if broken == 1 else 's'} of {panel.reply_cache.path}"
         told.append(f"passed over {lines} that no reply can be read from")
     return "; ".join(told) or None
 
@@ -148,20 +148,20 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
     return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
 
 
-class Place(NamedTuple):
+class PanelItem(NamedTuple):
     """One answer: the submission, and the command for a task."""
 
     submission: str
-    subject: Subject
+    subject: GradingItem
 
 
 def ask_panel(
     panel: Panel | None,
     grader: Grader,
-    places: Iterable[Place],
-    findings: Mapping[Subject, Finding],
+    places: Iterable[PanelItem],
+    findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
-) -> dict[Place, Finding]:
+) -> dict[PanelItem, Finding]:
     """What the panel makes of the undecided findings, by place; asked about in the order of `places`.
 
     `own` are the models that each submission names as its own. Everything that is decided already is final and
@@ -173,12 +173,12 @@ def ask_panel(
     parts = {each: _parts(panel, grader, each.subject, own[each.submission]) for each in undecided}
     keys = {each: key_of(parts[each]) for each in undecided}
     known = {key: verdict.finding for key, verdict in grader.store.verdicts(keys.values()).items()}
-    asked: dict[str, Place] = {}
+    asked: dict[str, PanelItem] = {}
     for each in undecided:
         if keys[each] not in known:
             asked.setdefault(keys[each], each)
-    if asked and grader.judge.basis is not Basis.TEXT:
-        grader.gather(each.subject for each in asked.values())
+    if asked and grader.judge.basis is not EvidenceNeed.TEXT:
+        grader.ensure_evidence(each.subject for each in asked.values())
     items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in asked.values()]
     fresh = dict(zip(asked, panel.decide(items), strict=True))
     decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
@@ -187,7 +187,7 @@ def ask_panel(
 
 
 def plan_panel(
-    panel: Panel | None, grader: Grader, places: Iterable[Place], own: Mapping[str, Sequence[str]]
+    panel: Panel | None, grader: Grader, places: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
     """What the panel would be asked about answers that are judged and undecided; nobody is asked, nothing executed."""
     if panel is None:
@@ -199,20 +199,20 @@ def plan_panel(
     left = [each for each in asked if each.subject in findings and findings[each.subject].outcome is Outcome.UNDECIDED]
     keys = {each: key_of(_parts(panel, grader, each.subject, own[each.submission])) for each in left}
     decided = grader.store.verdicts(keys.values())
-    at_hand = set(grader.recall({each.subject for each in left}))
-    chosen = [each for each in left if keys[each] not in decided and each.subject in at_hand]
+    preloaded = set(grader.load_cached({each.subject for each in left}))
+    chosen = [each for each in left if keys[each] not in decided and each.subject in preloaded]
     items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
-    found = estimate(panel.settings, panel.ledger, items)
+    found = estimate(panel.settings, panel.reply_cache, items)
     return PanelPlan(len(items), found.calls, found.usd)
 
 
 def replies_of(
     panel: Panel,
     grader: Grader,
-    places: Iterable[Place],
-    findings: Mapping[Subject, Finding],
+    places: Iterable[PanelItem],
+    findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
-) -> dict[Place, tuple[Reply, ...]]:
+) -> dict[PanelItem, tuple[Reply, ...]]:
     """The replies in the panel's ledger about what was left undecided, by place; a place without any is left out."""
     from evaluator.judges.panel.estimate import replies_to
 
@@ -221,7 +221,7 @@ def replies_of(
         finding = findings[each.subject]
         if finding.outcome is Outcome.UNDECIDED:
             item = _undecided(grader, each, finding, own[each.submission])
-            if replies := replies_to(panel.settings, panel.ledger, [item]):
+            if replies := replies_to(panel.settings, panel.reply_cache, [item]):
                 found[each] = replies
     return found
 
@@ -233,7 +233,9 @@ def results_with_panel(
     if panel is None:
         return results
     undecided = [result for result in results if result.finding.outcome is Outcome.UNDECIDED]
-    places = {id(result): Place(result.submission, Subject(result.task, result.command)) for result in undecided}
+    places = {
+        id(result): PanelItem(result.submission, GradingItem(result.task, result.command)) for result in undecided
+    }
     ordered = [places[id(result)] for result in sorted(undecided, key=lambda each: each.rank)]
     findings = {places[id(result)].subject: result.finding for result in undecided}
     own = {slug: manifest.models for slug, manifest in manifests.items()}
@@ -244,13 +246,13 @@ def results_with_panel(
     ]
 
 
-def _parts(panel: Panel, grader: Grader, subject: Subject, own: Sequence[str]) -> dict[str, str]:
+def _parts(panel: Panel, grader: Grader, subject: GradingItem, own: Sequence[str]) -> dict[str, str]:
     """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
     asked = digest_of(grader.suite.task(subject.task).nl.encode())
     return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own), "asked": asked}
 
 
-def _undecided(grader: Grader, place: Place, finding: Finding, own: Sequence[str]) -> Undecided:
+def _undecided(grader: Grader, place: PanelItem, finding: Finding, own: Sequence[str]) -> Undecided:
     from evaluator.judges.panel.panel import Undecided
 
     parts = grader.keys.parts(place.subject)
@@ -258,7 +260,7 @@ def _undecided(grader: Grader, place: Place, finding: Finding, own: Sequence[str
     return Undecided(grader.judge.name, grader.case(place.subject), finding, evidence, tuple(own))
 
 
-def _judged(grader: Grader, place: Place, parts: Mapping[str, str], finding: Finding) -> Judged:
+def _judged(grader: Grader, place: PanelItem, parts: Mapping[str, str], finding: Finding) -> JudgedVerdict:
     verdict = Verdict(
         key=key_of(parts),
         suite=grader.suite.manifest.name,
@@ -268,10 +270,10 @@ def _judged(grader: Grader, place: Place, parts: Mapping[str, str], finding: Fin
         judge_version=grader.judge.version,
         finding=finding,
     )
-    return Judged(verdict, parts)
+    return JudgedVerdict(verdict, parts)
 
 
-class Panels(NamedTuple):
+class PanelPair(NamedTuple):
     """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
     decides what is published, so that whoever has the replies comes to the same."""
 
@@ -279,6 +281,6 @@ class Panels(NamedTuple):
     asking: Panel | None = None
 
     @property
-    def unasked(self) -> Panels:
+    def unasked(self) -> PanelPair:
         """The same where nobody is asked."""
-        return Panels(self.replay)
+        return PanelPair(self.replay)

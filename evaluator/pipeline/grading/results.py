@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evaluator.pipeline.grading.cache_keys import Subject
-from evaluator.pipeline.grading.text_metrics import nlc2cmd_scores, text_figures
-from evaluator.records import Candidate, Finding, Prediction, Result, RunFigures, Task, TextFigures, Usage
+from evaluator.pipeline.grading.cache_keys import GradingItem
+from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, text_figures
+from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SubmittedCandidate:
     """One candidate's place: which submission gave it for which task, and at which rank. None: nothing given."""
 
     submission: str
@@ -30,12 +30,12 @@ class Answer:
         return self.candidate.command if self.candidate else b""
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> GradingItem:
         """What is to be judged of it."""
-        return Subject(self.task.id, None if self.candidate is None else self.candidate.command)
+        return GradingItem(self.task.id, None if self.candidate is None else self.candidate.command)
 
 
-def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Answer]:
+def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
     """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1.
 
     Tasks that are newer than the version that a submission answers are not asked of it.
@@ -50,9 +50,9 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Answer]
             given = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
             if not given:
-                yield Answer(submission.slug, task, 1, None, usage)
+                yield SubmittedCandidate(submission.slug, task, 1, None, usage)
             for rank, candidate in enumerate(given, 1):
-                yield Answer(submission.slug, task, rank, candidate, usage)
+                yield SubmittedCandidate(submission.slug, task, rank, candidate, usage)
 
 
 def _usage(prediction: Prediction | None) -> Usage | None:
@@ -65,18 +65,18 @@ class Texts(NamedTuple):
     """What is measured of commands' texts alone, by task and command."""
 
     scores: Mapping[tuple[str, bytes], float]
-    figures: Mapping[tuple[str, bytes], TextFigures]
+    figures: Mapping[tuple[str, bytes], TextMetrics]
 
 
-def measure_texts(store: Store, given: Sequence[Answer]) -> Texts:
+def measure_texts(store: Store, given: Sequence[SubmittedCandidate]) -> Texts:
     """The scores and figures of all answers' texts; what is not kept is computed and kept."""
     return Texts(
-        nlc2cmd_scores(store, ((each.task, each.candidate.command) for each in given if each.candidate)),
+        cached_nlc2cmd_scores(store, ((each.task, each.candidate.command) for each in given if each.candidate)),
         text_figures(store, ((each.task, each.command) for each in given)),
     )
 
 
-def result_of(suite: str, answer: Answer, finding: Finding, texts: Texts, run: RunFigures | None) -> Result:
+def result_of(suite: str, answer: SubmittedCandidate, finding: Finding, texts: Texts, run: RunMetrics | None) -> Result:
     """The result of one answer; `run` says how its command ran, None where nothing was executed."""
     candidate = answer.candidate
     return Result(

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 from evaluator.judges.consensus.early import syntax_error
 from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.text_metrics import kept_figures
-from evaluator.records import Evidence, RunFigures, digest_of
+from evaluator.pipeline.grading.text_metrics import cached_values
+from evaluator.records import Evidence, RunMetrics, digest_of
 
 RULES: Final = 1
 """Raised when a rule below changes, so that what was kept by an older one is made again."""
@@ -29,7 +29,7 @@ STATUS)."""
 _NOT_FOUND: Final = re.compile(rb"^(?:bash|sh): (?:line )?\d+: .*: (?:command )?not found$", re.MULTILINE)
 """A shell's word that a program was not found, also where the pipeline's last one was and its status does not tell."""
 
-NOTHING_RUN: Final = RunFigures(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
+NOTHING_RUN: Final = RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
 """Of what no shell could be given: nothing, blanks, or bytes that end early at a NUL."""
 
 
@@ -38,10 +38,10 @@ Asked = tuple[str, bytes | None]
 
 _Kept = tuple[bool, bool, bool, bool, float]
 _FORM: Final[TypeAdapter[_Kept]] = TypeAdapter(_Kept)
-"""The fields of `RunFigures` in order, as they are kept: with the time, which goes into no file."""
+"""The fields of `RunMetrics` in order, as they are kept: with the time, which goes into no file."""
 
 
-def figures_of(runs: Sequence[Evidence]) -> RunFigures:
+def figures_of(runs: Sequence[Evidence]) -> RunMetrics:
     """A command's figures from its evidence in every variant, one run each; at least one."""
     return _record(_figures(runs))
 
@@ -57,16 +57,16 @@ def _figures(runs: Sequence[Evidence]) -> _Kept:
     )
 
 
-def _record(kept: _Kept) -> RunFigures:
+def _record(kept: _Kept) -> RunMetrics:
     valid, runnable, exit_zero, clean_stderr, wall_ms = kept
-    return RunFigures(valid=valid, runnable=runnable, exit_zero=exit_zero, clean_stderr=clean_stderr, wall_ms=wall_ms)
+    return RunMetrics(valid=valid, runnable=runnable, exit_zero=exit_zero, clean_stderr=clean_stderr, wall_ms=wall_ms)
 
 
 def _was_started(run: Evidence) -> bool:
     return run.status not in NOT_STARTED and not _NOT_FOUND.search(run.stderr.data)
 
 
-def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunFigures]:
+def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunMetrics]:
     """How commands ran, by task and command; what has no evidence in some variant is left out.
 
     Where no command has any, a judge of texts graded them all, and nothing is said of those that none was needed of.
@@ -80,7 +80,7 @@ def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunFigure
         found = grader.store.evidence((key, 0) for key in runs[each])
         return _figures(list(found.values())) if len(found) == len(runs[each]) else None
 
-    kept = kept_figures(grader.store, keys, compute, _FORM)
-    measured: dict[Asked, RunFigures] = {each: _record(figures) for each, figures in kept.items()}
+    kept = cached_values(grader.store, keys, compute, _FORM)
+    measured: dict[Asked, RunMetrics] = {each: _record(figures) for each, figures in kept.items()}
     nothing = {each: NOTHING_RUN for each in wanted if not is_executable(each[1])}
     return measured | nothing if measured else {}

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from evaluator.errors import InfraError
 from evaluator.progress import Progress
 from evaluator.records import Evidence
-from evaluator.sandbox.requests import Answer, Request
-from evaluator.store import Run, Store
+from evaluator.sandbox.requests import ExecutionResult, Request
+from evaluator.store import RunKey, Store
 
-Execute = Callable[[Sequence[Request]], Iterator[tuple[Request, Answer]]]
+Execute = Callable[[Sequence[Request]], Iterator[tuple[Request, ExecutionResult]]]
 """Executes requests, those too that are appended while its answers are taken."""
 
 
@@ -26,12 +26,12 @@ Execute = Callable[[Sequence[Request]], Iterator[tuple[Request, Answer]]]
 class _Want:
     """Something to be done once these runs are answered."""
 
-    missing: set[Run]
+    missing: set[RunKey]
     then: Callable[[], None]
 
 
 @dataclass
-class Gathering:
+class EvidenceScheduler:
     """The evidence at hand. A second run is executed no sooner than `spacing_s` after the first.
 
     `failures` holds the failure of ours that kept a run from having evidence, when it was last tried.
@@ -41,17 +41,17 @@ class Gathering:
     execute: Execute
     progress: Progress
     spacing_s: float
-    evidence: dict[Run, Evidence] = field(init=False, default_factory=dict)
-    failures: dict[Run, InfraError] = field(init=False, default_factory=dict)
+    evidence: dict[RunKey, Evidence] = field(init=False, default_factory=dict)
+    failures: dict[RunKey, InfraError] = field(init=False, default_factory=dict)
     _finished_at: dict[str, float] = field(init=False, default_factory=dict)
     _requests: list[Request] = field(init=False, default_factory=list)
-    _runs: dict[int, Run] = field(init=False, default_factory=dict)
-    _asked: dict[Run, Request] = field(init=False, default_factory=dict)
-    _answered: set[Run] = field(init=False, default_factory=set)
-    _wants: dict[Run, list[_Want]] = field(init=False, default_factory=dict)
+    _runs: dict[int, RunKey] = field(init=False, default_factory=dict)
+    _asked: dict[RunKey, Request] = field(init=False, default_factory=dict)
+    _answered: set[RunKey] = field(init=False, default_factory=set)
+    _wants: dict[RunKey, list[_Want]] = field(init=False, default_factory=dict)
     _ready: deque[_Want] = field(init=False, default_factory=deque)
 
-    def recall(self, keys: Iterable[str]) -> None:
+    def load_cached(self, keys: Iterable[str]) -> None:
         """Take both runs of these evidence keys from the store, as far as they are there.
 
         What an earlier judging ran twice belongs to a case as much as what this one does.
@@ -59,7 +59,7 @@ class Gathering:
         runs = {(key, run) for key in keys for run in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
-    def want(self, runs: Mapping[Run, Request], then: Callable[[], None] | None = None) -> None:
+    def when_available(self, runs: Mapping[RunKey, Request], then: Callable[[], None] | None = None) -> None:
         """Have what is missing of these runs executed by `finish`, which calls `then` when all are answered."""
         missing = {run: request for run, request in runs.items() if run not in self.evidence}
         for run, request in missing.items():
@@ -71,14 +71,14 @@ class Gathering:
         if not wanted.missing:
             self._ready.append(wanted)
 
-    def _ask(self, run: Run, request: Request) -> None:
+    def _ask(self, run: RunKey, request: Request) -> None:
         """Line a run up, a second one not before the first is answered."""
         self._asked[run] = request
         first = (run[0], 0)
         if run == first or first not in self._asked or first in self._answered:
             self._line_up(run)
 
-    def _line_up(self, run: Run) -> None:
+    def _line_up(self, run: RunKey) -> None:
         key, number = run
         finished_at = self._finished_at.get(key)
         due = finished_at + self.spacing_s if number and finished_at is not None else 0.0
@@ -111,7 +111,7 @@ class Gathering:
                 more = len(self._asked) - len(planned)
                 self.progress.note(f"{more} once more")
 
-    def _take(self, run: Run, answer: Answer) -> None:
+    def _take(self, run: RunKey, answer: ExecutionResult) -> None:
         """Keep one answer, line up the second run that was waiting for it, and see who has all they want."""
         key, number = run
         self._answered.add(run)

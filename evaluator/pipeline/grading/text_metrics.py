@@ -16,14 +16,14 @@ from typing import Final, TypeVar
 
 from pydantic import TypeAdapter
 
-from evaluator.records import Task, TextFigures, digest_of
+from evaluator.records import Task, TextMetrics, digest_of
 from evaluator.store import Store
 
 PARSERS: Final = ("bashlex", "tree-sitter", "tree-sitter-bash")
 """Distributions whose reading of a command decides a score."""
 
 _PACKAGE: Final = Path(__file__).parents[2]
-_TEXT: Final = TypeAdapter(TextFigures)
+_TEXT: Final = TypeAdapter(TextMetrics)
 _CALLS: Final = TypeAdapter(dict[str, float])
 
 Each = TypeVar("Each")
@@ -70,7 +70,7 @@ def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
     return digest_of(program.encode(), command, *references)
 
 
-def nlc2cmd_scores(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
+def cached_nlc2cmd_scores(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
     """The NLC2CMD score of every command against its task's references, by task and command."""
     program = program_digest()
     tasks = {(task.id, command): task for task, command in asked}
@@ -86,18 +86,18 @@ def nlc2cmd_scores(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tu
     return {each: known[key] for each, key in keys.items()}
 
 
-def text_figures(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextFigures]:
+def text_figures(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
     """What every command's text has in common with its task's references, by task and command."""
     program = text_digest()
     tasks = {(task.id, command): task for task, command in asked}
     keys = {each: score_key(program, each[1], task.references) for each, task in tasks.items()}
 
-    def compute(each: tuple[str, bytes]) -> TextFigures:
+    def compute(each: tuple[str, bytes]) -> TextMetrics:
         from evaluator.metrics.texts import compare_texts
 
         return compare_texts(each[1], tasks[each].references)
 
-    return kept_figures(store, keys, compute, _TEXT)
+    return cached_values(store, keys, compute, _TEXT)
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
@@ -111,10 +111,10 @@ def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, 
 
         return calls_of_references(asked[name].references)
 
-    return kept_figures(store, keys, compute, _CALLS)
+    return cached_values(store, keys, compute, _CALLS)
 
 
-def kept_figures(
+def cached_values(
     store: Store, keys: Mapping[Each, str], compute: Callable[[Each], Kept | None], form: TypeAdapter[Kept]
 ) -> dict[Each, Kept]:
     """Figures by what they are of, from the store under their keys; what is not there is computed and kept.

@@ -12,7 +12,7 @@ from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.judges import JUDGES, TextScorer, find_judge
 from evaluator.judges.human_agreement import Assessed, agreements
 from evaluator.progress import Progress
-from evaluator.records import Agreement
+from evaluator.records import AnnotatorAgreement
 
 _TOGETHER: Final = "correct command"
 _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
@@ -20,7 +20,7 @@ _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 
 def compare_with_people(
     assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
-) -> list[Agreement]:
+) -> list[AnnotatorAgreement]:
     """How the text judges named, or all, agree with people.
 
     `references` are two files of as many lines: descriptions, and a correct command for each. Raises UsageError for

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from evaluator.judges import volatile_fields
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
@@ -34,8 +34,8 @@ def audit_suite(
     notes = list(text_notes(chosen))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
         asked = {subject: number for task in chosen for subject, number in _subjects(task)}
-        builds = [Subject(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
-        grader.gather([*asked, *builds])
+        builds = [GradingItem(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
+        grader.ensure_evidence([*asked, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
         findings = grader.grade(subject for subject in asked if grader.keys.references(subject))
         for task in chosen:
@@ -46,14 +46,14 @@ def audit_suite(
     return notes
 
 
-def _subjects(task: Task) -> Iterator[tuple[Subject, int | None]]:
+def _subjects(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
     """The references with their 1-based numbers, each to be judged by the others, and doing nothing.
 
     Where a verifier decides, no reference is compared with, and one is judged though it is the only one.
     """
     for number, command in enumerate(task.references, 1):
-        yield Subject(task.id, command, None if task.verify else number - 1), number
-    yield Subject(task.id, DO_NOTHING[0]), None
+        yield GradingItem(task.id, command, None if task.verify else number - 1), number
+    yield GradingItem(task.id, DO_NOTHING[0]), None
 
 
 def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
@@ -79,7 +79,7 @@ def _build_again(suite: Suite, task: Task) -> bytes:
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build
 
 
-def _world_notes(task: Task, build: Subject, grader: Grader) -> Iterator[AuditNote]:
+def _world_notes(task: Task, build: GradingItem, grader: Grader) -> Iterator[AuditNote]:
     assert build.command is not None  # noqa: S101 - made by `_build_again`
     if failure := grader.failure(task.id, build.command):
         yield missing_world_note(task.world, str(failure))

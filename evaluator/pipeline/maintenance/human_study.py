@@ -20,12 +20,12 @@ from typing import Final
 from evaluator.errors import InfraError, UsageError
 from evaluator.escaping import printable
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.cache_keys import Subject
-from evaluator.pipeline.grading.executor import Bench
+from evaluator.pipeline.grading.cache_keys import GradingItem
+from evaluator.pipeline.grading.executor import Executor
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.known_mutants import slips_of
+from evaluator.pipeline.grading.known_mutants import known_mutants_of
 from evaluator.pipeline.project import Project
-from evaluator.progress import Progress, Silence
+from evaluator.progress import NullProgress, Progress
 from evaluator.records import Evidence, Finding, Outcome, Task
 from evaluator.store import Store
 from evaluator.study.ledger import Ledger
@@ -106,14 +106,14 @@ class GraderExaminer:
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
-        self._waiting: list[tuple[Subject, Future[Shown]]] = []
+        self._waiting: list[tuple[GradingItem, Future[Shown]]] = []
         self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> Shown:
         """What a command comes to, and what it printed in the first variant. Raises InfraError."""
         answer: Future[Shown] = Future()
         with self._lock:
-            self._waiting.append((Subject(task, command), answer))
+            self._waiting.append((GradingItem(task, command), answer))
         self._thread.submit(self._examine_waiting)
         return answer.result()
 
@@ -124,7 +124,7 @@ class GraderExaminer:
         subjects = [subject for subject, _ in waiting]
         try:
             findings = self._grader.grade(subjects)
-            self._grader.gather(subjects)
+            self._grader.ensure_evidence(subjects)
             shown = [self._shown(subject, findings[subject]) for subject in subjects]
         except Exception as error:  # raised again where somebody waits for it
             for _, answer in waiting:
@@ -136,7 +136,7 @@ class GraderExaminer:
             else:
                 answer.set_result(each)
 
-    def _shown(self, subject: Subject, finding: Finding) -> Shown | InfraError:
+    def _shown(self, subject: GradingItem, finding: Finding) -> Shown | InfraError:
         if finding.outcome is Outcome.INFRA_ERROR:
             return InfraError(finding.reason)
         trials = self._grader.trials(subject.task, subject.command or b"")
@@ -163,7 +163,7 @@ class _Beginning:
         self._listener.note(text)
 
     def end(self) -> None:
-        self._listener = Silence()
+        self._listener = NullProgress()
 
 
 def _verdict(finding: Finding) -> str:
@@ -195,14 +195,16 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
         def opened() -> Grader:
             store = stack.enter_context(contextlib.closing(Store(path)))
             beginning = _Beginning(progress)
-            bench = Bench(suite, store, beginning)
-            bench.clear_up()
-            stack.callback(bench.close)
+            executor = Executor(suite, store, beginning)
+            executor.clear_up()
+            stack.callback(executor.close)
             judge = find_judge(project.settings.judge)
-            slips = slips_of(project, suite, store)
-            grader = Grader(suite, judge, store, bench.fingerprint(), bench.execute, beginning, slips=slips)
+            known_mutants = known_mutants_of(project, suite, store)
+            grader = Grader(
+                suite, judge, store, executor.fingerprint(), executor.execute, beginning, known_mutants=known_mutants
+            )
             lend_references(project, grader, tasks)
-            grader.gather([Subject(task.id, None) for task in tasks])
+            grader.ensure_evidence([GradingItem(task.id, None) for task in tasks])
             beginning.end()
             return grader
 

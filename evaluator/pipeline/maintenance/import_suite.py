@@ -18,7 +18,7 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.files import write_whole
 from evaluator.judges import Case
 from evaluator.judges.case import Executed
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
@@ -35,7 +35,7 @@ _RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
 _WORST: Final = 2
 
 
-def hold_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
+def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
     """The suite with every strengthened task asked in the variants in which its references hold, written anew.
 
     Executes all their references. Tasks of other suites are left as they are.
@@ -48,7 +48,7 @@ def hold_suite(project: Project, suite: Suite, progress: Progress, *, workers: i
         for task in suite.tasks
     )
     with open_grader(project, replace(suite, tasks=offered), progress, workers=workers, adjudicated=False) as grader:
-        grader.gather(Subject(task.id, command) for task in asked.values() for command in task.references)
+        grader.ensure_evidence(GradingItem(task.id, command) for task in asked.values() for command in task.references)
         held = {task.id: held_variants(task, grader) for task in offered if task.id in asked}
     return rewrite_tasks(suite, (task.model_copy(update={"variants": held[task.id]}) for task in asked.values()))
 
@@ -71,7 +71,7 @@ def _offered(suite: Suite, task: Task) -> tuple[str, ...]:
 def held_variants(task: Task, grader: Grader) -> tuple[str, ...]:
     """The variants, of those a task is asked in, in which its references hold; the first always is one."""
     first, *others = task.variants
-    cases = [grader.case(Subject(task.id, command, number)) for number, command in enumerate(task.references)]
+    cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
     held = [first]
     if any(case.candidate is None or first not in case.candidate.trials for case in cases):
         return (first,)
@@ -143,7 +143,7 @@ def order_suite(project: Project, added: Suite, progress: Progress, *, workers: 
     Written anew where there are any. What a task compares is no part of its evidence: nothing is executed twice.
     """
     with open_grader(project, added, progress, workers=workers, adjudicated=False) as grader:
-        grader.gather(Subject(task.id, command) for task in added.tasks for command in task.references)
+        grader.ensure_evidence(GradingItem(task.id, command) for task in added.tasks for command in task.references)
         ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
     changed = (task for task in added.tasks if task.id in ordered)
     return rewrite_tasks(added, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
@@ -186,7 +186,7 @@ def add_and_look(
     suite, found, why = added.suite, dict[str, list[str]](), None if execute else "--no-execute"
     if execute:
         try:
-            suite = hold_suite(project, suite, progress, workers=workers)
+            suite = select_variants(project, suite, progress, workers=workers)
             suite = order_suite(project, suite, progress, workers=workers)
             found = reference_summary(audit_suite(project, suite, progress, workers=workers))
         except MissingError as error:

@@ -20,23 +20,23 @@ from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.files import write_whole
 from evaluator.judges import JUDGES, Case, Judge, find_judge
 from evaluator.judges.labelled_pairs import (
-    Hard,
-    Judged,
+    HardPair,
+    JudgedPair,
     Origin,
     Pair,
-    figures,
-    hardest,
+    hardest_pairs,
+    judge_metrics,
     near_miss_pairs,
     parts_of,
     table_4_pairs,
 )
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
-from evaluator.pipeline.grading.cache_keys import Slips, Subject
-from evaluator.pipeline.grading.executor import Bench, open_bench
+from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
+from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.grading.known_mutants import slips_of
-from evaluator.pipeline.grading.llm_panel import REPLAY, PanelUse, Place, ask_panel, open_panel
+from evaluator.pipeline.grading.known_mutants import known_mutants_of
+from evaluator.pipeline.grading.llm_panel import REPLAY, PanelItem, PanelUse, ask_panel, open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import (
@@ -98,9 +98,9 @@ class Results:
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
-    def hardest(self, judge: str) -> list[Hard]:
+    def hardest(self, judge: str) -> list[HardPair]:
         """The ten pairs that are hardest for a judge."""
-        return hardest(self.mistakes, judge)
+        return hardest_pairs(self.mistakes, judge)
 
 
 def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> Sets:
@@ -207,8 +207,10 @@ def validate_judges(
     with open_panel(project, progress, panel_use, named) as panel:
         able = [judge for judge in chosen if panel is not None or judge.name not in _MODELS]
         for each in sets:
-            with open_bench(project, each.suite, progress, workers=workers) as bench:
-                work = _Work(each.suite, bench, progress, panel, slips_of(project, each.suite, bench.store))
+            with open_executor(project, each.suite, progress, workers=workers) as executor:
+                work = _Work(
+                    each.suite, executor, progress, panel, known_mutants_of(project, each.suite, executor.store)
+                )
                 for kind, pairs in each.pairs.items():
                     for judge in able:
                         work.validate(judge, kind, pairs, results)
@@ -220,10 +222,10 @@ class _Work:
     """Judging pairs of one suite on one bench."""
 
     suite: Suite
-    bench: Bench
+    executor: Executor
     progress: Progress
     panel: Panel | None
-    slips: Slips
+    known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
         """Add what a judge makes of the pairs: by itself, and where a panel decides for it, with that."""
@@ -233,11 +235,11 @@ class _Work:
         spent = self.panel.budget.usd if self.panel else 0.0
         for group in self._by_world(pairs):
             grader = self._grader(judge)
-            subjects = {pair: Subject(pair.task, pair.command, pair.without) for pair in group}
+            subjects = {pair: GradingItem(pair.task, pair.command, pair.without) for pair in group}
             found = grader.grade(subjects.values())
             seconds = _timed(grader, judge, subjects)
             alone |= {pair: (found[subject], seconds[pair]) for pair, subject in subjects.items()}
-            places = {pair: Place("", subject) for pair, subject in subjects.items()}
+            places = {pair: PanelItem("", subject) for pair, subject in subjects.items()}
             answers = ask_panel(self.panel, grader, places.values(), found, {"": ()})
             helped |= {pair: answers[place] for pair, place in places.items() if place in answers}
         usd = self.panel.budget.usd - spent if self.panel else 0.0
@@ -249,9 +251,15 @@ class _Work:
             self._add(judge, name, kind, both, usd, results)
 
     def _grader(self, judge: Judge) -> Grader:
-        bench = self.bench
+        executor = self.executor
         return Grader(
-            self.suite, judge, bench.store, bench.fingerprint(), bench.execute, self.progress, slips=self.slips
+            self.suite,
+            judge,
+            executor.store,
+            executor.fingerprint(),
+            executor.execute,
+            self.progress,
+            known_mutants=self.known_mutants,
         )
 
     def _by_world(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -271,8 +279,8 @@ class _Work:
         manifest = self.suite.manifest
         parts = parts_of(manifest.name, self.suite.tasks)
         origin = Origin(name, judge.version, manifest.name, manifest.version, kind)
-        judged = [Judged(pair, finding.outcome, seconds) for pair, (finding, seconds) in found.items()]
-        results.figures += figures(origin, judged, parts, usd)
+        judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in found.items()]
+        results.figures += judge_metrics(origin, judged, parts, usd)
         results.mistakes += (
             Mistake(
                 judge=name,
@@ -289,9 +297,9 @@ class _Work:
         )
 
 
-def _timed(grader: Grader, judge: Judge, subjects: Mapping[Pair, Subject]) -> dict[Pair, float]:
+def _timed(grader: Grader, judge: Judge, subjects: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
     """Seconds that judging each pair takes, with its evidence at hand and everything imported."""
-    grader.gather(subjects.values())
+    grader.ensure_evidence(subjects.values())
     cases = {pair: grader.case(subject) for pair, subject in subjects.items()}
     for case in list(cases.values())[:1]:
         judge.judge(case)

@@ -21,14 +21,14 @@ from typing import Final
 from evaluator.errors import InfraError
 from evaluator.judges.case import Case, Executed, Judge, needs_second_run
 from evaluator.judges.consensus.usable_references import usable_references
-from evaluator.judges.consensus.views import view
-from evaluator.pipeline.grading.cache_keys import Keys, Subject, cwd_of, home_of, is_executable, key_of
+from evaluator.judges.consensus.views import comparable_run
+from evaluator.pipeline.grading.cache_keys import CacheKeys, GradingItem, cwd_of, home_of, is_executable, key_of
 from evaluator.pipeline.grading.grader import SPACING_S
-from evaluator.pipeline.grading.scheduler import Execute, Gathering
-from evaluator.progress import Silence
+from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
+from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.requests import Request
-from evaluator.store import Judged, Run, Store
+from evaluator.store import JudgedVerdict, RunKey, Store
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import AskedMutant
 
@@ -56,7 +56,7 @@ class _Witnesses:
     def is_steady(self, step: Step | None) -> bool:
         """Whether all of them were repeated and show the same again in what a step compares."""
         if step not in self.steady:
-            views = [view(trial, self.task) for each in self.references for trial in each.trials.values()]
+            views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
         return self.steady[step]
 
@@ -74,10 +74,10 @@ class Elimination:
         spacing_s: float = SPACING_S,
     ) -> None:
         self._suite, self._rules, self._store = suite, judge, store
-        self._keys = Keys(suite, judge, fingerprint)
-        self._gathering = Gathering(store, execute, Silence(), spacing_s)
+        self._keys = CacheKeys(suite, judge, fingerprint)
+        self._gathering = EvidenceScheduler(store, execute, NullProgress(), spacing_s)
         self._findings: dict[AskedMutant, Finding] = {}
-        self._unwritten: list[Judged] = []
+        self._unwritten: list[JudgedVerdict] = []
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
@@ -102,12 +102,14 @@ class Elimination:
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
         """Have a task's references executed, and its mutants judged when that is done."""
-        runs: dict[Run, Request] = {}
+        runs: dict[RunKey, Request] = {}
         for command in mutants[0].task.references:
             for key, request in self._requests(mutants[0].task, command).values():
                 runs |= {(key, 0): request, (key, 1): request}
-        self._gathering.recall({key for key, _ in runs})
-        self._gathering.want(dict(sorted(runs.items(), key=lambda item: item[0][1])), partial(self._enter, mutants))
+        self._gathering.load_cached({key for key, _ in runs})
+        self._gathering.when_available(
+            dict(sorted(runs.items(), key=lambda item: item[0][1])), partial(self._enter, mutants)
+        )
 
     def _enter(self, mutants: Sequence[AskedMutant]) -> None:
         witnesses = self._call(mutants[0].task)
@@ -136,8 +138,8 @@ class Elimination:
             return
         tried = witnesses.variants[: len(tried) + 1]
         key, request = self._requests(mutant.task, mutant.command)[tried[-1]]
-        self._gathering.recall([key])
-        self._gathering.want({(key, 0): request}, partial(self._weigh, mutant, witnesses, tried))
+        self._gathering.load_cached([key])
+        self._gathering.when_available({(key, 0): request}, partial(self._weigh, mutant, witnesses, tried))
 
     def _weigh(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
         """Judge a mutant by the variants it was tried in; settle it, run it again, or try the next variant."""
@@ -153,14 +155,14 @@ class Elimination:
             return
         again = self._second_runs(witnesses, executed, found, tried)
         if again:
-            self._gathering.want(again, partial(self._weigh, mutant, witnesses, tried))
+            self._gathering.when_available(again, partial(self._weigh, mutant, witnesses, tried))
         else:
             self._settle(mutant, found)
             self._forget(mutant, tried)
 
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
-    ) -> Mapping[Run, Request]:
+    ) -> Mapping[RunKey, Request]:
         """Second runs that may change the finding, as far as they are not there."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
@@ -181,7 +183,7 @@ class Elimination:
     def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
         """A command with its evidence in these variants, or the failure of ours that kept it from having any."""
         requests = self._requests(task, command)
-        self._gathering.recall([requests[name][0] for name in variants])
+        self._gathering.load_cached([requests[name][0] for name in variants])
         trials = {}
         for name in variants:
             key = requests[name][0]
@@ -214,7 +216,7 @@ class Elimination:
                 judge_version=self._rules.version,
                 finding=found,
             )
-            self._unwritten.append(Judged(verdict, parts))
+            self._unwritten.append(JudgedVerdict(verdict, parts))
         if len(self._unwritten) >= _BATCH:
             self._write()
         self._tell(found)
@@ -224,7 +226,7 @@ class Elimination:
         self._unwritten = []
 
     def _parts(self, mutant: AskedMutant) -> dict[str, str]:
-        return {**self._keys.parts(Subject(mutant.task.id, mutant.command)), "against": _AGAINST}
+        return {**self._keys.parts(GradingItem(mutant.task.id, mutant.command)), "against": _AGAINST}
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:

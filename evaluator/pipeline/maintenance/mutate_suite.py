@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from evaluator.errors import UsageError
 from evaluator.judges import find_judge
-from evaluator.pipeline.grading.executor import Bench, open_bench
+from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.maintenance.mutant_judging import Elimination
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -40,8 +40,8 @@ def mutate_suite(
     chosen = choose(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     asked = [mutant for task in chosen for mutant in mutants_of_task(task, mutants_of)]
-    with open_bench(project, suite, progress, workers=workers) as bench:
-        findings = _judge(suite, asked, bench, progress)
+    with open_executor(project, suite, progress, workers=workers) as executor:
+        findings = _judge(suite, asked, executor, progress)
     ordered = {mutant: findings[mutant] for mutant in asked}
     ids = {task.id for task in suite.tasks}
     retired, whole = {mark.task for mark in marks} - ids, not (topics or tasks)
@@ -73,10 +73,10 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, be
 
 
 def _judge(
-    suite: Suite, asked: Sequence[AskedMutant], bench: Bench, progress: Progress
+    suite: Suite, asked: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
     """Findings by `consensus`, which is what ranks, whatever judge a board is graded by."""
-    elimination = Elimination(suite, find_judge("consensus"), bench.store, bench.fingerprint(), bench.execute)
+    elimination = Elimination(suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute)
     known = elimination.known(asked)
     pending = [mutant for mutant in asked if mutant not in known]
     if not pending:

@@ -11,7 +11,7 @@ from pathlib import Path
 from evaluator.files import write_whole
 from evaluator.metrics.human_time import READING_S, TOKEN_S, reference_tokens
 from evaluator.records import Measurement, Task, Timing
-from evaluator.study.fit import Fit, fitted, line, task_times
+from evaluator.study.fit import Fit, fit_lines, line, task_times
 from evaluator.study.ledger import read_measurements
 from evaluator.suites.load import SINCE_FORMAT, Suite
 
@@ -26,7 +26,7 @@ def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
         left_out.update([why] if why else [])
         counted += [] if why else [each]
     times = task_times(counted, {name: reference_tokens(task) for name, task in tasks.items()})
-    square, robust = fitted(times)
+    square, robust = fit_lines(times)
     return Fit(
         participants=len({each.participant for each in counted}),
         n=len(times),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluator.judges import alignment_problem, volatile_fields
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.executor import open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
@@ -22,8 +22,8 @@ def verify_suite(
     chosen = [suite.task(name) for name in tasks] or list(suite.tasks)
     asked = [each for task in chosen for each in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        subjects = [Subject(each.task.id, each.command, each.without) for each in asked]
-        grader.gather(subjects)
+        subjects = [GradingItem(each.task.id, each.command, each.without) for each in asked]
+        grader.ensure_evidence(subjects)
         findings = grader.grade(subjects)
         found = list(violations({each: findings[subject] for each, subject in zip(asked, subjects, strict=True)}))
         for task in chosen:
@@ -44,7 +44,7 @@ def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
 
 
 def _unaligned(task: Task, grader: Grader) -> Iterator[Violation]:
-    case = grader.case(Subject(task.id, None))
+    case = grader.case(GradingItem(task.id, None))
     problem = alignment_problem(case)
     if problem is not None:
         yield Violation(task=task.id, role="alignment", command="", variant=None, place=None, reason=problem)

@@ -23,13 +23,13 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
-from evaluator.pipeline.evidence.bundle import PackedLimits, RefusedError, file_digest, unpacked
+from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, unpacked
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"
 EVIDENCE: Final = "evidence/"
 
-LIMITS: Final = PackedLimits(packed_bytes=1 << 30, bytes=1 << 30)
+LIMITS: Final = GunzipLimits(packed_bytes=1 << 30, bytes=1 << 30)
 MAX_FILES: Final = 20_000
 MAX_HEADER_BYTES: Final = 64 << 20
 
@@ -47,7 +47,7 @@ def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
             raise ValueError(f"{path!r:.200} is no path that is published")
 
 
-class Landed(Record):
+class ArchiveHeader(Record):
     """`published.json`: what the archive's files were made from.
 
     `commit` is the checkout's, None outside Git. `judged` are the submissions whose files are in it, each with the blob
@@ -74,10 +74,10 @@ class Landed(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class PublishArchive:
     """`files` are those of the main branch and `evidence` those of the branch `evidence`, by their paths there."""
 
-    header: Landed
+    header: ArchiveHeader
     files: Mapping[str, bytes] = field(default_factory=dict)
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -89,14 +89,14 @@ class Landing:
         """What becomes of paths on the branch `evidence`, None where one is removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
-    def without(self, slugs: set[str]) -> Landing:
+    def without(self, slugs: set[str]) -> PublishArchive:
         """The same without anything of these submissions."""
         judged = {slug: each for slug, each in self.header.judged.items() if slug not in slugs}
         gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
         gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
         header = self.header.model_copy(update={"judged": judged, "gone": gone, "gone_evidence": gone_evidence})
         files = {path: data for path, data in self.files.items() if _slug_of(path) not in slugs}
-        return Landing(
+        return PublishArchive(
             header, files, {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
         )
 
@@ -116,36 +116,36 @@ def blob_name(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def write_landing(landing: Landing, path: Path) -> str:
+def write_landing(archive: PublishArchive, path: Path) -> str:
     """Write the archive; its SHA-256 in hexadecimal. Raises ValueError for a path that may not be published."""
-    _shaped(landing.files, _ON_MAIN)
-    _shaped(landing.evidence, _ON_BRANCH)
-    contents = {HEADER: canonical_json(landing.header.model_dump(mode="json", exclude_defaults=True))}
-    contents |= {name: landing.files[name] for name in sorted(landing.files)}
-    contents |= {f"{EVIDENCE}{name}": landing.evidence[name] for name in sorted(landing.evidence)}
+    _shaped(archive.files, _ON_MAIN)
+    _shaped(archive.evidence, _ON_BRANCH)
+    contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
+    contents |= {name: archive.files[name] for name in sorted(archive.files)}
+    contents |= {f"{EVIDENCE}{name}": archive.evidence[name] for name in sorted(archive.evidence)}
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
         for name, data in contents.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o644
-            archive.addfile(entry, io.BytesIO(data))
+            tar.addfile(entry, io.BytesIO(data))
     return file_digest(path)
 
 
-def read_landing(path: Path, sha256: str) -> Landing:
+def read_landing(path: Path, sha256: str) -> PublishArchive:
     """The archive at `path`, whose SHA-256 is to be this. Raises FormatError where it is not what is written here."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:
-            raise RefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
+            raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
         data = path.read_bytes()
         found = hashlib.sha256(data).hexdigest()
         if found != sha256:
-            raise RefusedError(f"has the SHA-256 {found}: expected {sha256}; nothing of it is taken")
+            raise BundleRefusedError(f"has the SHA-256 {found}: expected {sha256}; nothing of it is taken")
         return _landing(dict(_members(b"".join(unpacked(data, LIMITS.bytes)))))
-    except RefusedError as refusal:
+    except BundleRefusedError as refusal:
         raise FormatError([Problem(path, 0, str(refusal))]) from refusal
     except OSError as error:
         raise InfraError(f"{path} cannot be read: {error.strerror}") from error
@@ -154,42 +154,44 @@ def read_landing(path: Path, sha256: str) -> Landing:
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
     seen: set[str] = set()
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            for entry in archive:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+            for entry in tar:
                 _check_member(entry, seen)
-                content = archive.extractfile(entry)
+                content = tar.extractfile(entry)
                 if content is None:
-                    raise RefusedError(f"{entry.name!r:.200} has no content")
+                    raise BundleRefusedError(f"{entry.name!r:.200} has no content")
                 yield entry.name, content.read()
     except tarfile.TarError as error:
-        raise RefusedError(f"does not read as an archive: {error}") from error
+        raise BundleRefusedError(f"does not read as an archive: {error}") from error
 
 
 def _check_member(entry: tarfile.TarInfo, seen: set[str]) -> None:
     named = f"{entry.name!r:.200}"
     if entry.type != tarfile.REGTYPE or entry.pax_headers:
-        raise RefusedError(f"{named} is no plain file: expected nothing else")
+        raise BundleRefusedError(f"{named} is no plain file: expected nothing else")
     if entry.name in seen:
-        raise RefusedError(f"{named} stands there twice")
+        raise BundleRefusedError(f"{named} stands there twice")
     if len(seen) >= MAX_FILES:
-        raise RefusedError(f"more than {MAX_FILES} files")
+        raise BundleRefusedError(f"more than {MAX_FILES} files")
     seen.add(entry.name)
     inside = entry.name.removeprefix(EVIDENCE)
     shape = _ON_MAIN if inside == entry.name else _ON_BRANCH
     if entry.name != HEADER and not shape.fullmatch(inside):
-        raise RefusedError(f"{named} is no path that is published")
+        raise BundleRefusedError(f"{named} is no path that is published")
 
 
-def _landing(contents: dict[str, bytes]) -> Landing:
+def _landing(contents: dict[str, bytes]) -> PublishArchive:
     header = contents.pop(HEADER, None)
     if header is None or len(header) > MAX_HEADER_BYTES:
-        raise RefusedError(f"no {HEADER} that could be read: expected one that says what the files were made from")
+        raise BundleRefusedError(
+            f"no {HEADER} that could be read: expected one that says what the files were made from"
+        )
     try:
-        landed = Landed.model_validate_json(header)
+        landed = ArchiveHeader.model_validate_json(header)
     except ValidationError as error:
-        raise RefusedError(
+        raise BundleRefusedError(
             f"{HEADER} does not read: {error.errors(include_url=False, include_input=False)}"[:500]
         ) from error
     files = {name: data for name, data in contents.items() if not name.startswith(EVIDENCE)}
     evidence = {name.removeprefix(EVIDENCE): data for name, data in contents.items() if name.startswith(EVIDENCE)}
-    return Landing(landed, files, evidence)
+    return PublishArchive(landed, files, evidence)

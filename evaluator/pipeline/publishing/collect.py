@@ -24,10 +24,10 @@ from evaluator.files import write_whole
 from evaluator.github.artifacts import ArtifactFiles, ArtifactLimits, read_artifacts
 from evaluator.github.comment.markdown import code
 from evaluator.github.connection import Connection
-from evaluator.github.jobs import Job, jobs_of_run, notices
+from evaluator.github.jobs import GithubJob, jobs_of_run, notices
 from evaluator.pipeline.evidence.bundle import READING, bundle_path
 from evaluator.pipeline.project import Project
-from evaluator.progress import Progress, Silence
+from evaluator.progress import NullProgress, Progress
 from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import is_slug
 
@@ -90,7 +90,7 @@ def collect(
     UsageError where `out` holds something or there is no such run; PermissionMissingError, GitHubError.
     """
     _make_empty(out)
-    shown = progress or Silence()
+    shown = progress or NullProgress()
     shown.say("asking which jobs there were")
     jobs = jobs_of_run(connection, run)
     begun = {named[1] for each in jobs if (named := _JOB.fullmatch(each.name))}
@@ -124,7 +124,7 @@ def _make_empty(out: Path) -> None:
         raise UsageError(f"{out}: {error.strerror}") from error
 
 
-def _announced(project: Project, connection: Connection, jobs: Sequence[Job], slug: str) -> Digests:
+def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJob], slug: str) -> Digests:
     """The digests that a submission's own job said."""
     job = _job(jobs, slug)
     folder = project.root / "submissions" / slug
@@ -143,7 +143,7 @@ def _announced(project: Project, connection: Connection, jobs: Sequence[Job], sl
     return digests
 
 
-def _job(jobs: Sequence[Job], slug: str) -> Job:
+def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
     if not is_slug(slug):
         raise _Refused("is no submission's name")
     named = [each for each in jobs if each.name == f"{EXECUTE} ({slug})"]

@@ -28,7 +28,7 @@ from evaluator.github.repository_files import read_file
 from evaluator.pipeline.evidence.branch import BRANCH
 from evaluator.pipeline.evidence.bundle import SUFFIX
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.archive import Landing, blob_name
+from evaluator.pipeline.publishing.archive import PublishArchive, blob_name
 from evaluator.pipeline.submissions.ownership import (
     OWNERS_BYTES,
     owners_bytes,
@@ -47,14 +47,14 @@ Names = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
-    """What holds at a commit of main: `landing` without what does not, and why not, by submission.
+class MainCheck:
+    """What holds at a commit of main: `archive` without what does not, and why not, by submission.
 
     `changing` are the submissions of which a file on main becomes another by it.
     """
 
     head: str
-    landing: Landing
+    archive: PublishArchive
     left_out: Mapping[str, str]
     changing: tuple[str, ...]
 
@@ -67,27 +67,27 @@ def main_head(connection: Connection) -> str:
     return head
 
 
-def current_at(connection: Connection, head: str, landing: Landing) -> Current:
+def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
     """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
-    names = blob_names(connection, head, sorted(_paths(landing)))
-    left_out = {slug: why for slug in landing.header.judged if (why := _moved(landing, slug, names))}
-    kept = _without_returned(landing.without(set(left_out)), names, _judged_at(connection, landing))
+    names = blob_names(connection, head, sorted(_paths(archive)))
+    left_out = {slug: why for slug in archive.header.judged if (why := _moved(archive, slug, names))}
+    kept = _without_returned(archive.without(set(left_out)), names, _judged_at(connection, archive))
     changed = {path for path, content in kept.on_main().items() if names[path] != _name(content)}
     changing = {path.split("/")[1] for path in changed}
-    return Current(head, kept, left_out, tuple(sorted(changing)))
+    return MainCheck(head, kept, left_out, tuple(sorted(changing)))
 
 
-def _judged_at(connection: Connection, landing: Landing) -> Names:
+def _judged_at(connection: Connection, archive: PublishArchive) -> Names:
     """Names of the submissions' files of which something is to be removed, at the commit that was judged."""
-    wanted = {path for each in (*landing.header.gone, *landing.header.gone_evidence) for path in _given(each)}
-    commit = landing.header.commit
+    wanted = {path for each in (*archive.header.gone, *archive.header.gone_evidence) for path in _given(each)}
+    commit = archive.header.commit
     return blob_names(connection, commit, sorted(wanted)) if wanted and commit else dict.fromkeys(wanted)
 
 
-def _paths(landing: Landing) -> set[str]:
-    judged = {path for blobs in landing.header.judged.values() for path in blobs}
-    gone = (*landing.header.gone, *landing.header.gone_evidence)
-    return judged | set(landing.on_main()) | {path for each in gone for path in _given(each)}
+def _paths(archive: PublishArchive) -> set[str]:
+    judged = {path for blobs in archive.header.judged.values() for path in blobs}
+    gone = (*archive.header.gone, *archive.header.gone_evidence)
+    return judged | set(archive.on_main()) | {path for each in gone for path in _given(each)}
 
 
 def _name(content: bytes | None) -> str | None:
@@ -103,9 +103,9 @@ def _given(path: str) -> tuple[str, ...]:
     return f"{folder}/{MANIFEST_NAME}", f"{folder}/{suite}.jsonl"
 
 
-def _moved(landing: Landing, slug: str, names: Names) -> str:
+def _moved(archive: PublishArchive, slug: str, names: Names) -> str:
     """Why what was judged of a submission is not what stands there; empty where it is."""
-    blobs, ours = landing.header.judged[slug], landing.on_main()
+    blobs, ours = archive.header.judged[slug], archive.on_main()
     given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS)}
     if any(given.values()) and not any(names[path] for path in given):
         return "was withdrawn since it was judged"
@@ -118,15 +118,15 @@ def _moved(landing: Landing, slug: str, names: Names) -> str:
     return ""
 
 
-def _without_returned(landing: Landing, names: Names, judged_at: Names) -> Landing:
+def _without_returned(archive: PublishArchive, names: Names, judged_at: Names) -> PublishArchive:
     """Nothing is removed of a submission that is another by now: it may have come back."""
-    header = landing.header
+    header = archive.header
 
     def kept(paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(each for each in paths if all(names[path] == judged_at[path] for path in _given(each)))
 
     changes = {"gone": kept(header.gone), "gone_evidence": kept(header.gone_evidence)}
-    return replace(landing, header=header.model_copy(update=changes))
+    return replace(archive, header=header.model_copy(update=changes))
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:
@@ -163,40 +163,42 @@ class Committed:
     dry_run: bool = False
 
 
-def commit_landing(project: Project, connection: Connection, landing: Landing, *, dry_run: bool = False) -> Committed:
+def commit_landing(
+    project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
+) -> Committed:
     """Publish what was judged and still stands. The same again changes nothing.
 
     Raises UsageError for what a rescore judged, which is proposed and not committed; FormatError for owners that do not
     read; PermissionMissingError; GitHubError, also where main is protected, or moved each time.
     """
-    if landing.header.rescore:
+    if archive.header.rescore:
         raise UsageError("this is a rescore's, which a maintainer merges: bashboard publish propose")
     registered, known = register(project, connection).owners, read_owners(project).owners
     owners = {slug: owner for slug, owner in registered.items() if slug not in known}
-    current = current_at(connection, main_head(connection), landing)
+    current = check_against_main(connection, main_head(connection), archive)
     if dry_run:
         return Committed(current.head, current.changing, current.left_out, owners, None, dry_run=True)
-    evidence = keep_evidence(connection, current.landing)
+    evidence = keep_evidence(connection, current.archive)
     for _ in range(ATTEMPTS):
         try:
             commit = _commit(connection, current, owners)
             return Committed(commit, current.changing, current.left_out, owners, evidence)
         except MovedError:
-            current = current_at(connection, main_head(connection), landing)
+            current = check_against_main(connection, main_head(connection), archive)
     raise GitHubError(f"{connection.name}: {MAIN!r} moved {ATTEMPTS} times meanwhile; run this again")
 
 
-def keep_evidence(connection: Connection, landing: Landing) -> str | None:
+def keep_evidence(connection: Connection, archive: PublishArchive) -> str | None:
     """Put the landing's evidence on its branch and take away what is gone; the branch's commit, None for nothing."""
-    files = landing.on_branch()
+    files = archive.on_branch()
     present = branch_head(connection, BRANCH)
-    if not files or (present is None and not landing.evidence):
+    if not files or (present is None and not archive.evidence):
         return present
     return replace_branch(connection, BRANCH, files, "Evidence of what is published\n")
 
 
-def _commit(connection: Connection, current: Current, owners: NewOwners) -> str:
-    files = {**current.landing.on_main(), **_owners_file(connection, current.head, owners)}
+def _commit(connection: Connection, current: MainCheck, owners: NewOwners) -> str:
+    files = {**current.archive.on_main(), **_owners_file(connection, current.head, owners)}
     try:
         return commit_files(connection, MAIN, current.head, files, _message(current.changing))
     except MovedError:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from evaluator.github.comment.contested_list import contested_text
+from evaluator.github.comment.contested_list import contested_list
 from evaluator.leaderboard.board import Appeal
 from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.boards.site import appeal_form
-from evaluator.pipeline.grading.results import Answer, answers
+from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
-from evaluator.records import Contested, Finding, Giver, Outcome, command_digest
+from evaluator.records import CandidateSource, Contested, Finding, Outcome, command_digest
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
@@ -41,7 +41,7 @@ def contested_of(
     suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
 ) -> list[Contested]:
     """What is contested on one suite, of candidates that are given still."""
-    open_answers: dict[tuple[str, str], list[Answer]] = {}
+    open_answers: dict[tuple[str, str], list[SubmittedCandidate]] = {}
     for answer in answers(suite, [each for each in submissions if each.slug in files]):
         place = (answer.task.id, command_digest(answer.command))
         verdict = files[answer.submission].by_command.get(place)
@@ -56,10 +56,10 @@ def contested_of(
 
 def contested_markdown(verdicts: Sequence[Contested]) -> str:
     """The list as GitHub shows it."""
-    return contested_text(verdicts)
+    return contested_list(verdicts)
 
 
-def _contested(suite: str, given: Sequence[Answer], finding: Finding, appeal: Appeal | None) -> Contested:
+def _contested(suite: str, given: Sequence[SubmittedCandidate], finding: Finding, appeal: Appeal | None) -> Contested:
     first = min(given, key=lambda each: each.rank)
     task, command = first.task, first.command
     where = f"{first.submission} {task.id}"
@@ -74,7 +74,7 @@ def _contested(suite: str, given: Sequence[Answer], finding: Finding, appeal: Ap
         step=finding.step,
         reason=finding.reason,
         variant=finding.variant,
-        given_by=tuple(Giver(submission=each.submission, rank=each.rank) for each in given),
+        given_by=tuple(CandidateSource(submission=each.submission, rank=each.rank) for each in given),
         rows=len({each.submission for each in given if each.rank == 1}),
         explain=f"bashboard explain {where}{options}",
         adjudicate=f"bashboard adjudicate {where} pass{options} --because 'WHY'",

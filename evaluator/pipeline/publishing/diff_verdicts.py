@@ -17,25 +17,25 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem
-from evaluator.github.comment.rescore_table import changes_text
+from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import Files, published_board, published_files
 from evaluator.pipeline.git import ask_git, commit_named
-from evaluator.pipeline.grading.results import Answer, answers
+from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import (
     SLUG_PATTERN,
-    Changes,
-    Flip,
-    Place,
+    BoardPosition,
     PublishedVerdict,
     RowChange,
     Standing,
     Step,
-    SuiteChanges,
+    SuiteDiff,
+    VerdictChange,
+    VerdictDiff,
     VerdictsHeader,
     command_digest,
 )
@@ -82,7 +82,7 @@ _KEY: Final = "its key: the task or its world, a reference, a ruling or a mark"
 _SAME: Final = "nothing that its key names: look into it"
 
 
-def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> Changes:
+def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> VerdictDiff:
     """From the verdict files at a commit to those of the checkout, on the suites named (all where none is).
 
     Raises UsageError where there is no such commit here, FormatError for a verdict file that does not read.
@@ -96,7 +96,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
 
 def changes_between(
     project: Project, before: Mapping[str, Files], after: Mapping[str, Files], submissions: Sequence[Submission]
-) -> Changes:
+) -> VerdictDiff:
     """From some verdict files to others, both by suite."""
     judge = find_judge(project.settings.judge)
     made = []
@@ -105,19 +105,19 @@ def changes_between(
             earlier, later = before.get(name, {}), after.get(name, {})
             if any(earlier.get(slug) != later.get(slug) for slug in {*earlier, *later}):
                 made.append(changes_of(project.suite(name), submissions, earlier, later, store, judge))
-    return Changes(format=1, suites=tuple(made))
+    return VerdictDiff(format=1, suites=tuple(made))
 
 
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
-) -> SuiteChanges:
+) -> SuiteDiff:
     """What one suite's board comes to; of the store only what is computed from texts is used."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     both = [each for each in submissions if each.slug in before and each.slug in after]
     flips = list(_flips(answers(suite, both), before, after))
     pairs = [(before.get(slug), after.get(slug)) for slug in sorted({*before, *after})]
     counts = [_counts(earlier, later) for earlier, later in pairs]
-    return SuiteChanges(
+    return SuiteDiff(
         suite=suite.manifest.name,
         suite_version=suite.manifest.version,
         rows=_rows(*boards),
@@ -129,9 +129,9 @@ def changes_of(
     )
 
 
-def changes_markdown(changes: Changes) -> str:
+def changes_markdown(changes: VerdictDiff) -> str:
     """What a pull request's body says of it."""
-    return changes_text(changes)
+    return rescore_table(changes)
 
 
 # -- rows
@@ -146,8 +146,8 @@ def _rows(before: SuiteBoard, after: SuiteBoard) -> tuple[RowChange, ...]:
     )
 
 
-def _place(row: Standing) -> Place:
-    return Place(
+def _place(row: Standing) -> BoardPosition:
+    return BoardPosition(
         asked=row.asked,
         passed=row.passed,
         undecided=row.undecided,
@@ -160,7 +160,7 @@ def _place(row: Standing) -> Place:
 # -- verdicts
 
 
-def _flips(given: Iterable[Answer], before: Files, after: Files) -> Iterable[Flip]:
+def _flips(given: Iterable[SubmittedCandidate], before: Files, after: Files) -> Iterable[VerdictChange]:
     seen = set()
     for answer in given:
         place = (answer.task.id, command_digest(answer.command))
@@ -174,8 +174,10 @@ def _flips(given: Iterable[Answer], before: Files, after: Files) -> Iterable[Fli
             yield _flip(answer, earlier, later, reasons(*headers, earlier, later))
 
 
-def _flip(answer: Answer, earlier: PublishedVerdict, later: PublishedVerdict, why: Sequence[str]) -> Flip:
-    return Flip(
+def _flip(
+    answer: SubmittedCandidate, earlier: PublishedVerdict, later: PublishedVerdict, why: Sequence[str]
+) -> VerdictChange:
+    return VerdictChange(
         submission=answer.submission,
         task=answer.task.id,
         rank=answer.rank,

@@ -17,20 +17,20 @@ from evaluator.pipeline.evidence.bundle import (
     READING,
     SUFFIX,
     Bundle,
-    RefusedError,
+    BundleRefusedError,
     bundle_path,
-    packed_lines,
+    gunzip_lines,
     read_bundle,
 )
 from evaluator.pipeline.evidence.images import fetched_images
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Dossier, Held
+from evaluator.pipeline.publishing.derive import AvailableEvidence, SubmissionRun
 from evaluator.records import BundleHeader, Evidence
-from evaluator.store import Run
+from evaluator.store import RunKey
 
 
 @dataclass(frozen=True)
-class Holdings:
+class EvidenceSources:
     """Folders of bundles. `faults` says, by submission, what could not be taken of its own."""
 
     fetched: Path
@@ -38,31 +38,31 @@ class Holdings:
     faults: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, project: Project, collected: Path | None = None) -> Holdings:
+    def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
         """What `bashboard fetch` brought here, and what a run collected."""
         return cls(fetched_images(project).parent, collected)
 
-    def hold(self, dossier: Dossier) -> Held:
+    def hold(self, submission_run: SubmissionRun) -> AvailableEvidence:
         """All that there is of a submission on a suite; a bundle that does not read is left out, and told."""
-        slug, suite = dossier.submission.slug, dossier.ground.suite.manifest.name
-        expected = dossier.runs
-        held = Held()
+        slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
+        expected = submission_run.runs
+        held = AvailableEvidence()
         try:
             data = _content(self.fetched / bundle_path(suite, slug))
             if data is not None:
                 # what the submission gave before is in it as well, so it is read whole and then chosen from
                 bundle = read_bundle(data, suite=suite, submission=slug, expected=None).of(expected)
-                held = Held(_by_run(bundle), bundle.replies)
+                held = AvailableEvidence(_by_run(bundle), bundle.replies)
         except FormatError as error:
             self._tell(slug, f"published evidence: {error}")
         try:
             data = _content(self.collected / bundle_path(suite, slug)) if self.collected else None
             if data is not None:
-                fingerprint = dossier.ground.fingerprint
+                fingerprint = submission_run.context.fingerprint
                 bundle = read_bundle(
                     data, suite=suite, submission=slug, expected=expected, fingerprint=fingerprint, replies=False
                 )
-                held = Held({**_by_run(bundle), **held.evidence}, held.replies)
+                held = AvailableEvidence({**_by_run(bundle), **held.evidence}, held.replies)
         except FormatError as error:
             self._tell(slug, f"collected evidence: {error}")
         return held
@@ -71,8 +71,8 @@ class Holdings:
         """The header of a submission's fetched bundle, None where there is none that reads."""
         try:
             data = _content(self.fetched / bundle_path(suite, slug))
-            return BundleHeader.model_validate_json(next(packed_lines(data, READING), b"")) if data else None
-        except (RefusedError, FormatError, ValueError):
+            return BundleHeader.model_validate_json(next(gunzip_lines(data, READING), b"")) if data else None
+        except (BundleRefusedError, FormatError, ValueError):
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
@@ -88,7 +88,7 @@ class Holdings:
         self.faults.setdefault(slug, []).append(fault)
 
 
-def _by_run(bundle: Bundle) -> dict[Run, Evidence]:
+def _by_run(bundle: Bundle) -> dict[RunKey, Evidence]:
     return {(each.key, each.run): each.evidence for each in bundle.evidence}
 
 

@@ -19,24 +19,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.evidence.bundle import KEPT_BYTES, Bundle, bundle_path, fitting, write_bundle
+from evaluator.pipeline.evidence.bundle import KEPT_BYTES, Bundle, bundle_path, drop_to_limit, write_bundle
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
-from evaluator.pipeline.grading.cache_keys import Subject
-from evaluator.pipeline.grading.llm_panel import Panels
-from evaluator.pipeline.grading.llm_panel import report as panel_report
+from evaluator.pipeline.grading.cache_keys import GradingItem
+from evaluator.pipeline.grading.llm_panel import PanelPair
+from evaluator.pipeline.grading.llm_panel import panel_summary as panel_report
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.archive import Landed, Landing, blob_name
-from evaluator.pipeline.publishing.derive import Derived, Dossier, Held
+from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, blob_name
+from evaluator.pipeline.publishing.derive import AvailableEvidence, Derived, SubmissionRun
 from evaluator.pipeline.publishing.diff_verdicts import changes_between, changes_markdown
-from evaluator.pipeline.publishing.evidence_sources import Holdings
-from evaluator.pipeline.publishing.plan import dossiers_of, lay_grounds
-from evaluator.pipeline.publishing.status import Look, Work, edited_lines, look, place_of
-from evaluator.pipeline.publishing.suite_context import Ground
+from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
+from evaluator.pipeline.publishing.plan import dossiers_of, load_suite_contexts
+from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edited_lines, inspect_submission, place_of
+from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
-from evaluator.records import BundleHeader, Changes, Evidence, KeptEvidence, PublishedVerdict
-from evaluator.store import Run, Store
+from evaluator.records import BundleHeader, Evidence, KeptEvidence, PublishedVerdict, VerdictDiff
+from evaluator.store import RunKey, Store
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 from evaluator.submissions.validate import Submission
 
@@ -45,11 +45,11 @@ LANDING_BYTES: Final = 512 << 20
 
 
 @dataclass(slots=True)
-class Filling:
+class ArchiveBuilder:
     """The archive as it is filled; nothing is in it that stands already as it would be written."""
 
     project: Project
-    holdings: Holdings
+    sources: EvidenceSources
     files: dict[str, bytes] = field(default_factory=dict)
     evidence: dict[str, bytes] = field(default_factory=dict)
     judged: dict[str, dict[str, str | None]] = field(default_factory=dict)
@@ -61,9 +61,9 @@ class Filling:
         """Whether it should hold no more."""
         return sum(map(len, (*self.files.values(), *self.evidence.values()))) > LANDING_BYTES
 
-    def put_verdicts(self, dossier: Dossier, data: bytes) -> bool:
+    def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
         """A submission's verdict file, and what was judged for it; whether it is another than stands there."""
-        slug, suite = dossier.submission.slug, dossier.ground.suite.manifest.name
+        slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
             return False
@@ -73,34 +73,34 @@ class Filling:
             self.judged.setdefault(slug, {})[self._name(each)] = None if content is None else blob_name(content)
         return True
 
-    def put_bundle(self, dossier: Dossier, held: Held, verdicts: bytes | None) -> int:
+    def put_bundle(self, submission_run: SubmissionRun, held: AvailableEvidence, verdicts: bytes | None) -> int:
         """A submission's evidence and replies; how much of it the branch has no room for.
 
         `verdicts` is the verdict file that follows from it, None where not all of a file does.
         """
-        slug, suite = dossier.submission.slug, dossier.ground.suite.manifest.name
+        slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
             format=1,
             suite=suite,
-            fingerprint=dossier.ground.fingerprint,
+            fingerprint=submission_run.context.fingerprint,
             submission=slug,
             verdicts=None if verdicts is None else hashlib.sha256(verdicts).hexdigest(),
         )
-        runs = {run: each for run, each in held.evidence.items() if run in dossier.runs}
-        kept, left_out = fitting(Bundle(header, _kept(runs), held.replies), KEPT_BYTES)
+        runs = {run: each for run, each in held.evidence.items() if run in submission_run.runs}
+        kept, left_out = drop_to_limit(Bundle(header, _kept(runs), held.replies), KEPT_BYTES)
         self._put_evidence(suite, slug, kept)
         return left_out
 
-    def put_references(self, ground: Ground) -> None:
+    def put_references(self, context: SuiteContext) -> None:
         """The evidence of a suite's references, where all of it is at hand."""
-        if not ground.missing_references and ground.references:
-            header = BundleHeader(format=1, suite=ground.suite.manifest.name, fingerprint=ground.fingerprint)
-            self._put_evidence(header.suite, None, Bundle(header, _kept(ground.references)))
+        if not context.missing_references and context.references:
+            header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
+            self._put_evidence(header.suite, None, Bundle(header, _kept(context.references)))
 
-    def put_images(self, grounds: Sequence[Ground], sha256: str) -> None:
+    def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:
         """The images that evidence is made in today, saved to the file with this SHA-256."""
-        fingerprints = {each.suite.manifest.name: each.fingerprint for each in grounds}
-        data = write_images(published_images([each.suite for each in grounds], fingerprints, sha256))
+        fingerprints = {each.suite.manifest.name: each.fingerprint for each in contexts}
+        data = write_images(published_images([each.suite for each in contexts], fingerprints, sha256))
         path = fetched_images(self.project)
         if not path.is_file() or path.read_bytes() != data:
             self.evidence[IMAGES] = data
@@ -114,14 +114,14 @@ class Filling:
                 suite = path.name.removesuffix(VERDICTS)
                 if suite not in given or suite not in suites:
                     self.gone.append(self._name(path))
-        for slug, suite in self.holdings.published_bundles():
+        for slug, suite in self.sources.published_bundles():
             is_here = slug in loaded.broken or suite in answered.get(slug, ())
             if not is_here or suite not in suites:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
-    def landing(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> Landing:
+    def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
         """The archive's content."""
-        header = Landed(
+        header = ArchiveHeader(
             format=1,
             rescore=rescore,
             commit=_commit(self.project.root),
@@ -131,18 +131,18 @@ class Filling:
             told=told,
             facts=facts,
         )
-        return Landing(header, self.files, self.evidence)
+        return PublishArchive(header, self.files, self.evidence)
 
     def _put_evidence(self, suite: str, slug: str | None, bundle: Bundle) -> None:
         data = write_bundle(bundle, KEPT_BYTES)
-        if self.holdings.fetched_bytes(suite, slug) != data:
+        if self.sources.fetched_bytes(suite, slug) != data:
             self.evidence[bundle_path(suite, slug).as_posix()] = data
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.project.root).as_posix()
 
 
-def _kept(runs: Mapping[Run, Evidence]) -> tuple[KeptEvidence, ...]:
+def _kept(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
     fields = ({"key": key, "run": run, "evidence": each} for (key, run), each in sorted(runs.items()))
     return tuple(KeptEvidence.model_validate(each) for each in fields)
 
@@ -168,7 +168,7 @@ _NOTHING: Final = "nothing of it could be judged"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishRow:
     """What became of one submission's verdicts on one suite.
 
     `given` counts verdicts that were asked for and given, `missing` commands without one for a failure of ours, by its
@@ -176,7 +176,7 @@ class Row:
     branch has no room for.
     """
 
-    work: Work
+    work: PendingWork
     given: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
     written: bool = False
@@ -190,15 +190,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PublishResult:
     """What judging came to: the archive's content, and every submission that something was due of.
 
     `faults` are bundles that were refused, by submission; `panel` says what asking came to, and `panel_failed` that it
     ended for another reason than its limits.
     """
 
-    landing: Landing
-    rows: tuple[Row, ...]
+    archive: PublishArchive
+    rows: tuple[PublishRow, ...]
     faults: Mapping[str, Sequence[str]]
     panel: str = ""
     panel_failed: bool = False
@@ -206,7 +206,7 @@ class Judged:
     @property
     def anything(self) -> bool:
         """Whether there is anything to commit."""
-        return bool(self.landing.on_main() or self.landing.on_branch())
+        return bool(self.archive.on_main() or self.archive.on_branch())
 
     @property
     def missing(self) -> int:
@@ -224,7 +224,7 @@ class Judged:
         }
 
 
-def judge_due(
+def judge_pending(
     project: Project,
     progress: Progress,
     store: Store,
@@ -232,9 +232,9 @@ def judge_due(
     *,
     stale: bool = False,
     slugs: Sequence[str] = (),
-    panels: Panels | None = None,
+    panels: PanelPair | None = None,
     image: str | None = None,
-) -> Judged:
+) -> PublishResult:
     """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
 
     `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
@@ -244,41 +244,43 @@ def judge_due(
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
     if image is not None and not _SHA256.fullmatch(image):
         raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
-    loaded, holdings = load_sound(project, slugs), Holdings.of(project, collected)
-    grounds = lay_grounds(project, store, loaded)
-    filling = Filling(project, holdings)
-    dossiers = list(dossiers_of(grounds, loaded))
+    loaded, sources = load_sound(project, slugs), EvidenceSources.of(project, collected)
+    contexts = load_suite_contexts(project, store, loaded)
+    builder = ArchiveBuilder(project, sources)
+    submission_runs = list(dossiers_of(contexts, loaded))
     seen: list[Seen] = []
-    rows: list[Row] = []
-    progress.stage("judging", len(dossiers))
-    for ground, number in dossiers:
-        dossier = Dossier(ground, loaded.submissions[number])
-        looked = look(project, dossier, holdings, panels, stale=stale)
-        seen.append((ground.suite.manifest.name, loaded.submissions[number].slug, looked.published.file))
+    rows: list[PublishRow] = []
+    progress.stage("judging", len(submission_runs))
+    for context, number in submission_runs:
+        submission_run = SubmissionRun(context, loaded.submissions[number])
+        looked = inspect_submission(project, submission_run, sources, panels, stale=stale)
+        seen.append((context.suite.manifest.name, loaded.submissions[number].slug, looked.published.file))
         if looked.work.is_stale if stale else looked.work.is_new:
-            rows.append(_judge(dossier, looked, holdings, panels, filling))
+            rows.append(_judge(submission_run, looked, sources, panels, builder))
         elif not stale:
-            _keep(dossier, looked, filling)
+            _keep(submission_run, looked, builder)
         progress.advance()
-    _share(filling, grounds, rows, image)
+    _share(builder, contexts, rows, image)
     if not (stale or slugs):
-        filling.remove_what_is_gone(loaded)
-    told, facts = _told(project, seen, filling, loaded.submissions) if stale and filling.files else ({}, {})
+        builder.remove_what_is_gone(loaded)
+    told, facts = _told(project, seen, builder, loaded.submissions) if stale and builder.files else ({}, {})
     facts["rows"] = [each.as_json() for each in rows]
-    landing = filling.landing(rescore=stale, told=told, facts=facts)
-    return Judged(landing, tuple(rows), holdings.faults, *_asked(panels if rows else None))
+    archive = builder.archive(rescore=stale, told=told, facts=facts)
+    return PublishResult(archive, tuple(rows), sources.faults, *_asked(panels if rows else None))
 
 
-def _share(filling: Filling, grounds: Sequence[Ground], rows: Sequence[Row], image: str | None) -> None:
+def _share(
+    builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
+) -> None:
     """What new files rest on beside their own evidence: that of references, and the images it was made in."""
-    for ground in grounds:
-        if any(each.written and each.work.suite == ground.suite.manifest.name for each in rows):
-            filling.put_references(ground)
+    for context in contexts:
+        if any(each.written and each.work.suite == context.suite.manifest.name for each in rows):
+            builder.put_references(context)
     if image is not None:
-        filling.put_images(grounds, image)
+        builder.put_images(contexts, image)
 
 
-def _asked(panels: Panels | None) -> tuple[str, bool]:
+def _asked(panels: PanelPair | None) -> tuple[str, bool]:
     """What asking the panel came to in words, and whether it failed."""
     if panels is None:
         return "", False
@@ -292,65 +294,73 @@ Seen = tuple[str, str, VerdictFile | None]
 
 
 def _told(
-    project: Project, seen: Sequence[Seen], filling: Filling, submissions: Sequence[Submission]
+    project: Project, seen: Sequence[Seen], builder: ArchiveBuilder, submissions: Sequence[Submission]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """What the files in the archive make of the boards of those that stand, for people and for programs."""
     before: dict[str, dict[str, VerdictFile]] = {}
     for suite, slug, file in seen:
         before.setdefault(suite, {}).update({slug: file} if file else {})
-    changes = _changes(project, before, filling, submissions)
+    changes = _changes(project, before, builder, submissions)
     return {"changes": changes_markdown(changes)}, {"changes": changes.model_dump(mode="json")}
 
 
 def _changes(
     project: Project,
     before: Mapping[str, Mapping[str, VerdictFile]],
-    filling: Filling,
+    builder: ArchiveBuilder,
     submissions: Sequence[Submission],
-) -> Changes:
+) -> VerdictDiff:
     """What the files in the archive make of the boards of those that stand."""
     after = {suite: dict(files) for suite, files in before.items()}
-    for name, data in filling.files.items():
+    for name, data in builder.files.items():
         _, slug, file = name.split("/")
         after[file.removesuffix(VERDICTS)][slug] = verdicts_in(data, Path(name))
     return changes_between(project, before, after, submissions)
 
 
-def _judge(dossier: Dossier, seen: Look, holdings: Holdings, panels: Panels | None, filling: Filling) -> Row:
+def _judge(
+    submission_run: SubmissionRun,
+    seen: VerdictStatus,
+    sources: EvidenceSources,
+    panels: PanelPair | None,
+    builder: ArchiveBuilder,
+) -> PublishRow:
     """Derive one submission's verdicts and put its files into the archive."""
-    held = seen.held or holdings.hold(dossier)
+    held = seen.held or sources.hold(submission_run)
     if panels is not None:
         _recall(panels, held)
-    derived = seen.derived if panels is None and seen.derived else dossier.derive(held, panels, seen.asked)
+    derived = seen.derived if panels is None and seen.derived else submission_run.derive(held, panels, seen.asked)
     asked = set(seen.asked)
     missing = Counter(each.reason for each in derived.missing if each.subject in asked)
-    if filling.is_full:
-        return Row(seen.work, missing=missing, left=_FULL)
+    if builder.is_full:
+        return PublishRow(seen.work, missing=missing, left=_FULL)
     if missing and seen.published.causes:
-        return Row(seen.work, missing=missing, left=_STAYS)
-    lines = _lines(dossier, seen, derived)
+        return PublishRow(seen.work, missing=missing, left=_STAYS)
+    lines = _lines(submission_run, seen, derived)
     if missing and not lines:
-        return Row(seen.work, missing=missing, left=_NOTHING)
+        return PublishRow(seen.work, missing=missing, left=_NOTHING)
     data = verdict_bytes(VerdictFile(derived.header, tuple(lines)))
-    written = filling.put_verdicts(dossier, data)
+    written = builder.put_verdicts(submission_run, data)
     replies = {each.key: each for each in (*held.replies, *derived.replies)}
-    kept = derived.replies if asked.issuperset(dossier.subjects) else tuple(replies[key] for key in sorted(replies))
+    kept = (
+        derived.replies if asked.issuperset(submission_run.subjects) else tuple(replies[key] for key in sorted(replies))
+    )
     follows = set(lines) <= set(derived.verdicts)
-    left_out = filling.put_bundle(dossier, replace(held, replies=kept), data if follows else None)
+    left_out = builder.put_bundle(submission_run, replace(held, replies=kept), data if follows else None)
     edited = () if seen.work.causes else tuple(edited_lines(seen.published, derived))
     work = replace(seen.work, edited=edited)
-    return Row(work, len(asked) - missing.total(), missing, written, left_out=left_out)
+    return PublishRow(work, len(asked) - missing.total(), missing, written, left_out=left_out)
 
 
-def _recall(panels: Panels, held: Held) -> None:
+def _recall(panels: PanelPair, held: AvailableEvidence) -> None:
     """Have the replies that were published once at hand, so that none is bought twice."""
-    ledger = panels.replay.ledger
+    reply_cache = panels.replay.reply_cache
     for reply in held.replies:
-        if ledger.find(reply.key) is None:
-            ledger.add(reply)
+        if reply_cache.find(reply.key) is None:
+            reply_cache.add(reply)
 
 
-def _lines(dossier: Dossier, seen: Look, derived: Derived) -> list[PublishedVerdict]:
+def _lines(submission_run: SubmissionRun, seen: VerdictStatus, derived: Derived) -> list[PublishedVerdict]:
     """The lines of the new file: what was derived, and where nothing could be what stands already, in a file of today.
 
     What another panel decided stays until a rescore asks today's.
@@ -360,19 +370,19 @@ def _lines(dossier: Dossier, seen: Look, derived: Derived) -> list[PublishedVerd
     standing = file.by_command if file else {}
     asked = set(seen.asked)
 
-    def line(subject: Subject) -> PublishedVerdict | None:
+    def line(subject: GradingItem) -> PublishedVerdict | None:
         place = place_of(subject)
         if seen.work.causes and subject not in asked:
             return standing.get(place) or fresh.get(place)
         return fresh.get(place) or standing.get(place)
 
-    return [found for each in dossier.subjects if (found := line(each)) is not None]
+    return [found for each in submission_run.subjects if (found := line(each)) is not None]
 
 
-def _keep(dossier: Dossier, seen: Look, filling: Filling) -> None:
+def _keep(submission_run: SubmissionRun, seen: VerdictStatus, builder: ArchiveBuilder) -> None:
     """Note with the evidence which file follows from it, where it was derived again and nothing differs."""
     if seen.held is None or seen.derived is None or seen.derived.missing or not seen.published.is_whole:
         return
     data = verdict_bytes(seen.derived.file)
     if hashlib.sha256(data).hexdigest() == seen.published.sha256:
-        filling.put_bundle(dossier, Held(seen.held.evidence, seen.derived.replies), data)
+        builder.put_bundle(submission_run, AvailableEvidence(seen.held.evidence, seen.derived.replies), data)

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from evaluator.errors import Problem
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.grading.llm_panel import Panels
+from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Dossier
-from evaluator.pipeline.publishing.evidence_sources import Holdings
-from evaluator.pipeline.publishing.status import Work, look
-from evaluator.pipeline.publishing.suite_context import Ground, environment_of, lay_ground
+from evaluator.pipeline.publishing.derive import SubmissionRun
+from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
+from evaluator.pipeline.publishing.status import PendingWork, inspect_submission
+from evaluator.pipeline.publishing.suite_context import SuiteContext, environment_of, load_suite_context
 from evaluator.pipeline.submissions.repository import Loaded, load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
@@ -35,8 +35,8 @@ class PublishPlan:
     """
 
     stale: bool
-    due: tuple[Work, ...]
-    waiting: tuple[Work, ...]
+    due: tuple[PendingWork, ...]
+    waiting: tuple[PendingWork, ...]
     whole: int
     unchecked: int
     references: dict[str, int]
@@ -104,19 +104,23 @@ def plan_publishing(
     *,
     stale: bool = False,
     slugs: Sequence[str] = (),
-    panels: Panels | None = None,
+    panels: PanelPair | None = None,
 ) -> PublishPlan:
     """What publishing, or with `stale` a rescore, has to do; all submissions where none is named.
 
     Nothing is executed and nobody asked. Raises MissingError where the environment is not known.
     """
-    loaded, holdings = load_sound(project, slugs), Holdings.of(project)
-    grounds = lay_grounds(project, store, loaded, ask_engine=True)
+    loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
+    contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
     works = []
-    dossiers = list(dossiers_of(grounds, loaded))
-    progress.stage("looking at what is published", len(dossiers))
-    for ground, number in dossiers:
-        works.append(look(project, Dossier(ground, loaded.submissions[number]), holdings, panels, stale=stale).work)
+    submission_runs = list(dossiers_of(contexts, loaded))
+    progress.stage("looking at what is published", len(submission_runs))
+    for context, number in submission_runs:
+        works.append(
+            inspect_submission(
+                project, SubmissionRun(context, loaded.submissions[number]), sources, panels, stale=stale
+            ).work
+        )
         progress.advance()
     return PublishPlan(
         stale=stale,
@@ -124,23 +128,26 @@ def plan_publishing(
         waiting=tuple(each for each in works if not stale and each.is_stale and not each.is_new),
         whole=sum(not each.is_new and not each.is_stale for each in works),
         unchecked=sum(each.unchecked for each in works),
-        references={each.suite.manifest.name: each.missing_references for each in grounds if each.missing_references},
-        fingerprints={each.suite.manifest.name: each.fingerprint for each in grounds},
+        references={each.suite.manifest.name: each.missing_references for each in contexts if each.missing_references},
+        fingerprints={each.suite.manifest.name: each.fingerprint for each in contexts},
         broken=dict(loaded.broken),
     )
 
 
-def lay_grounds(project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False) -> list[Ground]:
+def load_suite_contexts(
+    project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
+) -> list[SuiteContext]:
     """The ground of every suite whose verdicts are published: ours, as others' stay with their publishers."""
     suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
     return [
-        lay_ground(project, each, environment_of(project, each, store, ask_engine=ask_engine), store) for each in suites
+        load_suite_context(project, each, environment_of(project, each, store, ask_engine=ask_engine), store)
+        for each in suites
     ]
 
 
-def dossiers_of(grounds: Sequence[Ground], loaded: Loaded) -> Iterator[tuple[Ground, int]]:
+def dossiers_of(contexts: Sequence[SuiteContext], loaded: Loaded) -> Iterator[tuple[SuiteContext, int]]:
     """Every ground with the number of every submission that answers its suite."""
-    for ground in grounds:
+    for context in contexts:
         for number, each in enumerate(loaded.submissions):
-            if ground.suite.manifest.name in each.manifest.suites:
-                yield ground, number
+            if context.suite.manifest.name in each.manifest.suites:
+                yield context, number

@@ -16,18 +16,25 @@ from typing import Final
 
 from evaluator.errors import UsageError
 from evaluator.github.comment.preview_sections import counted
-from evaluator.github.comment.rescore_table import changes_text
+from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
 from evaluator.github.proposals import Proposal, propose
 from evaluator.pipeline.boards.published_boards import Files, published_files
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.archive import Landing
-from evaluator.pipeline.publishing.commit import MAIN, Current, current_at, keep_evidence, left_out_markdown, main_head
+from evaluator.pipeline.publishing.archive import PublishArchive
+from evaluator.pipeline.publishing.commit import (
+    MAIN,
+    MainCheck,
+    check_against_main,
+    keep_evidence,
+    left_out_markdown,
+    main_head,
+)
 from evaluator.pipeline.publishing.diff_verdicts import changes_between
 from evaluator.pipeline.submissions.repository import load_sound
-from evaluator.records import Changes
+from evaluator.records import VerdictDiff
 from evaluator.submissions.names import VERDICTS
 
 BRANCH: Final = "rescore/verdicts"
@@ -62,35 +69,37 @@ class Proposed:
     evidence: str | None = None
 
 
-def propose_landing(project: Project, connection: Connection, landing: Landing, *, dry_run: bool = False) -> Proposed:
+def propose_landing(
+    project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
+) -> Proposed:
     """Offer what a rescore judged and still stands. The same again changes nothing.
 
     Raises UsageError for what is no rescore's, which is committed; PermissionMissingError; GitHubError.
     """
-    if not landing.header.rescore:
+    if not archive.header.rescore:
         raise UsageError("this is no rescore's: bashboard publish commit")
-    current = current_at(connection, main_head(connection), landing)
+    current = check_against_main(connection, main_head(connection), archive)
     if not current.changing:
-        evidence = None if dry_run else keep_evidence(connection, current.landing)
+        evidence = None if dry_run else keep_evidence(connection, current.archive)
         return Proposed("", "", current.left_out, None, evidence)
-    changes = _changes(project, current.landing)
+    changes = _changes(project, current.archive)
     title, body = _title(changes, current), _body(changes, current)
     if dry_run:
         return Proposed(title, body, current.left_out)
-    evidence = keep_evidence(connection, current.landing)
+    evidence = keep_evidence(connection, current.archive)
     proposal = propose(
         connection,
         branch=BRANCH,
         base=MAIN,
         title=title,
         body=body,
-        files=current.landing.on_main(),
+        files=current.archive.on_main(),
         message=_message(current.changing),
     )
     return Proposed(title, body, current.left_out, proposal, evidence)
 
 
-def _changes(project: Project, landing: Landing) -> Changes:
+def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
     """From the checkout's verdict files to the landing's, on the suites that are here."""
     entries = load_sound(project).submissions
     before: dict[str, Files] = {}
@@ -98,7 +107,7 @@ def _changes(project: Project, landing: Landing) -> Changes:
     for suite in (each.manifest.name for each in project.suites()):
         before[suite] = published_files(project, suite, entries)
         after[suite] = dict(before[suite])
-    for path, content in landing.on_main().items():
+    for path, content in archive.on_main().items():
         slug, name = path.split("/")[1:]
         files = after.get(name.removesuffix(VERDICTS), {})
         if content is None:
@@ -108,23 +117,23 @@ def _changes(project: Project, landing: Landing) -> Changes:
     return changes_between(project, before, after, entries)
 
 
-def _title(changes: Changes, current: Current) -> str:
+def _title(changes: VerdictDiff, current: MainCheck) -> str:
     flips = sum(sum(each.kinds.values()) for each in changes.suites)
     submissions = counted(len(current.changing), "submission")
     return f"Rescore {submissions}: {counted(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
 
 
-def _body(changes: Changes, current: Current) -> str:
+def _body(changes: VerdictDiff, current: MainCheck) -> str:
     parts = [
         "Judge, environment or suite are no longer what these verdicts were given by, so they were given anew. "
         "**Merging this puts them on the board**; until then every row stays as it is. Nothing else is changed by it.",
-        changes_text(changes, LENGTH - _AROUND).strip(),
+        rescore_table(changes, LENGTH - _AROUND).strip(),
     ]
     if current.left_out:
         left_out = left_out_markdown(dict(list(current.left_out.items())[:_TOLD]))
         parts.append(f"### Left out\n\n{left_out}")
-    if current.landing.header.commit:
-        parts.append(f"Made from {current.landing.header.commit}.")
+    if current.archive.header.commit:
+        parts.append(f"Made from {current.archive.header.commit}.")
     return "\n\n".join([*parts, _BY_HAND]) + "\n"
 
 

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem
 from evaluator.escaping import printable
-from evaluator.pipeline.grading.cache_keys import Subject
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.grading.llm_panel import Panels
+from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Derived, Dossier, Held
-from evaluator.pipeline.publishing.evidence_sources import Holdings
+from evaluator.pipeline.publishing.derive import AvailableEvidence, Derived, SubmissionRun
+from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.records import Finding, Outcome, PublishedVerdict, VerdictsHeader, command_digest
 
 _SHOWN: Final = 160
@@ -42,8 +42,8 @@ class Published:
     path: Path
     sha256: str | None
     file: VerdictFile | None
-    new: tuple[Subject, ...]
-    changed: tuple[Subject, ...] = ()
+    new: tuple[GradingItem, ...]
+    changed: tuple[GradingItem, ...] = ()
     gone: int = 0
     causes: tuple[str, ...] = ()
     fault: str = ""
@@ -54,35 +54,37 @@ class Published:
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
-def published_of(project: Project, dossier: Dossier) -> Published:
+def published_of(project: Project, submission_run: SubmissionRun) -> Published:
     """What is published of a submission, compared by keys alone."""
-    ground, slug = dossier.ground, dossier.submission.slug
-    path = verdicts_path(project, slug, ground.suite.manifest.name)
+    context, slug = submission_run.context, submission_run.submission.slug
+    path = verdicts_path(project, slug, context.suite.manifest.name)
     try:
         file = read_verdicts(path)
         if file is None:
-            return Published(path, None, None, tuple(dossier.subjects))
-        if file.header.suite != ground.header.suite:
-            raise FormatError([Problem(path, 1, f"suite: expected {ground.header.suite!r}, as the file is named")])
+            return Published(path, None, None, tuple(submission_run.subjects))
+        if file.header.suite != context.header.suite:
+            raise FormatError([Problem(path, 1, f"suite: expected {context.header.suite!r}, as the file is named")])
     except FormatError as error:
-        return Published(path, None, None, tuple(dossier.subjects), fault=str(error.problems[0]))
-    lines = {place_of(each): file.by_command.get(place_of(each)) for each in dossier.subjects}
-    causes = tuple(causes_of(file.header, ground.header))
-    new = tuple(each for each in dossier.subjects if lines[place_of(each)] is None)
+        return Published(path, None, None, tuple(submission_run.subjects), fault=str(error.problems[0]))
+    lines = {place_of(each): file.by_command.get(place_of(each)) for each in submission_run.subjects}
+    causes = tuple(causes_of(file.header, context.header))
+    new = tuple(each for each in submission_run.subjects if lines[place_of(each)] is None)
     changed = tuple(
-        each for each in dossier.subjects if not causes and _is_changed(dossier, each, lines[place_of(each)])
+        each
+        for each in submission_run.subjects
+        if not causes and _is_changed(submission_run, each, lines[place_of(each)])
     )
     gone = len(file.by_command.keys() - lines.keys())
     return Published(path, hashlib.sha256(path.read_bytes()).hexdigest(), file, new, changed, gone, causes)
 
 
-def place_of(subject: Subject) -> tuple[str, str]:
+def place_of(subject: GradingItem) -> tuple[str, str]:
     """The task and command digest that a subject's line has."""
     return subject.task, command_digest(subject.command or b"")
 
 
-def _is_changed(dossier: Dossier, subject: Subject, line: PublishedVerdict | None) -> bool:
-    return line is not None and line.key != dossier.key(subject)
+def _is_changed(submission_run: SubmissionRun, subject: GradingItem, line: PublishedVerdict | None) -> bool:
+    return line is not None and line.key != submission_run.key(subject)
 
 
 def causes_of(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
@@ -135,7 +137,7 @@ def _fields(finding: Finding) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PendingWork:
     """What a submission's verdicts on a suite lack. Tasks stand in `new` and `changed` once for each command.
 
     `executions` are at least so many, where something is due; `panel` is what asking about what is at hand would take.
@@ -198,7 +200,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class VerdictStatus:
     """What was seen of one submission: what is published, and what to do.
 
     `asked` are the subjects that verdicts are to be given on. `held` and what is `derived` of it without asking anybody
@@ -206,47 +208,54 @@ class Look:
     """
 
     published: Published
-    held: Held | None
-    asked: tuple[Subject, ...]
-    work: Work
+    held: AvailableEvidence | None
+    asked: tuple[GradingItem, ...]
+    work: PendingWork
     derived: Derived | None = None
 
 
-def look(
-    project: Project, dossier: Dossier, holdings: Holdings, panels: Panels | None = None, *, stale: bool = False
-) -> Look:
+def inspect_submission(
+    project: Project,
+    submission_run: SubmissionRun,
+    sources: EvidenceSources,
+    panels: PanelPair | None = None,
+    *,
+    stale: bool = False,
+) -> VerdictStatus:
     """See what a submission's verdicts lack; evidence is read only where something is due or the file was touched."""
-    published = published_of(project, dossier)
-    causes = (*published.causes, *_panel_causes(published, dossier, panels))
-    asked = _asked(published, dossier, causes, stale=stale)
+    published = published_of(project, submission_run)
+    causes = (*published.causes, *_panel_causes(published, submission_run, panels))
+    asked = _asked(published, submission_run, causes, stale=stale)
     is_open = stale and panels is not None and not causes and _has_undecided(published)
     checked = not stale and not causes
-    if not asked and not is_open and not (checked and _is_to_be_checked(published, dossier, holdings)):
-        return Look(published, None, (), _work(dossier, published, causes))
-    held = holdings.hold(dossier)
-    absent = dossier.first_runs(asked) - held.evidence.keys()
-    if absent or dossier.ground.missing_references:
-        work = _work(dossier, published, causes, executions=len(absent), unchecked=not asked)
-        return Look(published, held, asked, work)
-    derived = dossier.derive(
-        held, panels.unasked if panels else None, dossier.subjects if is_open else asked, plans=True
+    if not asked and not is_open and not (checked and _is_to_be_checked(published, submission_run, sources)):
+        return VerdictStatus(published, None, (), _work(submission_run, published, causes))
+    held = sources.hold(submission_run)
+    absent = submission_run.first_runs(asked) - held.evidence.keys()
+    if absent or submission_run.context.missing_references:
+        work = _work(submission_run, published, causes, executions=len(absent), unchecked=not asked)
+        return VerdictStatus(published, held, asked, work)
+    derived = submission_run.derive(
+        held, panels.unasked if panels else None, submission_run.subjects if is_open else asked, plans=True
     )
     if is_open and (found := tuple(_open_causes(published, derived))):
-        causes, asked = found, asked_all(dossier)
+        causes, asked = found, asked_all(submission_run)
     edited = edited_lines(published, derived) if checked else []
-    work = _work(dossier, published, causes, derived=derived, asked=asked, edited=edited)
-    return Look(published, held, asked, work, derived)
+    work = _work(submission_run, published, causes, derived=derived, asked=asked, edited=edited)
+    return VerdictStatus(published, held, asked, work, derived)
 
 
-def asked_all(dossier: Dossier) -> tuple[Subject, ...]:
+def asked_all(submission_run: SubmissionRun) -> tuple[GradingItem, ...]:
     """Every subject of a submission."""
-    return tuple(dossier.subjects)
+    return tuple(submission_run.subjects)
 
 
-def _asked(published: Published, dossier: Dossier, causes: Sequence[str], *, stale: bool) -> tuple[Subject, ...]:
+def _asked(
+    published: Published, submission_run: SubmissionRun, causes: Sequence[str], *, stale: bool
+) -> tuple[GradingItem, ...]:
     """What verdicts are to be given on: all of a file whose header changes with it, else what is new or changed."""
     if bool(causes) if stale else bool(published.fault or (published.causes and published.new)):
-        return asked_all(dossier)
+        return asked_all(submission_run)
     return () if stale else (*published.new, *published.changed)
 
 
@@ -263,45 +272,45 @@ def _open_causes(published: Published, derived: Derived) -> Iterator[str]:
         yield f"panel: {decided} undecided that replies which there are by now decide"
 
 
-def _is_to_be_checked(published: Published, dossier: Dossier, holdings: Holdings) -> bool:
+def _is_to_be_checked(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
     """Whether lines are gone from today's file, or it is not the one that was derived from the published evidence."""
-    return bool(published.gone) or not _is_untouched(published, dossier, holdings)
+    return bool(published.gone) or not _is_untouched(published, submission_run, sources)
 
 
-def _is_untouched(published: Published, dossier: Dossier, holdings: Holdings) -> bool:
+def _is_untouched(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
     """Whether the file is byte for byte the one that was derived from the published evidence."""
-    header = holdings.published_from(dossier.ground.suite.manifest.name, dossier.submission.slug)
+    header = sources.published_from(submission_run.context.suite.manifest.name, submission_run.submission.slug)
     return header is not None and published.sha256 is not None and header.verdicts == published.sha256
 
 
-def _panel_causes(published: Published, dossier: Dossier, panels: Panels | None) -> Iterator[str]:
+def _panel_causes(published: Published, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
     """What of the panel that decided lines is not today's."""
     if published.file is None:
         return
     voters = {each.panel for each in published.file.verdicts if each.panel is not None}
-    models = dossier.submission.manifest.models
-    today = panels.replay.digest(dossier.ground.judge.name, models) if panels else None
+    models = submission_run.submission.manifest.models
+    today = panels.replay.digest(submission_run.context.judge.name, models) if panels else None
     if voters - {today}:
         number = sum(each.panel not in (None, today) for each in published.file.verdicts)
         yield f"panel: {number} decided by other models, votes or words than today's"
 
 
 def _work(
-    dossier: Dossier,
+    submission_run: SubmissionRun,
     published: Published,
     causes: Sequence[str],
     *,
     derived: Derived | None = None,
-    asked: Sequence[Subject] = (),
+    asked: Sequence[GradingItem] = (),
     edited: Sequence[Problem] = (),
     executions: int = 0,
     unchecked: bool = False,
-) -> Work:
+) -> PendingWork:
     lacking = {each.subject for each in derived.missing} & set(asked) if derived else set()
-    return Work(
-        submission=dossier.submission.slug,
-        suite=dossier.ground.suite.manifest.name,
-        asked=len(dossier.subjects),
+    return PendingWork(
+        submission=submission_run.submission.slug,
+        suite=submission_run.context.suite.manifest.name,
+        asked=len(submission_run.subjects),
         new=tuple(each.task for each in published.new),
         changed=tuple(each.task for each in published.changed),
         gone=published.gone,

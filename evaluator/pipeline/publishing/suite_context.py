@@ -13,60 +13,60 @@ from typing import NamedTuple
 
 from evaluator.errors import BashboardError, MissingError
 from evaluator.judges import Judge, find_judge
-from evaluator.judges.case import Basis
+from evaluator.judges.case import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.settings import KEY_VARIABLE
 from evaluator.pipeline.evidence.images import fetched_images, known_image, read_images
-from evaluator.pipeline.evidence.required_runs import Needed
+from evaluator.pipeline.evidence.required_runs import RequiredRuns
 from evaluator.pipeline.grading.adjudications import rulings_of
-from evaluator.pipeline.grading.cache_keys import Keys, Rulings, Slips
-from evaluator.pipeline.grading.known_mutants import slips_of
-from evaluator.pipeline.grading.llm_panel import REPLAY, Panels, PanelUse, open_panel
+from evaluator.pipeline.grading.cache_keys import CacheKeys, MutantLookup, Rulings
+from evaluator.pipeline.grading.known_mutants import known_mutants_of
+from evaluator.pipeline.grading.llm_panel import REPLAY, PanelPair, PanelUse, open_panel
 from evaluator.pipeline.project import Project
-from evaluator.progress import Progress, Silence
+from evaluator.progress import NullProgress, Progress
 from evaluator.records import Evidence, VerdictsHeader
 from evaluator.sandbox.image_recipe import image_reference
-from evaluator.store import Run, Store
+from evaluator.store import RunKey, Store
 from evaluator.suites.load import Suite
 
 
-class Desk(NamedTuple):
+class PublishSession(NamedTuple):
     """The project's store, and its panel where it has one."""
 
     store: Store
-    panels: Panels | None
+    panels: PanelPair | None
 
 
 @contextlib.contextmanager
-def open_desk(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Desk]:
+def open_publish_session(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PublishSession]:
     """What is planned, judged and checked with; the panel buys where `use` has a key."""
     with contextlib.closing(Store(project.store_path)) as store, _open_panels(project, progress, use) as panels:
-        yield Desk(store, panels)
+        yield PublishSession(store, panels)
 
 
 @contextlib.contextmanager
-def _open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[Panels | None]:
+def _open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PanelPair | None]:
     """The project's panel as publishing uses it, None where it has none; it buys where `use` has a key."""
     with open_panel(project, progress, use) as panel:
         if panel is None:
             yield None
             return
-        replay = Panel(panel.settings, panel.ledger, Budget(), Silence())
-        yield Panels(replay, panel if use.environment.get(KEY_VARIABLE) else None)
+        replay = Panel(panel.settings, panel.reply_cache, Budget(), NullProgress())
+        yield PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class SuiteContext:
     """What all verdicts on one suite stand on: judge, references' evidence, rulings, and what counts as a slip."""
 
     suite: Suite
     judge: Judge
     fingerprint: str
-    needed: Needed
+    needed: RequiredRuns
     rulings: Rulings
-    slips: Slips
-    references: Mapping[Run, Evidence]
+    known_mutants: MutantLookup
+    references: Mapping[RunKey, Evidence]
 
     @property
     def header(self) -> VerdictsHeader:
@@ -80,28 +80,28 @@ class Ground:
             fingerprint=self.fingerprint,
         )
 
-    def new_keys(self) -> Keys:
+    def new_keys(self) -> CacheKeys:
         """Keys of the suite's commands as they are today, with nothing in their memory."""
-        return Keys(self.suite, self.judge, self.fingerprint, self.rulings, self.slips)
+        return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
 
     @property
     def missing_references(self) -> int:
         """How many runs of references have no evidence at hand, where the judge looks at any."""
-        if self.judge.basis is Basis.TEXT:
+        if self.judge.basis is EvidenceNeed.TEXT:
             return 0
         return len(self.needed.references - self.references.keys())
 
 
-def lay_ground(project: Project, suite: Suite, fingerprint: str, store: Store) -> Ground:
+def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
     """The ground of a suite in the environment of this fingerprint; the references' evidence is the store's."""
-    needed = Needed(project, suite, fingerprint)
-    return Ground(
+    needed = RequiredRuns(project, suite, fingerprint)
+    return SuiteContext(
         suite,
         find_judge(project.settings.judge),
         fingerprint,
         needed,
         rulings_of(project, suite),
-        slips_of(project, suite, store),
+        known_mutants_of(project, suite, store),
         store.evidence(needed.references),
     )
 

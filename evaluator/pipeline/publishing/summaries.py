@@ -8,9 +8,9 @@ from typing import Final
 from evaluator.errors import Problem
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.pipeline.grading.grader import PanelPlan
-from evaluator.pipeline.publishing.judge_pending import Judged, Row
+from evaluator.pipeline.publishing.judge_pending import PublishResult, PublishRow
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
-from evaluator.pipeline.publishing.status import Work
+from evaluator.pipeline.publishing.status import PendingWork
 
 LISTED: Final = 60
 """Rows of a table and lines of a list that a summary has at most."""
@@ -61,7 +61,7 @@ def plan_words(plan: PublishPlan) -> str:
     )
 
 
-def _table(works: Sequence[Work]) -> Iterator[str]:
+def _table(works: Sequence[PendingWork]) -> Iterator[str]:
     if not works:
         return
     rows = [
@@ -96,12 +96,12 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
         yield from _more(len(broken))
 
 
-def judged_markdown(judged: Judged) -> str:
+def judged_markdown(judged: PublishResult) -> str:
     """What was judged as GitHub shows it."""
     return "\n".join(_judged_lines(judged))
 
 
-def judged_words(judged: Judged) -> str:
+def judged_words(judged: PublishResult) -> str:
     """What was judged, in one line."""
     if not judged.rows:
         return "nothing was due"
@@ -110,7 +110,7 @@ def judged_words(judged: Judged) -> str:
     return f"{counted(sum(each.given for each in judged.rows), 'verdict')}, {counted(written, 'new file')}{lacking}"
 
 
-def _judged_lines(judged: Judged) -> Iterator[str]:
+def _judged_lines(judged: PublishResult) -> Iterator[str]:
     yield f"### Judged: {judged_words(judged)}"
     yield ""
     if judged.rows:
@@ -125,11 +125,11 @@ def _judged_lines(judged: Judged) -> Iterator[str]:
     for slug, faults in judged.faults.items():
         yield from (f"- {code(slug)}: {code(each)}" for each in faults)
     yield from _problems("Edited by hand, and put right", [each for row in judged.rows for each in row.work.edited])
-    if changes := judged.landing.header.told.get("changes"):
+    if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: PublishRow) -> list[str]:
     became = row.left or ("a new file" if row.written else "as it stands")
     if row.left_out:
         became += f"; {counted(row.left_out, 'run')} of evidence left out for want of room"
@@ -137,6 +137,6 @@ def _row(row: Row) -> list[str]:
     return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", became]
 
 
-def _reasons(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
+def _reasons(rows: Sequence[PublishRow]) -> Iterator[tuple[str, str, int]]:
     for row in rows[:LISTED]:
         yield from ((row.work.submission, reason, count) for reason, count in row.missing.items())

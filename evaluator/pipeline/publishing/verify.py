@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.errors import FormatError, Problem
-from evaluator.pipeline.grading.llm_panel import Panels
+from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import Dossier, Held
-from evaluator.pipeline.publishing.evidence_sources import Holdings
+from evaluator.pipeline.publishing.derive import AvailableEvidence, SubmissionRun
+from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import Published, edited_lines, place_of, published_of
-from evaluator.pipeline.publishing.suite_context import Ground, lay_ground
+from evaluator.pipeline.publishing.suite_context import SuiteContext, load_suite_context
 from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
@@ -56,17 +56,17 @@ class Verified:
 
 
 def verify_published(
-    project: Project, progress: Progress, store: Store, *, slugs: Sequence[str] = (), panels: Panels | None = None
+    project: Project, progress: Progress, store: Store, *, slugs: Sequence[str] = (), panels: PanelPair | None = None
 ) -> list[Verified]:
     """Every published verdict file, or those of the submissions named, checked. Nothing is executed, nobody asked."""
-    loaded, holdings = load_sound(project, slugs), Holdings.of(project)
+    loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     found: list[Verified] = []
     progress.stage("deriving again", len(loaded.submissions))
     suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
-    grounds: dict[tuple[str, str], Ground] = {}
+    contexts: dict[tuple[str, str], SuiteContext] = {}
     for submission in loaded.submissions:
         answered = [each for each in suites if each.manifest.name in submission.manifest.suites]
-        found += [_verify(project, store, grounds, each, submission, holdings, panels) for each in answered]
+        found += [_verify(project, store, contexts, each, submission, sources, panels) for each in answered]
         progress.advance()
     return found
 
@@ -74,11 +74,11 @@ def verify_published(
 def _verify(
     project: Project,
     store: Store,
-    grounds: dict[tuple[str, str], Ground],
+    contexts: dict[tuple[str, str], SuiteContext],
     suite: Suite,
     submission: Submission,
-    holdings: Holdings,
-    panels: Panels | None,
+    sources: EvidenceSources,
+    panels: PanelPair | None,
 ) -> Verified:
     slug, name = submission.slug, suite.manifest.name
     try:
@@ -88,35 +88,45 @@ def _verify(
     if file is None:
         return Verified(slug, name, why="nothing is published of it yet")
     place = (name, file.header.fingerprint)
-    if place not in grounds:
-        grounds[place] = lay_ground(project, suite, file.header.fingerprint, store)
-    dossier = Dossier(grounds[place], submission)
-    published = published_of(project, dossier)
+    if place not in contexts:
+        contexts[place] = load_suite_context(project, suite, file.header.fingerprint, store)
+    submission_run = SubmissionRun(contexts[place], submission)
+    published = published_of(project, submission_run)
     if published.fault or published.causes:
         faults = (Problem(published.path, 1, published.fault),) if published.fault else ()
         return Verified(slug, name, problems=faults, unknown=len(file.verdicts), why="; ".join(published.causes))
-    return _checked(dossier, published, file, _evidence(dossier, holdings, store), panels)
+    return _checked(submission_run, published, file, _evidence(submission_run, sources, store), panels)
 
 
-def _evidence(dossier: Dossier, holdings: Holdings, store: Store) -> Held:
+def _evidence(submission_run: SubmissionRun, sources: EvidenceSources, store: Store) -> AvailableEvidence:
     """What is published of a submission's evidence, and what this machine has of the rest."""
-    held = holdings.hold(dossier)
-    absent = dossier.runs - held.evidence.keys()
+    held = sources.hold(submission_run)
+    absent = submission_run.runs - held.evidence.keys()
     return replace(held, evidence={**store.evidence(absent), **held.evidence})
 
 
-def _checked(dossier: Dossier, published: Published, file: VerdictFile, held: Held, panels: Panels | None) -> Verified:
-    derived = dossier.derive(held, panels.unasked if panels else None, ())
-    today = panels.replay.digest(dossier.ground.judge.name, dossier.submission.manifest.models) if panels else None
+def _checked(
+    submission_run: SubmissionRun,
+    published: Published,
+    file: VerdictFile,
+    held: AvailableEvidence,
+    panels: PanelPair | None,
+) -> Verified:
+    derived = submission_run.derive(held, panels.unasked if panels else None, ())
+    today = (
+        panels.replay.digest(submission_run.context.judge.name, submission_run.submission.manifest.models)
+        if panels
+        else None
+    )
     overtaken = {place_of(each) for each in published.changed}
     foreign = {(each.task, each.command) for each in file.verdicts if each.panel not in (None, today)}
     known = {(each.task, each.command) for each in derived.verdicts} - overtaken - foreign
-    lines = file.by_command.keys() & {place_of(each) for each in dossier.subjects}
+    lines = file.by_command.keys() & {place_of(each) for each in submission_run.subjects}
     told = known & lines
     problems = [each for each in edited_lines(published, derived) if _place_at(file, each.line) in told]
     return Verified(
-        dossier.submission.slug,
-        dossier.ground.suite.manifest.name,
+        submission_run.submission.slug,
+        submission_run.context.suite.manifest.name,
         held=len(told) - len(problems),
         problems=tuple(problems),
         awaiting=len(published.new) + len(overtaken),

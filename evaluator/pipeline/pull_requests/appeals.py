@@ -70,7 +70,7 @@ class Ruled:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AppealOutcome:
     """What became of an appeal: `ruled`, None where something is missing; `comment` is the issue's, Markdown."""
 
     issue: int
@@ -116,7 +116,7 @@ def _why_fault(why: str) -> str:
 
 def answer_appeal(
     project: Project, connection: Connection, number: int, ruling: Ruling, *, dry_run: bool = False
-) -> Answer:
+) -> AppealOutcome:
     """Propose the ruling that an issue appeals for, and say so there, or say what is missing; dry, write nothing.
 
     Asked twice there is one pull request and one comment. Raises UsageError where the number is a pull request's;
@@ -128,7 +128,7 @@ def answer_appeal(
     try:
         answer = _propose(connection, issue, _ruled(project, connection, issue, ruling), dry_run=dry_run)
     except AppealError as error:
-        answer = Answer(number, _refusal(error))
+        answer = AppealOutcome(number, _refusal(error))
     if not dry_run:
         upsert_comment(connection, number, COMMENT, answer.comment, issue=True)
     return answer
@@ -158,10 +158,10 @@ def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Rulin
     return Ruled(made, path, title, _body(project, issue, appeal, made))
 
 
-def _propose(connection: Connection, issue: Issue, ruled: Ruled, *, dry_run: bool) -> Answer:
+def _propose(connection: Connection, issue: Issue, ruled: Ruled, *, dry_run: bool) -> AppealOutcome:
     word = ruled.adjudicated.adjudication.ruling.value
     if dry_run:
-        return Answer(issue.number, f"A pull request would rule this command a **{word}**.", ruled)
+        return AppealOutcome(issue.number, f"A pull request would rule this command a **{word}**.", ruled)
     proposal = propose(
         connection,
         branch=f"adjudication/{issue.number}",
@@ -175,7 +175,7 @@ def _propose(connection: Connection, issue: Issue, ruled: Ruled, *, dry_run: boo
         f"#{proposal.number} proposes to rule this command a **{word}**, for everyone who gave it. "
         "It is in force when a maintainer has merged that and the publication that follows has ended."
     )
-    return Answer(issue.number, said, replace(ruled, proposal=proposal))
+    return AppealOutcome(issue.number, said, replace(ruled, proposal=proposal))
 
 
 def _refusal(error: AppealError) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from evaluator.github.comment.state import Deed
-from evaluator.github.pulls import ChangedFile, Changes
+from evaluator.github.comment.state import ChangeKind
+from evaluator.github.pulls import ChangedFile, ChangedFiles
 from evaluator.submissions.names import MANIFEST_NAME, OWNERS, VERDICTS
 
 FOLDER: Final = "submissions"
@@ -30,7 +30,7 @@ _STATUSES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PullRequestChange:
     """What a pull request's changed files are, all paths below the repository.
 
     `slugs` are the folders of submissions that it touches, `earlier` among them the name that it renames. `outside`
@@ -39,7 +39,7 @@ class Offer:
     that there are changed files that GitHub does not list.
     """
 
-    deed: Deed
+    change: ChangeKind
     slugs: tuple[str, ...] = ()
     earlier: str | None = None
     outside: tuple[str, ...] = ()
@@ -51,31 +51,31 @@ class Offer:
     @property
     def slug(self) -> str:
         """The one submission it is about, or empty."""
-        if self.deed is Deed.RENAMES:
+        if self.change is ChangeKind.RENAMES:
             return next(each for each in self.slugs if each != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""
 
     @property
     def is_plain(self) -> bool:
         """True where it is about one submission's own files and nothing else."""
-        alone = self.deed in (Deed.ADDS, Deed.UPDATES, Deed.WITHDRAWS)
+        alone = self.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.WITHDRAWS)
         return alone and self.complete and not (self.outside or self.stray or self.derived or self.left)
 
 
-def touched_slugs(changes: Changes) -> tuple[str, ...]:
+def touched_slugs(changes: ChangedFiles) -> tuple[str, ...]:
     """The folders of submissions that changed files stand or stood in, in order."""
     slugs = map(_slug_of, _effects(changes.files))
     return tuple(sorted({slug for slug in slugs if slug}))
 
 
-def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offer:
+def read_offer(changes: ChangedFiles, standing: Mapping[str, frozenset[str]]) -> PullRequestChange:
     """What a pull request does; `standing` are the names of the files that the board's branch has, by slug."""
     effects = _effects(changes.files)
     slugs = touched_slugs(changes)
     within = [path for path in effects if path.startswith(f"{FOLDER}/")]
     if not within and changes.complete:
-        return Offer(Deed.NOTHING, outside=tuple(sorted(effects)))
-    deed, earlier = _deed(slugs, effects, standing)
+        return PullRequestChange(ChangeKind.NOTHING, outside=tuple(sorted(effects)))
+    change, earlier = _deed(slugs, effects, standing)
     gone = {slug for slug in slugs if _is_gone(slug, effects)}
     derived = {
         path: effects[path] is _Effect.ADDED
@@ -83,8 +83,8 @@ def read_offer(changes: Changes, standing: Mapping[str, frozenset[str]]) -> Offe
         if _is_derived(path) and not (_slug_of(path) in gone and effects[path] is _Effect.REMOVED)
     }
     left = (f"{FOLDER}/{slug}/{name}" for slug in gone for name in standing.get(slug, frozenset()))
-    return Offer(
-        deed,
+    return PullRequestChange(
+        change,
         slugs,
         earlier,
         outside=tuple(sorted(path for path in effects if path not in within)),
@@ -129,13 +129,13 @@ def _is_new(slug: str, effects: Mapping[str, _Effect], standing: Mapping[str, fr
 
 def _deed(
     slugs: Sequence[str], effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]
-) -> tuple[Deed, str | None]:
+) -> tuple[ChangeKind, str | None]:
     """What is done to the submissions touched, and the name that one is renamed from."""
     if len(slugs) == 1:
         if _is_gone(slugs[0], effects):
-            return Deed.WITHDRAWS, None
-        return (Deed.ADDS if _is_new(slugs[0], effects, standing) else Deed.UPDATES), None
+            return ChangeKind.WITHDRAWS, None
+        return (ChangeKind.ADDS if _is_new(slugs[0], effects, standing) else ChangeKind.UPDATES), None
     for old, new in ((slugs[0], slugs[1]), (slugs[1], slugs[0])) if len(slugs) == 2 else ():
         if _is_gone(old, effects) and _is_new(new, effects, standing):
-            return Deed.RENAMES, old
-    return Deed.MIXES, None
+            return ChangeKind.RENAMES, old
+    return ChangeKind.MIXES, None

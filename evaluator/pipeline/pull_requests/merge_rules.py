@@ -14,10 +14,10 @@ from typing import Final
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
 from evaluator.github.comment.preview_sections import counted
-from evaluator.github.comment.state import CONTESTED, READY, Deed, Reason, State
+from evaluator.github.comment.state import CONTESTED, READY, ChangeKind, Reason, State
 from evaluator.github.pulls import MOST_CHANGED, PullRequest
-from evaluator.pipeline.pull_requests.classify import FOLDER, Offer
-from evaluator.pipeline.submissions.ownership import Holder, Owner
+from evaluator.pipeline.pull_requests.classify import FOLDER, PullRequestChange
+from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
@@ -48,7 +48,7 @@ class Decision:
 
 
 def decide(
-    offer: Offer,
+    pull_change: PullRequestChange,
     pull: PullRequest,
     owner: Owner,
     problems: Sequence[Problem] = (),
@@ -63,48 +63,49 @@ def decide(
     from. Who may push here is held by nothing, and told only what the check finds in one submission's own files:
     what else they change is the project's own work.
     """
-    if offer.deed is Deed.NOTHING or (pull.insider and not offer.is_plain):
+    if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
-    reasons = () if pull.insider else (*_reasons(offer, pull, owner, address), *limits)
+    reasons = () if pull.insider else (*_reasons(pull_change, pull, owner, address), *limits)
     states = {each.state for each in reasons}
     if any(each.severity is Severity.ERROR for each in problems):
         states.add(State.NEEDS_CHANGES)
     if states:
         return Decision(reasons, frozenset(states))
-    return Decision((), frozenset({State.VALID, READY} if offer.deed is Deed.ADDS else {State.VALID}))
+    return Decision((), frozenset({State.VALID, READY} if pull_change.change is ChangeKind.ADDS else {State.VALID}))
 
 
-def _reasons(offer: Offer, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
-    yield from _place_reasons(offer, pull, address)
-    yield from _derived_reasons(offer, address)
-    yield from _owner_reasons(offer, pull, owner, address)
-    if offer.deed is Deed.RENAMES:
+def _reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
+    yield from _place_reasons(pull_change, pull, address)
+    yield from _derived_reasons(pull_change, address)
+    yield from _owner_reasons(pull_change, pull, owner, address)
+    if pull_change.change is ChangeKind.RENAMES:
         yield Reason(
             State.HELD,
-            f"It renames the submission {code(offer.earlier or '', 80)}. A maintainer does that, because the row, its "
-            "verdicts and whose the name is go along: say here that you want it.",
+            f"It renames the submission {code(pull_change.earlier or '', 80)}. A maintainer does that, "
+            "because the row, its verdicts and whose the name is go along: say here that you want it.",
         )
-    if offer.left:
-        yield _left_reason(offer, address)
+    if pull_change.left:
+        yield _left_reason(pull_change, address)
 
 
-def _place_reasons(offer: Offer, pull: PullRequest, address: str) -> Iterator[Reason]:
+def _place_reasons(pull_change: PullRequestChange, pull: PullRequest, address: str) -> Iterator[Reason]:
     """What is offered in the wrong place, or with what does not belong to it."""
-    apart = _apart(offer.slug, address)
+    apart = _apart(pull_change.slug, address)
     if pull.base_branch != BRANCH:
         said = f"It is for the branch {code(pull.base_branch, 80)}. Submissions are merged into {code(BRANCH)}"
         yield Reason(State.NEEDS_CHANGES, f"{said}: choose that one by *Edit* beside the title.")
-    if not offer.complete:
+    if not pull_change.complete:
         said = f"It changes {MOST_CHANGED:,} files or more, and GitHub names no others: nobody can say what they are."
         yield Reason(State.HELD, f"{said} Offer the submission alone, in a pull request of its own.", apart)
-    if offer.outside:
-        yield Reason(State.HELD, _outside(offer.outside), apart)
-    if len(offer.slugs) > 1 and offer.deed is not Deed.RENAMES:
-        said = f"It changes {counted(len(offer.slugs), 'submission')}: {_listed(offer.slugs)}. A pull request is for"
+    if pull_change.outside:
+        yield Reason(State.HELD, _outside(pull_change.outside), apart)
+    if len(pull_change.slugs) > 1 and pull_change.change is not ChangeKind.RENAMES:
+        said = f"It changes {counted(len(pull_change.slugs), 'submission')}: {_listed(pull_change.slugs)}."
+        said += " A pull request is for"
         yield Reason(State.NEEDS_CHANGES, f"{said} one, with a check and a row of its own: open one for each.", apart)
-    if offer.stray:
-        said = f"{_listed(offer.stray)}: in no submission's folder. Put it into yours, {code('submissions/<slug>/')}, "
-        yield Reason(State.NEEDS_CHANGES, f"{said}or remove it.")
+    if pull_change.stray:
+        said = f"{_listed(pull_change.stray)}: in no submission's folder. Put it into yours,"
+        yield Reason(State.NEEDS_CHANGES, f"{said} {code('submissions/<slug>/')}, or remove it.")
 
 
 def _outside(paths: Sequence[str]) -> str:
@@ -114,42 +115,42 @@ def _outside(paths: Sequence[str]) -> str:
     return f"{said} Open two pull requests, one with the submission alone and one with the rest."
 
 
-def _derived_reasons(offer: Offer, address: str) -> Iterator[Reason]:
-    for path, added in list((offer.derived or {}).items())[:_NAMED]:
+def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[Reason]:
+    for path, added in list((pull_change.derived or {}).items())[:_NAMED]:
         said = f"{code(path)} is written by the publish workflow alone and edited by nobody. "
         said += "Remove it from this pull request." if added else "Restore it as it was."
         mended = f"git rm -- {path}" if added else f'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- {path}'
         lines = (f"git fetch {address} {BRANCH}", mended, 'git commit -m "Leave derived files as they are" && git push')
         yield Reason(State.NEEDS_CHANGES, said, lines[added:] if _PLAIN.fullmatch(path) else ())
-    if len(offer.derived or {}) > _NAMED:
-        more = counted(len(offer.derived or {}) - _NAMED, "more file")
+    if len(pull_change.derived or {}) > _NAMED:
+        more = counted(len(pull_change.derived or {}) - _NAMED, "more file")
         yield Reason(State.NEEDS_CHANGES, f"… and {more} that the publish workflow writes: leave them as they are.")
 
 
-def _owner_reasons(offer: Offer, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
+def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
     """What is another's, and what nobody could own."""
-    slug = offer.earlier or offer.slug
+    slug = pull_change.earlier or pull_change.slug
     named = code(slug, 80)
     if not slug:
         return
-    if owner.holder is Holder.PROJECT:
+    if owner.holder is OwnerKind.PROJECT:
         said = f"{named} is one of the project's own submissions, which its maintainers change."
-        yield Reason(State.HELD, f"{said}{_OWN_NAME}", _other_name(offer, address))
-    elif owner.holder is Holder.ACCOUNT and owner.account != pull.author:
+        yield Reason(State.HELD, f"{said}{_OWN_NAME}", _other_name(pull_change, address))
+    elif owner.holder is OwnerKind.ACCOUNT and owner.account != pull.author:
         said = f"The name {named} belongs to another account, which offered it first."
         handed = " Where both accounts are yours, or its owner hands it over, say so here: a maintainer can enter that."
-        yield Reason(State.HELD, f"{said}{handed}{_OWN_NAME}", _other_name(offer, address))
+        yield Reason(State.HELD, f"{said}{handed}{_OWN_NAME}", _other_name(pull_change, address))
     elif pull.author is None:
         said = "The account that opened this pull request is gone, so the row would be nobody's."
         yield Reason(State.HELD, f"{said} Anybody may open it again from an account of their own.")
 
 
-def _other_name(offer: Offer, address: str) -> tuple[str, ...]:
+def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
     """The lines that offer the same under another name, and leave what stands under this one as it is."""
-    folder, own = f"{FOLDER}/{_typed(offer.slug)}", f"{FOLDER}/your-system"
-    if offer.deed is Deed.ADDS:
+    folder, own = f"{FOLDER}/{_typed(pull_change.slug)}", f"{FOLDER}/your-system"
+    if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'
-    if offer.deed is not Deed.UPDATES:
+    if pull_change.change is not ChangeKind.UPDATES:
         return ()
     return (
         f"cp -r {folder} {own} && rm -f {own}/*{VERDICTS}",
@@ -159,11 +160,11 @@ def _other_name(offer: Offer, address: str) -> tuple[str, ...]:
     )
 
 
-def _left_reason(offer: Offer, address: str) -> Reason:
-    said = f"It removes {code(MANIFEST_NAME)} and leaves {_listed(offer.left)}. A submission is withdrawn whole."
+def _left_reason(pull_change: PullRequestChange, address: str) -> Reason:
+    said = f"It removes {code(MANIFEST_NAME)} and leaves {_listed(pull_change.left)}. A submission is withdrawn whole."
     lines = (
         f"git fetch {address} {BRANCH} && git merge FETCH_HEAD",
-        f"git rm -r -- {FOLDER}/{_typed(offer.earlier or offer.slug)}",
+        f"git rm -r -- {FOLDER}/{_typed(pull_change.earlier or pull_change.slug)}",
         'git commit -m "Withdraw the submission" && git push',
     )
     return Reason(State.NEEDS_CHANGES, said, lines)

@@ -28,10 +28,10 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem, Severity
 from evaluator.escaping import printable
 from evaluator.github.artifacts import ArtifactLimits, read_artifact
-from evaluator.github.comment.body import comment
+from evaluator.github.comment.body import render_comment
 from evaluator.github.comment.pull_request_sections import nothing_text
-from evaluator.github.comment.state import CLEARING, LABELS, Deed, Reason
-from evaluator.github.comments import Written, amend_comment, upsert_comment
+from evaluator.github.comment.state import CLEARING, LABELS, ChangeKind, Reason
+from evaluator.github.comments import WriteResult, update_if_present, upsert_comment
 from evaluator.github.connection import SERVER, Connection, connect_from
 from evaluator.github.forms import appeal_address
 from evaluator.github.labels import set_labels
@@ -39,7 +39,7 @@ from evaluator.github.pulls import FoundPull, Match, PullRequest, changed_files,
 from evaluator.github.repository_files import read_submission
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.pull_requests.author_limits import limit_reasons, suites_answered
-from evaluator.pipeline.pull_requests.classify import Offer, read_offer, touched_slugs
+from evaluator.pipeline.pull_requests.classify import PullRequestChange, read_offer, touched_slugs
 from evaluator.pipeline.pull_requests.merge_rules import Decision, decide
 from evaluator.pipeline.submissions.ownership import NOBODY, Owner, owner_of
 from evaluator.pipeline.submissions.repository import check_folders
@@ -118,7 +118,7 @@ COMMENT: Final = "submission"
 """The comment's name, by which it is found again."""
 
 
-class Outcome(StrEnum):
+class ReportOutcome(StrEnum):
     """What became of a report. `BEGUN` and `PUSHED` take labels back; what comes after writes nothing."""
 
     REPORTED = "reported"
@@ -134,7 +134,7 @@ class Outcome(StrEnum):
 class Reported:
     """What was said, or with `dry_run` would be: labels in order, the comment's Markdown, and what was written."""
 
-    outcome: Outcome
+    outcome: ReportOutcome
     run: int | None
     head: str
     number: int | None = None
@@ -142,7 +142,7 @@ class Reported:
     text: str = ""
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    written: Written | None = None
+    written: WriteResult | None = None
     url: str | None = None
 
 
@@ -180,8 +180,8 @@ def report(
         return _take_back(connection, found, run, dry_run=dry_run)
     said = _say(_Case(project, connection, run, found.pull, server, now))
     if said is None:
-        return Reported(Outcome.STALE, run, found.head, found.pull.number)
-    outcome = Outcome.REPORTED if said.labels else Outcome.NOTHING
+        return Reported(ReportOutcome.STALE, run, found.head, found.pull.number)
+    outcome = ReportOutcome.REPORTED if said.labels else ReportOutcome.NOTHING
     text = said.text if said.labels else ""
     made = Reported(outcome, run, found.head, found.pull.number, tuple(sorted(said.labels)), text)
     return made if dry_run else _write(connection, made, said)
@@ -199,20 +199,20 @@ def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Rep
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
-    return Reported(Outcome.PUSHED, None, pull.head, number, removed=removed)
+    return Reported(ReportOutcome.PUSHED, None, pull.head, number, removed=removed)
 
 
 def _unanswered(found: FoundPull, run: int) -> Reported:
-    outcomes = {Match.STALE: Outcome.STALE, Match.SEVERAL: Outcome.SEVERAL}
+    outcomes = {Match.STALE: ReportOutcome.STALE, Match.SEVERAL: ReportOutcome.SEVERAL}
     number = found.pull.number if found.pull else None
-    return Reported(outcomes.get(found.match, Outcome.MISSING), run, found.head, number)
+    return Reported(outcomes.get(found.match, ReportOutcome.MISSING), run, found.head, number)
 
 
 def _take_back(connection: Connection, found: FoundPull, run: int, *, dry_run: bool) -> Reported:
     """Nothing clears the way to a commit that nobody looked at yet."""
     number = found.numbers[0]
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
-    return Reported(Outcome.BEGUN, run, found.head, number, removed=removed)
+    return Reported(ReportOutcome.BEGUN, run, found.head, number, removed=removed)
 
 
 def _write(connection: Connection, made: Reported, said: _Said) -> Reported:
@@ -220,9 +220,9 @@ def _write(connection: Connection, made: Reported, said: _Said) -> Reported:
     number = made.number or 0
     now = read_pull(connection, number)
     if (now.head, now.state) != (made.head, "open"):
-        return Reported(Outcome.STALE, made.run, made.head, number)
+        return Reported(ReportOutcome.STALE, made.run, made.head, number)
     changed = set_labels(connection, number, LABELS, said.labels)
-    speak = upsert_comment if said.labels else amend_comment
+    speak = upsert_comment if said.labels else update_if_present
     spoken = speak(connection, number, COMMENT, said.text)
     made = replace(made, added=changed.added, removed=changed.removed)
     return replace(made, written=spoken.written, url=spoken.url) if spoken else made
@@ -254,9 +254,9 @@ def _say(case: _Case) -> _Said | None:
     if changes.heads - {case.pull.head}:
         return None
     submissions = case.project.root / "submissions"
-    offer = read_offer(changes, {slug: _names(submissions, slug) for slug in touched_slugs(changes)})
+    pull_change = read_offer(changes, {slug: _names(submissions, slug) for slug in touched_slugs(changes)})
     with tempfile.TemporaryDirectory(prefix="bashboard-") as kept:
-        return _said(case, offer, Path(kept))
+        return _said(case, pull_change, Path(kept))
 
 
 def _names(submissions: Path, slug: str) -> frozenset[str]:
@@ -265,52 +265,62 @@ def _names(submissions: Path, slug: str) -> frozenset[str]:
     return frozenset(path.name for path in folder.iterdir()) if is_slug(slug) and folder.is_dir() else frozenset()
 
 
-def _said(case: _Case, offer: Offer, kept: Path) -> _Said:
-    problems = _problems(case, offer.slug, kept) if _is_checked(offer) else []
+def _said(case: _Case, pull_change: PullRequestChange, kept: Path) -> _Said:
+    problems = _problems(case, pull_change.slug, kept) if _is_checked(pull_change) else []
     sound = not any(each.severity is Severity.ERROR for each in problems)
     decision = decide(
-        offer,
+        pull_change,
         case.pull,
-        _owner(case, offer),
+        _owner(case, pull_change),
         problems,
-        _limits(case, offer, kept / "submissions" / offer.slug if sound else None),
+        _limits(case, pull_change, kept / "submissions" / pull_change.slug if sound else None),
         address=case.address,
     )
     if not decision.labels:
         return _Said(frozenset(), nothing_text())
-    return _answer(case, offer, decision, problems, kept)
+    return _answer(case, pull_change, decision, problems, kept)
 
 
-def _is_checked(offer: Offer) -> bool:
-    return bool(offer.slug) and offer.deed in (Deed.ADDS, Deed.UPDATES, Deed.RENAMES)
+def _is_checked(pull_change: PullRequestChange) -> bool:
+    return bool(pull_change.slug) and pull_change.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.RENAMES)
 
 
-def _owner(case: _Case, offer: Offer) -> Owner:
-    slug = offer.earlier or offer.slug
+def _owner(case: _Case, pull_change: PullRequestChange) -> Owner:
+    slug = pull_change.earlier or pull_change.slug
     return owner_of(case.project, case.connection, slug) if is_slug(slug) else NOBODY
 
 
-def _limits(case: _Case, offer: Offer, offered: Path | None) -> tuple[Reason, ...]:
-    if case.pull.insider or offer.deed not in (Deed.ADDS, Deed.UPDATES) or not is_slug(offer.slug):
+def _limits(case: _Case, pull_change: PullRequestChange, offered: Path | None) -> tuple[Reason, ...]:
+    if (
+        case.pull.insider
+        or pull_change.change not in (ChangeKind.ADDS, ChangeKind.UPDATES)
+        or not is_slug(pull_change.slug)
+    ):
         return ()
-    return limit_reasons(case.project, case.connection, case.pull, offer.slug, offered, case.now)
+    return limit_reasons(case.project, case.connection, case.pull, pull_change.slug, offered, case.now)
 
 
-def _answer(case: _Case, offer: Offer, decision: Decision, problems: Sequence[Problem], kept: Path) -> _Said:
+def _answer(
+    case: _Case, pull_change: PullRequestChange, decision: Decision, problems: Sequence[Problem], kept: Path
+) -> _Said:
     preview, missing, labels = None, "", decision.labels
-    if decision.is_valid and offer.deed is not Deed.WITHDRAWS:
+    if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
         preview, missing = read_numbers(
-            case.project, case.connection, case.run, offer.slug, suites_answered(kept / "submissions" / offer.slug)
+            case.project,
+            case.connection,
+            case.run,
+            pull_change.slug,
+            suites_answered(kept / "submissions" / pull_change.slug),
         )
         labels = decision.contested() if preview and preview.undecided else labels
-    text = comment(
-        offer.slug,
+    text = render_comment(
+        pull_change.slug,
         problems,
         preview,
         first_time=case.pull.newcomer and not case.pull.insider,
         missing=missing,
-        appeal=_appeal(case, offer, preview),
-        deed=offer.deed,
+        appeal=_appeal(case, pull_change, preview),
+        change=pull_change.change,
         reasons=decision.reasons,
         log=f"{case.address}/actions/runs/{case.run}",
         commit=case.pull.head,
@@ -318,8 +328,8 @@ def _answer(case: _Case, offer: Offer, decision: Decision, problems: Sequence[Pr
     return _Said(labels, text)
 
 
-def _appeal(case: _Case, offer: Offer, preview: Preview | None) -> str:
-    slug = offer.slug if is_slug(offer.slug) else None
+def _appeal(case: _Case, pull_change: PullRequestChange, preview: Preview | None) -> str:
+    slug = pull_change.slug if is_slug(pull_change.slug) else None
     suite = preview.suite if preview else None
     return appeal_address(case.server, case.connection.name, submission=slug, suite=suite)
 

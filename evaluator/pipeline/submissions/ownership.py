@@ -29,7 +29,7 @@ _NESTING: Final = 2
 _TOLD: Final = 20
 
 
-class Holder(StrEnum):
+class OwnerKind(StrEnum):
     """Who holds a name."""
 
     NOBODY = "nobody"
@@ -41,16 +41,16 @@ class Holder(StrEnum):
 class Owner:
     """Who holds a submission's name; `account` is the number of an account's."""
 
-    holder: Holder
+    holder: OwnerKind
     account: int | None = None
 
     @classmethod
     def of(cls, account: int | None) -> Owner:
         """An account, or the project where there is none."""
-        return cls(Holder.PROJECT) if account is None else cls(Holder.ACCOUNT, account)
+        return cls(OwnerKind.PROJECT) if account is None else cls(OwnerKind.ACCOUNT, account)
 
 
-NOBODY: Final = Owner(Holder.NOBODY)
+NOBODY: Final = Owner(OwnerKind.NOBODY)
 
 
 def owners_path(project: Project) -> Path:

@@ -14,8 +14,8 @@ from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
 from evaluator.sandbox.runner.job import BrokenError, Ended, Jail
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
-from evaluator.sandbox.runner.proc_files import lay_out
-from evaluator.sandbox.runner.protocol import Job, Settings, World
+from evaluator.sandbox.runner.proc_files import write_proc_files
+from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World
 from evaluator.sandbox.runner.shell_state import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
@@ -28,7 +28,7 @@ KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 class Runner:
     """Executes jobs one at a time, each on a fresh temporary file system."""
 
-    def __init__(self, settings: Settings, counters: kernel.Counters) -> None:
+    def __init__(self, settings: RunnerSettings, counters: kernel.Counters) -> None:
         self.settings = settings
         self.jail = Jail(settings, counters, kernel.Network())
         self.layers = Layers(settings, self.jail)
@@ -44,7 +44,7 @@ class Runner:
         self._mounted.add(directory)
         return make_scratch(directory / "run")
 
-    def execute(self, job: Job) -> dict[str, Any]:
+    def execute(self, job: SandboxJob) -> dict[str, Any]:
         """One job's evidence, as the record has it, and whether the wall clock ended it."""
         stack = self.layers.stack(job.layer)
         began = time.perf_counter()
@@ -67,7 +67,7 @@ class Runner:
         }
         return {"evidence": evidence, "by_wall": ended.by_wall, "phases": phases}
 
-    def _changes(self, upper: str, stack: Stack, job: Job, start_ns: int) -> tuple[list[dict[str, Any]], bool]:
+    def _changes(self, upper: str, stack: Stack, job: SandboxJob, start_ns: int) -> tuple[list[dict[str, Any]], bool]:
         """What the upper directory holds against the layers below it, and whether there was more."""
         return Reader(
             upper=upper,
@@ -78,7 +78,7 @@ class Runner:
             clock_s=self.settings.clock_s,
         ).read()
 
-    def _evidence(self, ended: Ended, job: Job) -> dict[str, Any]:
+    def _evidence(self, ended: Ended, job: SandboxJob) -> dict[str, Any]:
         full = os.statvfs(SCRATCH)
         ending = "disk" if ended.ending == "exited" and not (full.f_bavail and full.f_favail) else ended.ending
         evidence: dict[str, Any] = {
@@ -121,7 +121,7 @@ class Runner:
             self.layers.announce(World.from_line(line))
             return None
         try:
-            return self.execute(Job.from_line(line))
+            return self.execute(SandboxJob.from_line(line))
         except Exception as error:  # the guard round a single job: our failure, said as such, and the next job runs
             return {"error": f"{type(error).__name__}: {error}"}
 
@@ -136,10 +136,10 @@ def main() -> None:
     """Serve until the input ends."""
     os.umask(0o022)
     line = json.loads(sys.stdin.readline())
-    settings = Settings(**line)
+    settings = RunnerSettings(**line)
     counters = kernel.Counters()
     kernel.leave_mounts(KEPT_MOUNTS)
-    lay_out(RUN, settings.clock_s)
+    write_proc_files(RUN, settings.clock_s)
     runner = Runner(settings, counters)
     say(sys.stdout, {"protocol": PROTOCOL, "checks": check_jail(settings, runner.jail, RUN)})
     for text in sys.stdin:

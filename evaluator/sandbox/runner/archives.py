@@ -41,7 +41,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(slots=True)
-class Budget:
+class ArchiveBudget:
     """What may still be unpacked, over all archives of one job: bytes, members and bytes of their names."""
 
     bytes_left: int = 3 * MAX_BYTES
@@ -105,7 +105,7 @@ _TAR_TYPES = {
 }
 
 
-def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: Budget) -> bytes:
+def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: ArchiveBudget) -> bytes:
     """The whole content of a compressed file, which may be several streams end to end."""
     parts: list[bytes] = []
     left, stream, data = min(MAX_BYTES, budget.bytes_left), make(), file.read(CHUNK)
@@ -125,7 +125,7 @@ def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: Bu
     return b"".join(parts)
 
 
-def _tar_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
+def _tar_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
     with tarfile.open(fileobj=file, mode="r:", errors="surrogateescape") as archive:
         for info in archive:
             name = os.fsencode(info.name)
@@ -152,7 +152,7 @@ def _zip_directory_bytes(file: IO[bytes]) -> int:
     return 0 if start < 0 or start + 16 > len(tail) else int(struct.unpack_from("<L", tail, start + 12)[0])
 
 
-def _zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
+def _zip_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
     if _zip_directory_bytes(file) > MAX_ZIP_DIRECTORY:
         raise TooLargeError
     with zipfile.ZipFile(file) as archive:
@@ -171,7 +171,7 @@ def _zip_members(file: IO[bytes], budget: Budget) -> Iterator[Member]:
             yield member
 
 
-def read_archive(descriptor: int, budget: Budget) -> tuple[str, list[Member]] | None:
+def read_archive(descriptor: int, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
     """How the archive open at `descriptor` is packed (`gzip+tar`, `zip`, `xz`, ...) and its members.
 
     None where it is no archive, is broken, or is too large for what is left of `budget`. A single compressed
@@ -186,7 +186,7 @@ def read_archive(descriptor: int, budget: Budget) -> tuple[str, list[Member]] | 
             return None
 
 
-def _read_archive(file: IO[bytes], magic: bytes, budget: Budget) -> tuple[str, list[Member]] | None:
+def _read_archive(file: IO[bytes], magic: bytes, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
     if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip", list(_zip_members(file, budget))
     compression = next((name for name, (start, _) in _COMPRESSED.items() if magic.startswith(start)), None)
@@ -201,7 +201,7 @@ def _read_archive(file: IO[bytes], magic: bytes, budget: Budget) -> tuple[str, l
     return compression, [{"name": "", "type": "file", "mode": 0, "content": budget.digest(content)}]
 
 
-def _tar_members_if_any(file: IO[bytes], budget: Budget) -> list[Member]:
+def _tar_members_if_any(file: IO[bytes], budget: ArchiveBudget) -> list[Member]:
     try:
         return list(_tar_members(file, budget))
     except tarfile.ReadError:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluator.sandbox.runner.job import Entry, Jail
+from evaluator.sandbox.runner.job import Jail, JailEntry
 from evaluator.sandbox.runner.layers import BASE, make_scratch
-from evaluator.sandbox.runner.protocol import Settings
+from evaluator.sandbox.runner.protocol import RunnerSettings
 
 ALLOWED_CAPABILITIES = "00000000000000fb"
 """CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID."""
@@ -31,11 +31,11 @@ echo "command ${#BASH_EXECUTION_STRING}"
 """
 
 
-def check_jail(settings: Settings, jail: Jail, directory: Path) -> dict[str, str]:
+def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[str, str]:
     """What held, by name: an empty text where it did, else what was found. Raises BrokenError."""
     scratch = make_scratch(directory / "check")
     devices = str(directory / "layers" / "devices")
-    ended = jail.run(Entry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)
+    ended = jail.run(JailEntry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)
     found = dict(line.split(" ", 1) for line in ended.stdout.kept.decode("utf-8", "replace").splitlines())
     wanted = {
         "CapEff": ALLOWED_CAPABILITIES,

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evaluator.sandbox.runner.archives import Budget, read_archive
+from evaluator.sandbox.runner.archives import ArchiveBudget, read_archive
 from evaluator.sandbox.runner.protocol import bytes_of, json_of
 
 MAX_ENTRIES = 20_000
@@ -43,7 +43,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = _READ | os.O_DIRECTORY
 _OPAQUE = "trusted.overlay.opaque"
 
-Change = dict[str, Any]
+RawChange = dict[str, Any]
 
 
 class TruncatedError(Exception):
@@ -73,12 +73,12 @@ class Reader:
     with_mtime: bool = False
     start_ns: int = 0
     clock_s: int = 0
-    _found: list[Change] = field(default_factory=list)
+    _found: list[RawChange] = field(default_factory=list)
     _path_bytes: int = 0
-    _budget: Budget = field(default_factory=Budget)
-    _contents: dict[int, Change] = field(default_factory=dict)
+    _budget: ArchiveBudget = field(default_factory=ArchiveBudget)
+    _contents: dict[int, RawChange] = field(default_factory=dict)
 
-    def read(self) -> tuple[list[Change], bool]:
+    def read(self) -> tuple[list[RawChange], bool]:
         """All changes sorted by path, and whether there were more than are listed."""
         truncated = False
         upper, view = (os.open(path, _FOLDER) for path in (self.upper, self.view))
@@ -136,7 +136,7 @@ class Reader:
         for name in sorted({os.fsencode(name) for name in os.listdir(view)}.difference(present)):
             self._add(prefix + b"/" + name, {"kind": "deleted"})
 
-    def _add(self, path: bytes, change: Change, target: bytes = b"") -> None:
+    def _add(self, path: bytes, change: RawChange, target: bytes = b"") -> None:
         self._path_bytes += len(path) + len(target)
         if len(self._found) >= MAX_ENTRIES or self._path_bytes > MAX_PATH_BYTES:
             raise TruncatedError
@@ -180,8 +180,8 @@ class Reader:
             return "touched"
         return None
 
-    def _describe(self, place: _Place, entry: os.stat_result) -> Change:
-        described: Change = {
+    def _describe(self, place: _Place, entry: os.stat_result) -> RawChange:
+        described: RawChange = {
             "type": _TYPES[stat.S_IFMT(entry.st_mode)],
             "mode": stat.S_IMODE(entry.st_mode),
             "uid": entry.st_uid,
@@ -195,14 +195,14 @@ class Reader:
             described |= self._content(place, entry)
         return described
 
-    def _content(self, place: _Place, entry: os.stat_result) -> Change:
+    def _content(self, place: _Place, entry: os.stat_result) -> RawChange:
         """What a regular file holds. A file of many names is read once: 20,000 links to 64 MB are a terabyte."""
         known = self._contents.get(entry.st_ino) if entry.st_nlink > 1 else None
         if known is not None and place.path not in self.text_files:
             return known
         descriptor = os.open(place.name, _READ, dir_fd=place.directory)
         try:
-            content: Change = {"size": entry.st_size, "content": content_digest(descriptor, entry.st_size)}
+            content: RawChange = {"size": entry.st_size, "content": content_digest(descriptor, entry.st_size)}
             archive = read_archive(descriptor, self._budget)
             if archive is not None:
                 content["packing"], content["members"] = archive
@@ -219,7 +219,7 @@ class Reader:
         return self.clock_s + max(0, age) // 10**9 if age > -20_000_000 else entry.st_mtime_ns // 10**9
 
 
-def _path_bytes(change: Change) -> bytes:
+def _path_bytes(change: RawChange) -> bytes:
     return bytes_of(change["path"])
 
 

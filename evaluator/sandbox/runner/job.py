@@ -15,7 +15,7 @@ from typing import Any
 
 from evaluator.sandbox.runner.kernel import Counters, Network, sealed_file
 from evaluator.sandbox.runner.processes import settled_processes
-from evaluator.sandbox.runner.protocol import WALL_FACTOR, Settings, json_of
+from evaluator.sandbox.runner.protocol import WALL_FACTOR, RunnerSettings, json_of
 from evaluator.sandbox.runner.shell_state import HOOK, HOOK_FD
 
 INSTALLED = "/opt/bashboard"
@@ -57,7 +57,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JailEntry:
     """Who enters which world: the overlay's lower directories, the scratch directory, user and folder."""
 
     lower: str
@@ -133,7 +133,7 @@ class _Follower:
 class Jail:
     """The program that enters worlds (`image/jail.c`), started when first needed and again if it is gone."""
 
-    def __init__(self, settings: Settings, counters: Counters, network: Network) -> None:
+    def __init__(self, settings: RunnerSettings, counters: Counters, network: Network) -> None:
         self._settings, self._counters, self._network = settings, counters, network
         self._socket: socket.socket | None = None
         self._pid = 0
@@ -160,7 +160,7 @@ class Jail:
 
     def run(
         self,
-        entry: Entry,
+        entry: JailEntry,
         command: bytes,
         environment: Mapping[str, str],
         observe: frozenset[str] = frozenset(),
@@ -197,7 +197,7 @@ class Jail:
     def _enter(
         self,
         ours: ExitStack,
-        entry: Entry,
+        entry: JailEntry,
         command: bytes,
         environment: Mapping[str, str],
         observe: frozenset[str],
@@ -236,7 +236,7 @@ class Jail:
         return dict(zip(read_from, streams, strict=False)), release[1] if release else None
 
 
-def _request(entry: Entry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
+def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
     """The texts of a request, in the order `image/jail.c` names."""
     flags = "".join(str(int(flag)) for flag in (hold, entry.start is not None, shell))
     texts = [entry.lower, entry.scratch, str(entry.uid), ",".join(map(str, entry.gids)), entry.cwd, flags]

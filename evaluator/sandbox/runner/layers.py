@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.sandbox.runner import kernel
-from evaluator.sandbox.runner.job import BrokenError, Ended, Entry, Jail
-from evaluator.sandbox.runner.protocol import Settings, World
+from evaluator.sandbox.runner.job import BrokenError, Ended, Jail, JailEntry
+from evaluator.sandbox.runner.protocol import RunnerSettings, World
 
 BASE = "/base"
 RUN = Path("/run/bashboard")
@@ -44,10 +44,10 @@ class Stack:
     cwd: str
     start: bytes | None
 
-    def entry(self, scratch: str, *above: str) -> Entry:
+    def entry(self, scratch: str, *above: str) -> JailEntry:
         """How the jail is to enter this stack, with further layers above it."""
         lower = ":".join((*above, *self.lower))
-        return Entry(lower, scratch, self.uid, self.gids, self.cwd, self.start)
+        return JailEntry(lower, scratch, self.uid, self.gids, self.cwd, self.start)
 
 
 def make_scratch(directory: Path) -> Path:
@@ -61,7 +61,7 @@ def make_scratch(directory: Path) -> Path:
 class Layers:
     """Builds layers on demand and keeps them for the life of the container."""
 
-    def __init__(self, settings: Settings, jail: Jail) -> None:
+    def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
         self._settings, self._jail = settings, jail
         self._stacks: dict[str, Stack] = {}
         self._worlds: dict[str, World] = {}
@@ -102,7 +102,7 @@ class Layers:
         self, name: str, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str
     ) -> str:
         scratch = make_scratch(RUN / "layers" / name)
-        entry = Entry(":".join(lower), str(scratch), cwd=cwd)
+        entry = JailEntry(":".join(lower), str(scratch), cwd=cwd)
         environment = {**self._settings.environment, **variables}
         try:
             ended = self._jail.run(entry, script, environment, cpu_s=BUILD_CPU_S)

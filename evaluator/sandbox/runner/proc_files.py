@@ -69,7 +69,7 @@ pgmajfault 1024
 """
 
 
-def figures(clock_s: int) -> Mapping[str, str]:
+def proc_contents(clock_s: int) -> Mapping[str, str]:
     """File contents by name for a machine that was started 1,000 s before `clock_s` (seconds since 1970)."""
     cpu = "6000 0 4000 90000 0 0 0 0 0 0"
     return {
@@ -88,7 +88,7 @@ def figures(clock_s: int) -> Mapping[str, str]:
     }
 
 
-def lay_out(run: Path, clock_s: int) -> None:
+def write_proc_files(run: Path, clock_s: int) -> None:
     """Make the runner's folders below `run`, and the figures that jobs get bound over those of the machine.
 
     The figures are a file system of their own, sealed once written: a job's root could write to them otherwise,
@@ -98,7 +98,7 @@ def lay_out(run: Path, clock_s: int) -> None:
         (run / name).mkdir()
     target, flags = str(run / "proc"), kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("figures", target, "tmpfs", flags, "size=0,nr_inodes=0,mode=755")
-    for name, text in figures(clock_s).items():
+    for name, text in proc_contents(clock_s).items():
         file = run / "proc" / name
         file.write_text(text)
         file.chmod(0o444)

@@ -34,7 +34,7 @@ def _optional_json(value: bytes | None) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunnerSettings:
     """What holds for every job of a suite; sent once, as the first line."""
 
     clock_s: int
@@ -82,7 +82,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SandboxJob:
     """One command to execute in one world."""
 
     layer: str
@@ -103,9 +103,9 @@ class Job:
         }
 
     @staticmethod
-    def from_line(line: Mapping[str, Any]) -> Job:
+    def from_line(line: Mapping[str, Any]) -> SandboxJob:
         """Read a job's line."""
-        return Job(
+        return SandboxJob(
             layer=line["layer"],
             command=bytes_of(line["command"]),
             verify=_optional(line.get("verify")),

@@ -17,14 +17,14 @@ from evaluator.shell import calls_of
 from evaluator.shell.mutation.embedded_programs import changes_of_languages
 from evaluator.shell.mutation.find_predicates import changes_of_finding
 from evaluator.shell.mutation.flags import changes_of_flags
-from evaluator.shell.mutation.script import Change, Edit, Script, applied
+from evaluator.shell.mutation.script import Edit, Edits, Script, applied
 from evaluator.shell.mutation.structure import changes_of_structure, is_cleaning_up
 from evaluator.shell.mutation.utility_mutations import changes_of_utilities
 from evaluator.shell.mutation.word_mutations import changes_of_words
 
 __all__ = ["Mutant", "mutants_of"]
 
-_FAMILIES: Final[tuple[Callable[[Script], Iterator[Change]], ...]] = (
+_FAMILIES: Final[tuple[Callable[[Script], Iterator[Edits]], ...]] = (
     changes_of_structure,
     changes_of_finding,
     changes_of_flags,
@@ -54,7 +54,7 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
     return tuple(Mutant(found[text], text.encode("latin-1")) for text in kept)
 
 
-def _is_in_cleanup(script: Script, change: Change) -> bool:
+def _is_in_cleanup(script: Script, change: Edits) -> bool:
     """Whether a change touches nothing but a call that cleans up after itself."""
     cleaning = [
         (call.node.start_byte, call.node.end_byte) for call in script.calls if is_cleaning_up(script.source(call.node))
@@ -67,10 +67,10 @@ def _is_read(text: str) -> bool:
     return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
 
-def _changes(script: Script) -> Iterator[Change]:
+def _changes(script: Script) -> Iterator[Edits]:
     for family in _FAMILIES:
         yield from family(script)
     for offset, nested in script.nested:
         for change in _changes(nested):
             edits = tuple(Edit(each.start + offset, each.end + offset, each.text) for each in change.edits)
-            yield Change(change.operator, edits)
+            yield Edits(change.operator, edits)

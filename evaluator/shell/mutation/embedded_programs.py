@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
 from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUNNERS
 
 
-class Rule(NamedTuple):
+class ProgramRule(NamedTuple):
     """What `pattern` finds becomes each of `texts`, templates of the match."""
 
     operator: str
@@ -22,51 +22,55 @@ class Rule(NamedTuple):
 
 
 _PROGRAM_RULES: Final = (
-    Rule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)>(\s+|(?=\d))(?!=)(?![\"/&])"), (r"\1>=\2",)),
-    Rule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)<(\s+|(?=\d))(?!=)"), (r"\1<=\2",)),
-    Rule("compare", re.compile(r">=(?!\w)"), (">",)),
-    Rule("compare", re.compile(r"(?<![$<])<=(?!\w)"), ("<",)),
-    Rule("compare", re.compile(r"(?<![!=<>])==(?!=)"), ("!=",)),
-    Rule("compare", re.compile(r"!="), ("==",)),
-    Rule("compare", re.compile(r"!~"), ("~",)),
-    Rule("and-or", re.compile(r"&&"), ("||",)),
-    Rule("and-or", re.compile(r"\|\|"), ("&&",)),
-    Rule("drop-condition", re.compile(r"(?:[^\s{}()&|;]+ [^\s{}()&|;]+ [^\s{}()&|;]+|[^\s{}()&|;]+) && "), ("",)),
-    Rule("drop-condition", re.compile(r" && [^\s{}()&|;]+(?: [^\s{}()&|;]+ [^\s{}()&|;]+)?(?= [{)]|\Z)"), ("",)),
-    Rule("drop-negation", re.compile(r"!(?=[\w(])"), ("",)),
-    Rule("number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)(?<![*/=] )(?<!\] = )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
-    Rule("number", re.compile(r"(?<=[<>!=]= )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
-    Rule("number", re.compile(r"(?<=\([a-z] = )\d{1,8}"), ("+1", "-1")),
-    Rule("field", re.compile(r"(?<=\$)\d\b"), ("+1", "-1")),
-    Rule("field", re.compile(r"(?<=\$F\[)\d(?=\])"), ("+1",)),
-    Rule("increment", re.compile(r"\+\+"), ("",)),
-    Rule("arithmetic", re.compile(r"\+="), ("-=", "=")),
-    Rule("drop-statement", re.compile(r"; next\b"), ("",)),
-    Rule("format", re.compile(r"%0(\d)d"), ("%d",)),
-    Rule("format", re.compile(r"%\.(\d)f"), ("%d",)),
-    Rule("quantifier", re.compile(r"\b(any|all)\("), ("all(", "any(")),
+    ProgramRule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)>(\s+|(?=\d))(?!=)(?![\"/&])"), (r"\1>=\2",)),
+    ProgramRule("compare", re.compile(r"(?<=[\s\w)\]])(\s*)<(\s+|(?=\d))(?!=)"), (r"\1<=\2",)),
+    ProgramRule("compare", re.compile(r">=(?!\w)"), (">",)),
+    ProgramRule("compare", re.compile(r"(?<![$<])<=(?!\w)"), ("<",)),
+    ProgramRule("compare", re.compile(r"(?<![!=<>])==(?!=)"), ("!=",)),
+    ProgramRule("compare", re.compile(r"!="), ("==",)),
+    ProgramRule("compare", re.compile(r"!~"), ("~",)),
+    ProgramRule("and-or", re.compile(r"&&"), ("||",)),
+    ProgramRule("and-or", re.compile(r"\|\|"), ("&&",)),
+    ProgramRule(
+        "drop-condition", re.compile(r"(?:[^\s{}()&|;]+ [^\s{}()&|;]+ [^\s{}()&|;]+|[^\s{}()&|;]+) && "), ("",)
+    ),
+    ProgramRule("drop-condition", re.compile(r" && [^\s{}()&|;]+(?: [^\s{}()&|;]+ [^\s{}()&|;]+)?(?= [{)]|\Z)"), ("",)),
+    ProgramRule("drop-negation", re.compile(r"!(?=[\w(])"), ("",)),
+    ProgramRule(
+        "number", re.compile(r"(?<![\w$.{\[%\\@\"-])(?<!\d,)(?<![*/=] )(?<!\] = )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")
+    ),
+    ProgramRule("number", re.compile(r"(?<=[<>!=]= )\d{1,8}(?![\w\"\]-])"), ("+1", "-1")),
+    ProgramRule("number", re.compile(r"(?<=\([a-z] = )\d{1,8}"), ("+1", "-1")),
+    ProgramRule("field", re.compile(r"(?<=\$)\d\b"), ("+1", "-1")),
+    ProgramRule("field", re.compile(r"(?<=\$F\[)\d(?=\])"), ("+1",)),
+    ProgramRule("increment", re.compile(r"\+\+"), ("",)),
+    ProgramRule("arithmetic", re.compile(r"\+="), ("-=", "=")),
+    ProgramRule("drop-statement", re.compile(r"; next\b"), ("",)),
+    ProgramRule("format", re.compile(r"%0(\d)d"), ("%d",)),
+    ProgramRule("format", re.compile(r"%\.(\d)f"), ("%d",)),
+    ProgramRule("quantifier", re.compile(r"\b(any|all)\("), ("all(", "any(")),
 )
 
 _PATTERN_RULES: Final = (
-    Rule("anchor", re.compile(r"(?:(?<=\A)|(?<=[/(|'\s~]))\^(?=[^\]\s])"), ("",)),
-    Rule("anchor", re.compile(r"(?<![\s(])\$(?=\Z|[/)|,]|\\\))(?!['\"])"), ("",)),
-    Rule("regex", re.compile(r"(?<!\[)\\\.(?=\w|\()"), (".",)),
-    Rule("regex", re.compile(r"(?<=[\])}\w.])\+(?![+=\d\s])"), ("*",)),
-    Rule("regex", re.compile(r"(?<=[\])])\*"), ("",)),
-    Rule("regex", re.compile(r"(?<=\w)\?(?=\$|\Z)"), ("",)),
-    Rule("regex", re.compile(r"\{(\d)\}"), ("{+1}", "{-1}", "*")),
-    Rule("regex", re.compile(r"\[\[:(blank|space):\]\]"), (" ",)),
-    Rule("regex", re.compile(r"\[\^([^\]])\]\*"), (".*",)),
+    ProgramRule("anchor", re.compile(r"(?:(?<=\A)|(?<=[/(|'\s~]))\^(?=[^\]\s])"), ("",)),
+    ProgramRule("anchor", re.compile(r"(?<![\s(])\$(?=\Z|[/)|,]|\\\))(?!['\"])"), ("",)),
+    ProgramRule("regex", re.compile(r"(?<!\[)\\\.(?=\w|\()"), (".",)),
+    ProgramRule("regex", re.compile(r"(?<=[\])}\w.])\+(?![+=\d\s])"), ("*",)),
+    ProgramRule("regex", re.compile(r"(?<=[\])])\*"), ("",)),
+    ProgramRule("regex", re.compile(r"(?<=\w)\?(?=\$|\Z)"), ("",)),
+    ProgramRule("regex", re.compile(r"\{(\d)\}"), ("{+1}", "{-1}", "*")),
+    ProgramRule("regex", re.compile(r"\[\[:(blank|space):\]\]"), (" ",)),
+    ProgramRule("regex", re.compile(r"\[\^([^\]])\]\*"), (".*",)),
 )
 
 _SED_RULES: Final = (
-    Rule("sed-flag", re.compile(r"(?<=/)g(?=\Z|;)"), ("",)),
-    Rule("sed-flag", re.compile(r"(?<=[\d/])p(?=\Z|;)"), ("",)),
-    Rule("number", re.compile(r"(?<![\w\\{\[%:.-])\d{1,8}(?![\d\]}-])"), ("+1", "-1")),
+    ProgramRule("sed-flag", re.compile(r"(?<=/)g(?=\Z|;)"), ("",)),
+    ProgramRule("sed-flag", re.compile(r"(?<=[\d/])p(?=\Z|;)"), ("",)),
+    ProgramRule("number", re.compile(r"(?<![\w\\{\[%:.-])\d{1,8}(?![\d\]}-])"), ("+1", "-1")),
 )
 
 
-def changes_of_languages(script: Script) -> Iterator[Change]:
+def changes_of_languages(script: Script) -> Iterator[Edits]:
     """Every change inside a quoted program or pattern."""
     for call in script.calls:
         for word in _quoted(call):
@@ -84,12 +88,12 @@ def changes_of_languages(script: Script) -> Iterator[Change]:
                 yield from _widened(word)
     for node in script.nodes():
         if node.type == "regex" and node.parent is not None and node.parent.type == "binary_expression":
-            place = Place(node.start_byte, node.end_byte, script.source(node))
+            place = Word(node.start_byte, node.end_byte, script.source(node))
             for rule in _PATTERN_RULES:
                 yield from _matches(rule, place, 0)
 
 
-def _strings(word: Place) -> list[range]:
+def _strings(word: Word) -> list[range]:
     """Where a program in single quotes has texts in double ones: numbers in them are words."""
     if word.quote != "'":
         return []
@@ -97,7 +101,7 @@ def _strings(word: Place) -> list[range]:
     return [range(word.start + each.start(), word.start + each.end()) for each in found]
 
 
-def _quoted(call: CallSite) -> Iterator[Place]:
+def _quoted(call: CallSite) -> Iterator[Word]:
     """Words that hold a program or a pattern: those in quotes, and a first operand without any."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
@@ -107,14 +111,14 @@ def _quoted(call: CallSite) -> Iterator[Place]:
             yield word
 
 
-def _matches(rule: Rule, word: Place, quote: int) -> Iterator[Change]:
+def _matches(rule: ProgramRule, word: Word, quote: int) -> Iterator[Edits]:
     inner = word.raw[quote : len(word.raw) - quote]
     for found in rule.pattern.finditer(inner):
         for template in rule.texts:
             text = _filled(found, template)
             if text is not None and text != found[0]:
                 start = word.start + quote
-                yield Change(rule.operator, (Edit(start + found.start(), start + found.end(), text),))
+                yield Edits(rule.operator, (Edit(start + found.start(), start + found.end(), text),))
 
 
 def _filled(found: re.Match[str], template: str) -> str | None:
@@ -130,9 +134,9 @@ def _filled(found: re.Match[str], template: str) -> str | None:
     return f"{{{text}}}" if template.startswith("{") else text
 
 
-def _widened(word: Place) -> Iterator[Change]:
+def _widened(word: Word) -> Iterator[Edits]:
     """A pattern without its first, or its last, character."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
-        yield Change("pattern", (Edit(word.start + quote, word.start + quote + 1),))
-        yield Change("pattern", (Edit(word.end - quote - 1, word.end - quote),))
+        yield Edits("pattern", (Edit(word.start + quote, word.start + quote + 1),))
+        yield Edits("pattern", (Edit(word.end - quote - 1, word.end - quote),))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, without
 from evaluator.shell.options import option_table
 from evaluator.shell.utilities import EXECUTORS
 
@@ -34,8 +34,8 @@ class Predicate(NamedTuple):
     """A test or option of `find` from its negation, if it has one, to its last value."""
 
     name: str
-    words: tuple[Place, ...]
-    negation: Place | None
+    words: tuple[Word, ...]
+    negation: Word | None
 
     @property
     def start(self) -> int:
@@ -48,7 +48,7 @@ class Predicate(NamedTuple):
         return self.words[-1].end
 
 
-def changes_of_finding(script: Script) -> Iterator[Change]:
+def changes_of_finding(script: Script) -> Iterator[Edits]:
     """Every change to every call of `find`."""
     for call in script.calls:
         if call.name == "find":
@@ -59,7 +59,7 @@ def changes_of_finding(script: Script) -> Iterator[Change]:
             yield from _groups(script, call.words)
 
 
-def _predicates(words: Sequence[Place]) -> Iterator[Predicate]:
+def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
     arity = option_table()["find"].words
     at, negation = 0, None
     while at < len(words):
@@ -78,38 +78,38 @@ def _predicates(words: Sequence[Place]) -> Iterator[Predicate]:
         at += taken
 
 
-def _start(call: CallSite) -> Iterator[Change]:
+def _start(call: CallSite) -> Iterator[Edits]:
     """The folder above as starting point."""
     first = call.words[0] if call.words else None
     if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
         return
     parent = first.raw.rstrip("/").rpartition("/")[0] or "."
-    yield Change("path", (Edit(first.start, first.end, parent),))
+    yield Edits("path", (Edit(first.start, first.end, parent),))
 
 
-def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Change]:
+def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Edits]:
     name, value = found.words[0], found.words[1] if len(found.words) == 2 else None
     if found.name not in _ACTIONS:
-        yield Change("drop-predicate", (_leaving_out(script.text, call.words, found),))
+        yield Edits("drop-predicate", (_leaving_out(script.text, call.words, found),))
     if found.negation is not None:
-        yield Change("drop-negation", (Edit(found.negation.start, name.start),))
+        yield Edits("drop-negation", (Edit(found.negation.start, name.start),))
     has_letters = value is None or re.search(r"[A-Za-z]", value.raw)
     for other in _RENAMED.get(found.name, ()) if has_letters or found.name not in ("-name", "-iname") else ():
-        yield Change("predicate", (Edit(name.start, name.end, other),))
+        yield Edits("predicate", (Edit(name.start, name.end, other),))
     if value is None:
         return
     if found.name in ("-type", "-xtype"):
         for letter in _TYPES.get(value.raw, ()):
-            yield Change("type", (Edit(value.start, value.end, letter),))
+            yield Edits("type", (Edit(value.start, value.end, letter),))
     if found.name in _SIGNED:
         yield from _signs(found.name, value)
     if found.name == "-size" and _SIZE.match(value.raw):
-        yield Change("unit", (Edit(value.end - 1, value.end),))
+        yield Edits("unit", (Edit(value.end - 1, value.end),))
     if found.name in ("-user", "-group") and value.is_plain:
-        yield Change("name", (Edit(value.start, value.end, "root"),))
+        yield Edits("name", (Edit(value.start, value.end, "root"),))
 
 
-def _leaving_out(text: str, words: Sequence[Place], found: Predicate) -> Edit:
+def _leaving_out(text: str, words: Sequence[Word], found: Predicate) -> Edit:
     """Without the predicate and the `-o` that joins it to its neighbour."""
     first, last = found.negation or found.words[0], found.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
@@ -120,25 +120,25 @@ def _leaving_out(text: str, words: Sequence[Place], found: Predicate) -> Edit:
     return without(text, found.start, found.end)
 
 
-def _signs(name: str, value: Place) -> Iterator[Change]:
+def _signs(name: str, value: Word) -> Iterator[Edits]:
     match = _SIGNED_VALUE.match(value.raw)
     if match is None:
         return
     signs = ("-", "/", "") if name == "-perm" else ("+", "-", "")
     for sign in signs:
         if sign != match[1]:
-            yield Change("sign", (Edit(value.start + match.start(1), value.start + match.end(1), sign),))
+            yield Edits("sign", (Edit(value.start + match.start(1), value.start + match.end(1), sign),))
 
 
-def _groups(script: Script, words: Sequence[Place]) -> Iterator[Change]:
+def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
     """Parentheses lost, and either made both."""
-    opened: list[Place] = []
+    opened: list[Word] = []
     for word in words:
         if word.raw in _OPENING:
             opened.append(word)
         elif word.raw in _CLOSING and opened:
             start = opened.pop()
             edits = (without(script.text, start.start, start.end), without(script.text, word.start, word.end))
-            yield Change("drop-group", edits)
+            yield Edits("drop-group", edits)
         elif word.raw in _OR:
-            yield Change("and-or", (without(script.text, word.start, word.end),))
+            yield Edits("and-or", (without(script.text, word.start, word.end),))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Change, Edit, Script, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, without
 from evaluator.shell.options import UNKNOWN, Options, option_table
 
 _SIGNALLED: Final = re.compile(r"(?:[A-Z]{3,5}\d?|\d+)\Z")
@@ -64,20 +64,20 @@ def options_of(name: str) -> Options:
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
-def changes_of_flags(script: Script) -> Iterator[Change]:
+def changes_of_flags(script: Script) -> Iterator[Edits]:
     """Every flag left out, `--` left out, and NUL-separated names turned into lines at both ends."""
     for call in script.calls:
         if call.name != "find":
             flags = list(flags_of(script.text, call))
             for flag in flags:
                 if not _is_guessed(call, flag, flags):
-                    yield Change("drop-flag", (flag.edit,))
+                    yield Edits("drop-flag", (flag.edit,))
         for word in call.words:
             if word.raw == "--":
-                yield Change("drop-dashes", (without(script.text, word.start, word.end),))
+                yield Edits("drop-dashes", (without(script.text, word.start, word.end),))
     separators = tuple(edit for call in script.calls for edit in _zero_bytes(script.text, call))
     if len(separators) > 1:
-        yield Change("null-pair", separators)
+        yield Edits("null-pair", separators)
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:

@@ -38,14 +38,14 @@ class Edit(NamedTuple):
     text: str = ""
 
 
-class Change(NamedTuple):
+class Edits(NamedTuple):
     """What one mutant does to a command: the operator's name and its edits, none overlapping."""
 
     operator: str
     edits: tuple[Edit, ...]
 
 
-class Place(NamedTuple):
+class Word(NamedTuple):
     """A word where it stands. `raw` is its source, quotes and all."""
 
     start: int
@@ -75,8 +75,8 @@ class CallSite:
     """A call: its program's name without folder, and its words after the program."""
 
     name: str
-    program: Place
-    words: tuple[Place, ...]
+    program: Word
+    words: tuple[Word, ...]
     node: Node
 
 
@@ -117,7 +117,7 @@ class Script:
         return tuple(found)
 
     @cached_property
-    def loose_words(self) -> tuple[Place, ...]:
+    def loose_words(self) -> tuple[Word, ...]:
         """Words that are no call's: what a loop runs over, the patterns of a `case`, the elements of an array."""
         holders = (node for node in self.nodes() if node.type in ("for_statement", "case_item", "array"))
         return tuple(word for node in holders for word in self._words(_loose(node)))
@@ -142,7 +142,7 @@ class Script:
         program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
         return CallSite(_name(program), program, tuple(words), node)
 
-    def _words(self, nodes: Sequence[Node]) -> Iterator[Place]:
+    def _words(self, nodes: Sequence[Node]) -> Iterator[Word]:
         """Nodes that touch are one word."""
         at = 0
         while at < len(nodes):
@@ -150,11 +150,11 @@ class Script:
             while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
                 end += 1
             start, stop = nodes[at].start_byte, nodes[end - 1].end_byte
-            yield Place(start, stop, self.text[start:stop])
+            yield Word(start, stop, self.text[start:stop])
             at = end
 
 
-def _name(program: Place) -> str:
+def _name(program: Word) -> str:
     return program.text.rpartition("/")[2]
 
 
@@ -177,7 +177,7 @@ def _run_by(call: CallSite) -> CallSite | None:
     return CallSite(_name(call.words[at]), call.words[at], _up_to_end(call, at + 1), call.node)
 
 
-def _up_to_end(call: CallSite, at: int) -> tuple[Place, ...]:
+def _up_to_end(call: CallSite, at: int) -> tuple[Word, ...]:
     """The words of an inner call from `at`: for `find` up to what ends `-exec`, else all."""
     words = call.words[at:]
     if call.name != "find":

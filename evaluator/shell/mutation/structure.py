@@ -8,7 +8,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from evaluator.shell.mutation.script import Change, Edit, Script, without
+from evaluator.shell.mutation.script import Edit, Edits, Script, without
 
 _STATEMENTS: Final = frozenset({"program", "do_group", "compound_statement", "subshell", "if_statement", "else_clause"})
 _ENDS: Final = frozenset({";", "\n", "&"})
@@ -33,7 +33,7 @@ _LOOPS: Final[Mapping[str, str]] = {"while": "until", "until": "while"}
 _CLEANING_UP: Final = re.compile(r"rm (?:-\w+ )?(?:/tmp/\S+|\"\$(?:t|tmp|temp|dir)\")\Z")
 
 
-def changes_of_structure(script: Script) -> Iterator[Change]:
+def changes_of_structure(script: Script) -> Iterator[Edits]:
     """Every change to the command's structure, in order of source."""
     for node in script.nodes():
         if node.type in _STATEMENTS:
@@ -43,15 +43,15 @@ def changes_of_structure(script: Script) -> Iterator[Change]:
             yield from make(script, node)
 
 
-def _change(operator: str, *edits: Edit) -> Change:
-    return Change(operator, edits)
+def _change(operator: str, *edits: Edit) -> Edits:
+    return Edits(operator, edits)
 
 
-def _swap(operator: str, node: Node, text: str) -> Change:
+def _swap(operator: str, node: Node, text: str) -> Edits:
     return _change(operator, Edit(node.start_byte, node.end_byte, text))
 
 
-def _statements(script: Script, node: Node) -> Iterator[Change]:
+def _statements(script: Script, node: Node) -> Iterator[Edits]:
     """Drop one statement of several, with what ends it; and run in the foreground what was to be left running."""
     children = node.children
     conditions = node.children_by_field_name("condition")
@@ -74,14 +74,14 @@ def is_cleaning_up(source: str) -> bool:
     return _CLEANING_UP.match(source) is not None
 
 
-def _pipeline(script: Script, node: Node) -> Iterator[Change]:
+def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
     """Drop any stage but the first: without it the next would read nothing, which is no slip but an accident."""
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
             yield _change("drop-stage", without(script.text, bar.start_byte, stage.end_byte))
 
 
-def _list(script: Script, node: Node) -> Iterator[Change]:
+def _list(script: Script, node: Node) -> Iterator[Edits]:
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     if is_cleaning_up(script.source(right)):
         return
@@ -90,11 +90,11 @@ def _list(script: Script, node: Node) -> Iterator[Change]:
     yield _change("drop-command", without(script.text, operator.start_byte, right.end_byte))
 
 
-def _negated(script: Script, node: Node) -> Iterator[Change]:
+def _negated(script: Script, node: Node) -> Iterator[Edits]:
     yield _change("drop-negation", Edit(node.children[0].start_byte, node.children[-1].start_byte))
 
 
-def _redirect(script: Script, node: Node) -> Iterator[Change]:
+def _redirect(script: Script, node: Node) -> Iterator[Edits]:
     for child in node.children:
         if child.type in _REDIRECTED and "/dev/" not in script.source(node):
             yield _swap("append", child, _REDIRECTED[child.type])
@@ -103,7 +103,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Change]:
         yield _change("drop-redirect", without(script.text, node.start_byte, targets[0].end_byte))
 
 
-def _assignment(script: Script, node: Node) -> Iterator[Change]:
+def _assignment(script: Script, node: Node) -> Iterator[Edits]:
     """Drop an assignment that holds for one command alone, such as `IFS=`."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
@@ -111,7 +111,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Change]:
     yield from _reversed(script, node)
 
 
-def _declaration(script: Script, node: Node) -> Iterator[Change]:
+def _declaration(script: Script, node: Node) -> Iterator[Edits]:
     """`export` or `local` left out, one of the names left out, and a list such as PATH the other way round."""
     keyword, *words = node.children
     if words:
@@ -120,7 +120,7 @@ def _declaration(script: Script, node: Node) -> Iterator[Change]:
         yield _change("drop-assignment", without(script.text, word.start_byte, word.end_byte))
 
 
-def _reversed(script: Script, node: Node) -> Iterator[Change]:
+def _reversed(script: Script, node: Node) -> Iterator[Edits]:
     """A list of folders in the wrong order."""
     value = node.child_by_field_name("value")
     first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
@@ -128,7 +128,7 @@ def _reversed(script: Script, node: Node) -> Iterator[Change]:
         yield _swap("order", value, f"{rest}:{first}")
 
 
-def _unary(script: Script, node: Node) -> Iterator[Change]:
+def _unary(script: Script, node: Node) -> Iterator[Edits]:
     first = node.children[0]
     if first.type == "!":
         yield _change("drop-negation", Edit(first.start_byte, node.children[1].start_byte))
@@ -136,7 +136,7 @@ def _unary(script: Script, node: Node) -> Iterator[Change]:
         yield _swap("test", first, text)
 
 
-def _binary(script: Script, node: Node) -> Iterator[Change]:
+def _binary(script: Script, node: Node) -> Iterator[Edits]:
     """Compare otherwise, join otherwise, and let one side of a condition go."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
@@ -160,7 +160,7 @@ def _is_arithmetic(node: Node | None) -> bool:
     return False
 
 
-def _number(script: Script, node: Node) -> Iterator[Change]:
+def _number(script: Script, node: Node) -> Iterator[Edits]:
     """One up and one down; not the words of a call, and not `found=1` as `found=2`, which is as true."""
     text = script.source(node)
     parent = node.parent
@@ -178,7 +178,7 @@ def _is_factor(script: Script, node: Node) -> bool:
     return before is not None and script.source(before) in ("/", "*")
 
 
-def _expansion(script: Script, node: Node) -> Iterator[Change]:
+def _expansion(script: Script, node: Node) -> Iterator[Edits]:
     """`${f##*/}` as `${f#*/}` and as `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
@@ -188,26 +188,26 @@ def _expansion(script: Script, node: Node) -> Iterator[Change]:
             return
 
 
-def _loop(script: Script, node: Node) -> Iterator[Change]:
+def _loop(script: Script, node: Node) -> Iterator[Edits]:
     keyword = node.children[0]
     yield _swap("loop", keyword, _LOOPS[keyword.type])
 
 
-def _case_item(script: Script, node: Node) -> Iterator[Change]:
+def _case_item(script: Script, node: Node) -> Iterator[Edits]:
     yield _change("drop-branch", Edit(node.start_byte, node.end_byte))
 
 
-def _branch(script: Script, node: Node) -> Iterator[Change]:
+def _branch(script: Script, node: Node) -> Iterator[Edits]:
     yield _change("drop-branch", without(script.text, node.start_byte, node.end_byte))
 
 
-def _leave(script: Script, node: Node) -> Iterator[Change]:
+def _leave(script: Script, node: Node) -> Iterator[Edits]:
     text = script.source(node)
     if text in ("continue", "break"):
         yield _swap("loop", node, "break" if text == "continue" else "continue")
 
 
-_BY_TYPE: Final[Mapping[str, Callable[[Script, Node], Iterator[Change]]]] = {
+_BY_TYPE: Final[Mapping[str, Callable[[Script, Node], Iterator[Edits]]]] = {
     "pipeline": _pipeline,
     "list": _list,
     "negated_command": _negated,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from evaluator.shell.mutation.flags import flags_of, means_something
-from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
 
 _OTHER: Final[Mapping[str, str]] = {
     "head": "tail", "tail": "head", "cp": "mv", "mv": "cp", "dirname": "basename", "basename": "dirname",
@@ -55,16 +55,16 @@ _KEY: Final = re.compile(r"(\d+(?:\.\d+)?)(?:,(\d+))?([a-zA-Z]*)\Z")
 _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upper:]", "A-Z": "a-z", "a-z": "A-Z"}
 
 
-def changes_of_utilities(script: Script) -> Iterator[Change]:
+def changes_of_utilities(script: Script) -> Iterator[Edits]:
     """Every change that depends on which utility a call is of."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
-            yield Change("utility", (Edit(call.program.start, end, _OTHER[call.name]),))
+            yield Edits("utility", (Edit(call.program.start, end, _OTHER[call.name]),))
         letters = {flag.name for flag in flags_of(script.text, call)}
         for letter in _ADDED.get(call.name, ""):
             if f"-{letter}" not in letters and not _is_idle(call, letter):
-                yield Change("add-flag", (Edit(end, end, f" -{letter}"),))
+                yield Edits("add-flag", (Edit(end, end, f" -{letter}"),))
         yield from _letters(script.text, call)
         yield from _signals(call)
         yield from _modes(call)
@@ -85,28 +85,28 @@ def _is_idle(call: CallSite, letter: str) -> bool:
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
-def _letters(text: str, call: CallSite) -> Iterator[Change]:
+def _letters(text: str, call: CallSite) -> Iterator[Edits]:
     """A flag's letter mistaken for another of the same utility."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
         if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
             continue
         for letter in _LETTERS.get(call.name, {}).get(flag.name[1:], ""):
-            yield Change("swap-flag", (Edit(at, at + 1, letter),))
+            yield Edits("swap-flag", (Edit(at, at + 1, letter),))
 
 
-def _signals(call: CallSite) -> Iterator[Change]:
+def _signals(call: CallSite) -> Iterator[Edits]:
     if call.name not in ("kill", "pkill", "killall"):
         return
     for word in call.words:
         dash = word.raw.startswith("-")
         for other in _SIGNALS.get(word.raw[dash:], ()):
-            yield Change("signal", (Edit(word.start + dash, word.end, other),))
+            yield Edits("signal", (Edit(word.start + dash, word.end, other),))
         if dash and word.raw[1:] in _SIGNALS:
-            yield Change("signal", (Edit(word.start - 1, word.end),))
+            yield Edits("signal", (Edit(word.start - 1, word.end),))
 
 
-def _modes(call: CallSite) -> Iterator[Change]:
+def _modes(call: CallSite) -> Iterator[Edits]:
     """Modes with another bit: octal digit by digit, symbolic by whom, how and what."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
@@ -115,49 +115,49 @@ def _modes(call: CallSite) -> Iterator[Change]:
         if _OCTAL.match(octal):
             for position, digit in enumerate(octal):
                 start = word.start + offset + position
-                yield Change("mode", (Edit(start, start + 1, _BIT[digit]),))
+                yield Edits("mode", (Edit(start, start + 1, _BIT[digit]),))
         elif call.name in ("chmod", "umask") and word.is_plain and _SYMBOLIC.match(word.raw):
             yield from _symbolic(word)
 
 
-def _symbolic(word: Place) -> Iterator[Change]:
+def _symbolic(word: Word) -> Iterator[Edits]:
     for found in _SYMBOLIC.finditer(word.raw):
         for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(found[1], ""):
-            yield Change("mode", (Edit(word.start + found.start(1), word.start + found.end(1), other),))
+            yield Edits("mode", (Edit(word.start + found.start(1), word.start + found.end(1), other),))
         for sign in "-+=".replace(found[2], ""):
-            yield Change("mode", (Edit(word.start + found.start(2), word.start + found.end(2), sign),))
+            yield Edits("mode", (Edit(word.start + found.start(2), word.start + found.end(2), sign),))
         for position in range(found.start(3), found.end(3)):
-            yield Change("mode", (Edit(word.start + position, word.start + position + 1),))
+            yield Edits("mode", (Edit(word.start + position, word.start + position + 1),))
         if "X" in found[3]:
             at = word.start + found.start(3) + found[3].index("X")
-            yield Change("mode", (Edit(at, at + 1, "x"),))
+            yield Edits("mode", (Edit(at, at + 1, "x"),))
 
 
-def _owners(call: CallSite) -> Iterator[Change]:
+def _owners(call: CallSite) -> Iterator[Edits]:
     """Somebody else, or a group beside the owner."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
         if re.fullmatch(r"[a-z]+", word.raw):
-            yield Change("name", (Edit(word.start, word.end, "root"),))
+            yield Edits("name", (Edit(word.start, word.end, "root"),))
             if call.name == "chown":
-                yield Change("name", (Edit(word.end, word.end, ":"),))
+                yield Edits("name", (Edit(word.end, word.end, ":"),))
 
 
-def _dates(word: Place) -> Iterator[Change]:
+def _dates(word: Word) -> Iterator[Edits]:
     for found in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
         for other in _DATES[found[0]]:
-            yield Change("date", (Edit(word.start + found.start(), word.start + found.end(), other),))
+            yield Edits("date", (Edit(word.start + found.start(), word.start + found.end(), other),))
 
 
-def _formats(word: Place) -> Iterator[Change]:
+def _formats(word: Word) -> Iterator[Edits]:
     for found in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
         other = _FORMATS.get(found[0])
         if other is not None:
-            yield Change("format", (Edit(word.start + found.start(), word.start + found.end(), other),))
+            yield Edits("format", (Edit(word.start + found.start(), word.start + found.end(), other),))
 
 
-def _keys(call: CallSite) -> Iterator[Change]:
+def _keys(call: CallSite) -> Iterator[Edits]:
     """A sort key that is compared otherwise, or that goes on to the end of the line.
 
     The last key may: what follows it is compared in the end anyway.
@@ -169,14 +169,14 @@ def _keys(call: CallSite) -> Iterator[Change]:
             continue
         offset = word.start + len(word.raw) - len(found[0])
         for position in range(found.start(3), found.end(3)):
-            yield Change("sort-key", (Edit(offset + position, offset + position + 1),))
+            yield Edits("sort-key", (Edit(offset + position, offset + position + 1),))
         if found[2] and word.start != last:
-            yield Change("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
+            yield Edits("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
 
 
-def _sets(call: CallSite) -> Iterator[Change]:
+def _sets(call: CallSite) -> Iterator[Edits]:
     """The two sets of `tr` the wrong way round."""
     words = [word for word in call.words if not word.raw.startswith("-")]
     if len(words) == 2:
         first, second = words
-        yield Change("swap-sets", (Edit(first.start, first.end, second.raw), Edit(second.start, second.end, first.raw)))
+        yield Edits("swap-sets", (Edit(first.start, first.end, second.raw), Edit(second.start, second.end, first.raw)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from evaluator.shell.mutation.script import CallSite, Change, Edit, Place, Script
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
 
 PROGRAM_RUNNERS: Final = frozenset({"awk", "gawk", "sed", "perl", "jq", "bc"})
 """Utilities of which a quoted word is a program in another language."""
@@ -36,7 +36,7 @@ _UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
 """Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
 
 
-def changes_of_words(script: Script) -> Iterator[Change]:
+def changes_of_words(script: Script) -> Iterator[Edits]:
     """Every change to a single word of the command, call by call."""
     whole = _whole_names(script)
     for call in script.calls:
@@ -63,7 +63,7 @@ def _whole_names(script: Script) -> frozenset[str]:
     return frozenset(found)
 
 
-def _tested(script: Script) -> Iterator[Place]:
+def _tested(script: Script) -> Iterator[Word]:
     """The strings between `[` and `]`; between `[[` and `]]` quotes make no difference to expansions."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
@@ -72,12 +72,12 @@ def _tested(script: Script) -> Iterator[Place]:
         while stack:
             child = stack.pop()
             if child.type == "string":
-                yield Place(child.start_byte, child.end_byte, script.source(child))
+                yield Word(child.start_byte, child.end_byte, script.source(child))
             elif child.type.endswith("_expression"):
                 stack.extend(child.children)
 
 
-def _word(call: CallSite, word: Place, whole: frozenset[str]) -> Iterator[Change]:
+def _word(call: CallSite, word: Word, whole: frozenset[str]) -> Iterator[Edits]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
     is_mode = call.name in _MODED and _OCTAL.match(word.raw)
     if not is_language and call.name not in _UNPAID and not is_mode:
@@ -93,11 +93,11 @@ def _word(call: CallSite, word: Place, whole: frozenset[str]) -> Iterator[Change
     yield from _unquoted(word, whole)
 
 
-def _change(operator: str, word: Place, text: str) -> Change:
-    return Change(operator, (Edit(word.start, word.end, text),))
+def _change(operator: str, word: Word, text: str) -> Edits:
+    return Edits(operator, (Edit(word.start, word.end, text),))
 
 
-def _numbers(word: Place) -> Iterator[Change]:
+def _numbers(word: Word) -> Iterator[Edits]:
     """Every number one up and one down, as wide as it was."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
@@ -106,16 +106,16 @@ def _numbers(word: Place) -> Iterator[Change]:
         for number in (int(digits) + 1, int(digits) - 1):
             if number >= 0:
                 text = str(number).zfill(len(digits) if digits.startswith("0") else 0)
-                yield Change("number", (Edit(word.start + found.start(), word.start + found.end(), text),))
+                yield Edits("number", (Edit(word.start + found.start(), word.start + found.end(), text),))
 
 
-def _globs(word: Place) -> Iterator[Change]:
+def _globs(word: Word) -> Iterator[Edits]:
     """A pattern that takes more, or less, than the one it was."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
         return
     for found in _EXTENSION.finditer(raw):
-        yield Change("glob", (Edit(word.start + found.end() - 1, word.start + found.end()),))
+        yield Edits("glob", (Edit(word.start + found.end() - 1, word.start + found.end()),))
     if _EXTENSION.search(raw):
         yield _change("glob", word, f"{raw[:end]}*{raw[end:] if word.quote else ''}")
     if raw.endswith("/*"):
@@ -125,10 +125,10 @@ def _globs(word: Place) -> Iterator[Change]:
         yield _change("glob", word, raw.replace("**/", ""))
     for found in _CLASS.finditer(raw):
         for letter in found[1]:
-            yield Change("glob", (Edit(word.start + found.start(), word.start + found.end(), letter),))
+            yield Edits("glob", (Edit(word.start + found.start(), word.start + found.end(), letter),))
 
 
-def _paths(word: Place) -> Iterator[Change]:
+def _paths(word: Word) -> Iterator[Edits]:
     """The folder instead of what is in it, and a trailing slash lost."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
@@ -143,7 +143,7 @@ def _paths(word: Place) -> Iterator[Change]:
         yield _change("path", word, raw.rstrip("/"))
 
 
-def _unquoted(word: Place, whole: frozenset[str]) -> Iterator[Change]:
+def _unquoted(word: Word, whole: frozenset[str]) -> Iterator[Edits]:
     """Quotes lost, where the word stays one word to a reader's eye."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:

@@ -33,11 +33,11 @@ _FIRST: Final = re.compile(r"[\w./+-]++(?=[ \t;|&]|\Z)")
 _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fixed-strings")}
 
 
-class RefusedError(Exception):
+class UnsupportedCommandError(Exception):
     """Their program gives up on the command; the message says why. Never leaves the room."""
 
 
-class Called(NamedTuple):
+class ReferenceCall(NamedTuple):
     """A utility as their program sees it: its name, and the flags of its whole subtree as often as they are given."""
 
     utility: str
@@ -83,8 +83,8 @@ class _Piece(NamedTuple):
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
-def read_as_organisers(command: str) -> tuple[Called, ...]:
-    """Utilities in pre-order as their program has them. Raises RefusedError where it gives up."""
+def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
+    """Utilities in pre-order as their program has them. Raises UnsupportedCommandError where it gives up."""
     text = mended(command)
     try:
         refuse_hostile(text)
@@ -93,7 +93,7 @@ def read_as_organisers(command: str) -> tuple[Called, ...]:
             _refuse("calls nothing")
         return tuple(_flattened(children))
     except (UnreadableError, RecursionError) as error:
-        raise RefusedError(str(error)) from error
+        raise UnsupportedCommandError(str(error)) from error
 
 
 def _read(text: str) -> list[_Child]:
@@ -132,13 +132,13 @@ def _parsed(text: str) -> Any:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise RefusedError(why)
+    raise UnsupportedCommandError(why)
 
 
-def _flattened(children: Iterable[_Child]) -> Iterator[Called]:
+def _flattened(children: Iterable[_Child]) -> Iterator[ReferenceCall]:
     for child in children:
         if isinstance(child, _Node):
-            yield Called(child.name, tuple(_flags(child.children)))
+            yield ReferenceCall(child.name, tuple(_flags(child.children)))
             yield from _flattened(child.children)
 
 

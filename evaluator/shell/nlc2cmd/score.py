@@ -45,7 +45,7 @@ from typing import Final, NamedTuple
 
 from evaluator.shell import Flag, Utility, bashlex_reader, read_utilities
 from evaluator.shell.nlc2cmd.grammar_2020 import option_table_2020
-from evaluator.shell.nlc2cmd.reference_2020 import Called, RefusedError, read_as_organisers
+from evaluator.shell.nlc2cmd.reference_2020 import ReferenceCall, UnsupportedCommandError, parse_like_reference
 from evaluator.shell.nlc2cmd.typo_fixes import mended_words
 from evaluator.shell.utilities import EXECUTORS
 
@@ -62,7 +62,7 @@ class Signature(NamedTuple):
     flags: frozenset[str]
 
 
-class Reading(NamedTuple):
+class MetricReading(NamedTuple):
     """A command as the metric reads it.
 
     called      its utilities in pre-order, with the flags of each one's subtree as often as they are given; None
@@ -71,23 +71,23 @@ class Reading(NamedTuple):
     refused     why the organisers' program refused it; None where it did not
     """
 
-    called: tuple[Called, ...] | None
+    called: tuple[ReferenceCall, ...] | None
     signatures: tuple[Signature, ...] | None
     refused: str | None
 
 
 @lru_cache(maxsize=65_536)
-def reading_of(command: str | bytes) -> Reading:
+def reading_of(command: str | bytes) -> MetricReading:
     """A command's utilities and flags. Nothing raises: what is unreadable is an answer too."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
-        called: tuple[Called, ...] | None = read_as_organisers(text)
+        called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
         refused = None
-    except RefusedError as error:
+    except UnsupportedCommandError as error:
         called, refused = read_tolerantly(text), str(error)
     if called is None:
-        return Reading(None, None, refused)
-    return Reading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
+        return MetricReading(None, None, refused)
+    return MetricReading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
 
 
 def signatures_of(command: str | bytes, *, strict_2020: bool = False) -> tuple[Signature, ...] | None:
@@ -102,7 +102,7 @@ def forget_commands() -> None:
         remembered.cache_clear()
 
 
-def read_tolerantly(text: str) -> tuple[Called, ...] | None:
+def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
     """A command that their program refused, read by us with its eyes; None where it is unreadable."""
     tidy = _tidy(text)
     for reading in dict.fromkeys((tidy, mended_words(tidy), text)):
@@ -117,15 +117,15 @@ def _tidy(text: str) -> str:
     return _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
 
 
-def _flatten(utilities: Iterable[Utility]) -> tuple[list[Called], tuple[str, ...]]:
+def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:
     """Utilities with all that is nested in them, and the flags of all together."""
-    found: list[Called] = []
+    found: list[ReferenceCall] = []
     everything: tuple[str, ...] = ()
     for utility in utilities:
         inner, flags = _flatten(utility.nested)
         if utility.name != "sudo" and not _unnamed(utility):
             flags = _own_flags(utility) + flags
-            found.append(Called("grep" if utility.name in _ALIASES else utility.name, flags))
+            found.append(ReferenceCall("grep" if utility.name in _ALIASES else utility.name, flags))
         found += inner
         everything += flags
     return found, everything

@@ -53,14 +53,14 @@ Location = tuple[str | int, ...]
 """Keys and indexes that lead to a field."""
 
 
-class Fault(NamedTuple):
+class FieldError(NamedTuple):
     """One field that is not what its record says."""
 
     location: Location
     message: str
 
 
-def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[Fault]]:
+def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[FieldError]]:
     """The record in a JSON text that is known to parse, or None with what is wrong with its fields."""
     try:
         return kind.model_validate_json(text, strict=True), []
@@ -68,7 +68,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
         details = error.errors(include_url=False)
     faults = [_fault(kind, detail) for detail in details[:MOST_FAULTS] if not _is_echo(detail)]
     if len(details) > MOST_FAULTS:
-        faults.append(Fault((), f"{len(details) - MOST_FAULTS:,} more fields are wrong here"))
+        faults.append(FieldError((), f"{len(details) - MOST_FAULTS:,} more fields are wrong here"))
     return None, faults
 
 
@@ -77,9 +77,9 @@ def _is_echo(detail: ErrorDetails) -> bool:
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _fault(kind: type[Record], detail: ErrorDetails) -> Fault:
+def _fault(kind: type[Record], detail: ErrorDetails) -> FieldError:
     location: Location = tuple(part for part in detail["loc"] if part != "[key]")
-    return Fault(location, f"{_place(location)}{_message(kind, location, detail)}")
+    return FieldError(location, f"{_place(location)}{_message(kind, location, detail)}")
 
 
 def _place(location: Location) -> str:

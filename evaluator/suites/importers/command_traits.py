@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evaluator.records import OutputMode, Topic
-from evaluator.suites.importers.draft import Called, Read
+from evaluator.suites.importers.draft import Read, UtilityCall
 
 
 def _names(text: str) -> frozenset[str]:
@@ -81,7 +81,7 @@ def is_silent(command: bytes, read: Read) -> bool:
     return bool(utilities) and all(_is_quiet(utility) for utility in utilities)
 
 
-def _is_quiet(utility: Called) -> bool:
+def _is_quiet(utility: UtilityCall) -> bool:
     flags = {name for name, _ in utility.flags}
     if utility.name == "find":
         acts = "-delete" in flags or bool(utility.nested)
@@ -106,6 +106,6 @@ def needs_network(command: bytes, read: Read) -> str | None:
     return None
 
 
-def _all(utilities: Sequence[Called]) -> Iterator[Called]:
+def _all(utilities: Sequence[UtilityCall]) -> Iterator[UtilityCall]:
     for utility in utilities:
         yield from utility.walk()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from evaluator.errors import UsageError
-from evaluator.records import Base, Limits, Source, SuiteManifest, Task, Variant, WorldManifest, json_lines
+from evaluator.records import Base, Limits, SuiteManifest, SuiteSource, Task, Variant, WorldManifest, json_lines
 from evaluator.suites.load import load_suite
 
 CLOCK: Final = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
@@ -39,7 +39,7 @@ SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache", "/var/cache/apt", "/usr/lib/py
 DEFAULT_VARIANTS: Final = (Variant(name="plain", seed=1),)
 
 
-class Called(Protocol):
+class UtilityCall(Protocol):
     """A utility as a command calls it; what `evaluator.shell` reads has this form."""
 
     @property
@@ -58,16 +58,16 @@ class Called(Protocol):
         ...
 
     @property
-    def nested(self) -> Sequence[Called]:
+    def nested(self) -> Sequence[UtilityCall]:
         """Utilities it runs in turn."""
         ...
 
-    def walk(self) -> Iterator[Called]:
+    def walk(self) -> Iterator[UtilityCall]:
         """This utility and everything nested in it."""
         ...
 
 
-Read = Callable[[str | bytes], Sequence[Called] | None]
+Read = Callable[[str | bytes], Sequence[UtilityCall] | None]
 """Reads a command's utilities, stage by stage; None where it is unreadable. Rooms of one row do not know each
 other, so whoever joins them hands the reader over."""
 
@@ -93,7 +93,7 @@ class Draft:
     left_out: Mapping[str, int]
 
 
-def manifest_of(name: str, title: str, description: str, source: Source, **fields: Any) -> SuiteManifest:
+def manifest_of(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
     """A foreign suite's manifest with what such suites share; `packages` go on top of Debian's essential ones."""
     packages = fields.pop("packages", ())
     values = {

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.records import OutputMode, Source, Task
+from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
 from evaluator.suites.importers.draft import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
 from evaluator.suites.importers.eabench_scripts import (
@@ -85,7 +85,7 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
             worlds[task.world] = world
     if not tasks:
         raise UsageError(f"{path}: none of its tests has a prompt, an answer and a verifier ({dict(left_out)})")
-    source = Source(name="nl2bash-eabench", version="clone", licence="Apache-2.0; its prompts CDLA-Permissive-2.0")
+    source = SuiteSource(name="nl2bash-eabench", version="clone", licence="Apache-2.0; its prompts CDLA-Permissive-2.0")
     description = f"{len(tasks)} tests of nl2bash-eabench, each decided by its own verifier, on our base."
     manifest = manifest_of(
         "nl2bash-eabench",

@@ -26,7 +26,7 @@ from typing import Final
 
 from evaluator.records import Variant
 from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, Read
-from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, Search, Wants, wants_of
+from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, SearchSpec, TaskSearches, wants_of
 from evaluator.suites.importers.setup_functions import FUNCTIONS
 
 NEAR: Final = "near"
@@ -72,7 +72,7 @@ def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
     return (DEFAULT_VARIANTS[0].name, *(name for name in OURS if f"\n{name})\n" in text))
 
 
-def _searched(name: str, wants: Wants, text: str) -> Iterator[str]:
+def _searched(name: str, wants: TaskSearches, text: str) -> Iterator[str]:
     makers = {NEAR: _near, MISSED: _missed, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
     for search in wants.searches:
         lines = list(makers[name](search, wants, text))
@@ -85,7 +85,7 @@ def _searched(name: str, wants: Wants, text: str) -> Iterator[str]:
             yield 'fi; cd "$start"'
 
 
-def _finish(search: Search, *, sized: bool) -> Iterator[str]:
+def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
     """Give what was made everything that is asked of it, but for what it was made to differ in."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
@@ -102,11 +102,11 @@ def _named(pattern: str, star: str) -> str:
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
 
 
-def _patterns(search: Search) -> tuple[str, ...]:
+def _patterns(search: SearchSpec) -> tuple[str, ...]:
     return search.patterns[:_MOST_PATTERNS] or ("*",)
 
 
-def _put(search: Search, path: str, text: str) -> str:
+def _put(search: SearchSpec, path: str, text: str) -> str:
     where = shlex.quote(path)
     if search.kind == "d":
         return f"folder {where}"
@@ -125,7 +125,7 @@ def _near_words(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _near(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _near(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     for pattern in _patterns(search):
         for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
             yield _put(search, _named(pattern, f"alt{letter}"), content)
@@ -137,7 +137,7 @@ def _near(search: Search, wants: Wants, text: str) -> Iterator[str]:
         yield "spread=700"
 
 
-def _missed(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _missed(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
     for pattern in _patterns(search):
         for miss in _misses(pattern):
@@ -149,7 +149,7 @@ def _missed(search: Search, wants: Wants, text: str) -> Iterator[str]:
             yield f'( cd "$start"; {"; ".join(here)} )'
 
 
-def _texts(wants: Wants) -> list[str]:
+def _texts(wants: TaskSearches) -> list[str]:
     return [*(_lines([each]) for each in _near_words(wants.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
 
 
@@ -161,7 +161,7 @@ def _is_quoted(pattern: str, text: str) -> bool:
     return "*" in pattern and "/" not in pattern and 0 < len(quoted) == len(anywhere)
 
 
-def _deep(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _deep(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     full = _lines([*_near_words(wants.words), *_PLAIN_LINES])
     for pattern in _patterns(search):
         for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
@@ -195,7 +195,7 @@ def _rows(count: int) -> str:
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
-def _edges(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _edges(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     pattern = _patterns(search)[0]
     size = "" if search.size is None else search.size
 
@@ -218,7 +218,7 @@ def _edges(search: Search, wants: Wants, text: str) -> Iterator[str]:
     yield from _other_case(search, wants)
 
 
-def _modes(search: Search) -> Iterator[int]:
+def _modes(search: SearchSpec) -> Iterator[int]:
     """The modes asked for, and those with a bit more or less."""
     for mode in search.modes:
         yield mode
@@ -226,7 +226,7 @@ def _modes(search: Search) -> Iterator[int]:
             yield mode ^ bit
 
 
-def _other_case(search: Search, wants: Wants) -> Iterator[str]:
+def _other_case(search: SearchSpec, wants: TaskSearches) -> Iterator[str]:
     """Names and words in the other case, each in a file of its own; matching ones too, so that there is something."""
     case = [word.swapcase() for word in wants.words if word.swapcase() != word]
     for pattern in _patterns(search):
@@ -240,7 +240,7 @@ def _other_case(search: Search, wants: Wants) -> Iterator[str]:
     yield from (_put(search, name, "same name\n") for name in ("Twice.txt", "sub/tWICE.txt") if not search.patterns)
 
 
-def _kinds(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _kinds(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     content = _lines([*wants.words, *_PLAIN_LINES[:3]])
     for number, pattern in enumerate(_patterns(search)):
         folder, link, file = (shlex.quote(_apart(pattern, star)) for star in ("folder", "link", "file"))
@@ -266,7 +266,7 @@ def _apart(pattern: str, star: str) -> str:
     return name if "*" in pattern else f"of_{star}/{name}"
 
 
-def _odd(search: Search, wants: Wants, text: str) -> Iterator[str]:
+def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     content = _lines([*wants.words, "", *_PLAIN_LINES])
     for pattern in _patterns(search):
         name = _named(pattern, "two words")
@@ -280,7 +280,7 @@ def _odd(search: Search, wants: Wants, text: str) -> Iterator[str]:
     yield "folder vacant; folder vacant2/vacant3"
 
 
-def _added(name: str, wants: Wants) -> Iterator[str]:
+def _added(name: str, wants: TaskSearches) -> Iterator[str]:
     """Lines for files that references name, where there are such files."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
     lines = makers[name](wants) if name in makers else []
@@ -292,7 +292,7 @@ def _added(name: str, wants: Wants) -> Iterator[str]:
         yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(wants.files))
 
 
-def _near_lines(wants: Wants) -> list[str]:
+def _near_lines(wants: TaskSearches) -> list[str]:
     together = [" ".join((*wants.words[:at], word[1:], *wants.words[at + 1 :])) for at, word in enumerate(wants.words)]
     return [
         *together,
@@ -303,7 +303,7 @@ def _near_lines(wants: Wants) -> list[str]:
     ]
 
 
-def _edge_lines(wants: Wants) -> list[str]:
+def _edge_lines(wants: TaskSearches) -> list[str]:
     words = wants.words
     case = [" ".join((*words[:at], word.swapcase(), *words[at + 1 :])) for at, word in enumerate(words)]
     case += [word.swapcase() for word in words]
@@ -311,6 +311,6 @@ def _edge_lines(wants: Wants) -> list[str]:
     return [*case, *lengths, "Apple", "apple", "banana", "Banana", "100", "20", "3"]
 
 
-def _odd_lines(wants: Wants) -> list[str]:
+def _odd_lines(wants: TaskSearches) -> list[str]:
     words = [f"\t{word}" for word in wants.words]
     return [*words, "", "   ", "\t", "twice", "twice", "", "ends in blanks  ", "carriage return\r", "cr\rinside", "end"]

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import Source, Task
+from evaluator.records import SuiteSource, Task
 from evaluator.suites.importers.command_traits import output_of, topic_of
 from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
 from evaluator.suites.importers.extra_variants import VARIANTS, setup_of
@@ -44,7 +44,9 @@ _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 def draft_nl2sh_alfa(read: Read, path: Path | None = None) -> Draft:
     """NL2SH-ALFA from its published wheel, which pip fetches unless it lies at `path`."""
     files = read_wheel(ICALFA, path)
-    source = Source(name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest)
+    source = SuiteSource(
+        name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest
+    )
     return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read)
 
 
@@ -54,11 +56,11 @@ def draft_intercode(read: Read, path: Path | None = None) -> Draft:
         raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
     wanted = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
     files = {str(file.relative_to(path)): file.read_bytes() for file in wanted}
-    source = Source(name="InterCode-Bash", version="clone", licence="MIT")
+    source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
     return _draft("intercode", "InterCode-Bash", source, files, read)
 
 
-def _draft(name: str, title: str, source: Source, files: Mapping[str, bytes], read: Read) -> Draft:
+def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: Read) -> Draft:
     scripts = {found[1]: data for file, data in files.items() if (found := _SCRIPT.search(file))}
     lists = {found[1]: (file, data) for file, data in sorted(files.items()) if (found := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import FormatError, Problem, UsageError
-from evaluator.records import OutputMode, Source, Task
+from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
 from evaluator.suites.importers.draft import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
 from evaluator.suites.importers.simple_commands import Atomic, LeftOutError, atomic
@@ -65,7 +65,7 @@ def draft_nl2bash(read: Read, path: Path | None = None) -> Draft:
         tasks.append(_task(number, nl.strip(), command.strip().encode(), place, found, read))
     if not tasks:
         raise UsageError(f"{path}: none of its {len(commands)} commands stands alone ({dict(left_out)})")
-    source = Source(name="NL2Bash", version=f"{len(commands)} pairs", licence="MIT")
+    source = SuiteSource(name="NL2Bash", version=f"{len(commands)} pairs", licence="MIT")
     description = f"{len(tasks)} pairs of NL2Bash whose command stands alone and only looks, in worlds made for them."
     environment = {**ENVIRONMENT, "HOME": HOME}
     manifest = manifest_of(

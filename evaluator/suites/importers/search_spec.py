@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from evaluator.suites.importers.draft import Called, Read
+from evaluator.suites.importers.draft import Read, UtilityCall
 
 DAY_S: Final = 86_400
 USUAL_AGE_S: Final = 5400
@@ -42,7 +42,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class NumberPredicate:
     """A predicate on a number: `value`, rounded to units (up for sizes, down for ages), compared by `sign`."""
 
     sign: str
@@ -67,7 +67,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchSpec:
     """Where one utility looks, and what it asks of what it finds there.
 
     `kind` is a letter of `find -type`, `beside` are files whose ages others are compared with, and `disk` tells that
@@ -77,8 +77,8 @@ class Search:
     roots: tuple[str, ...]
     patterns: tuple[str, ...] = ()
     kind: str = "f"
-    sizes: tuple[Bound, ...] = ()
-    ages: tuple[Bound, ...] = ()
+    sizes: tuple[NumberPredicate, ...] = ()
+    ages: tuple[NumberPredicate, ...] = ()
     modes: tuple[int, ...] = ()
     beside: tuple[str, ...] = ()
     disk: bool = False
@@ -96,24 +96,24 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
+class TaskSearches:
     """What all references of a task look for together; `targets` are files that they print to."""
 
-    searches: tuple[Search, ...]
+    searches: tuple[SearchSpec, ...]
     files: tuple[str, ...]
     targets: tuple[str, ...]
     words: tuple[str, ...]
     lengths: tuple[int, ...]
 
 
-def _fulfilling(bounds: Sequence[Bound], first: Sequence[int]) -> int | None:
+def _fulfilling(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int | None:
     edges = sorted({edge for bound in bounds for edge in bound.edges()}, reverse=True)
     further = [bound.unit * (bound.count + 3) for bound in bounds if bound.sign == "+"]
     values = (*first, *further, *(edge for edge in edges if edge), 0)
     return next((each for each in values if all(bound.holds(each) for bound in bounds) and each <= LARGEST), None)
 
 
-def wants_of(references: Sequence[bytes], read: Read) -> Wants:
+def wants_of(references: Sequence[bytes], read: Read) -> TaskSearches:
     """What these references look for; nothing where they are unreadable."""
     utilities = [each for command in references for one in read(command) or () for each in one.walk()]
     disk = any(_asks_sizes(each) for each in utilities)
@@ -123,22 +123,22 @@ def wants_of(references: Sequence[bytes], read: Read) -> Wants:
     lengths = dict.fromkeys(length for each in utilities for length in _lengths(each))
     texts = [command.decode(errors="replace") for command in references]
     targets = dict.fromkeys(each for text in texts for each in _TARGET.findall(text) if _is_ours(each))
-    return Wants(tuple(searches), tuple(files), tuple(targets), tuple(words)[:4], tuple(lengths)[:3])
+    return TaskSearches(tuple(searches), tuple(files), tuple(targets), tuple(words)[:4], tuple(lengths)[:3])
 
 
-def _asks_sizes(utility: Called) -> bool:
+def _asks_sizes(utility: UtilityCall) -> bool:
     given = {name for name, _ in utility.flags}
     return utility.name == "du" or "-size" in given or (utility.name == "ls" and bool(given & {"-s", "-S"}))
 
 
-def _search(utility: Called) -> Search | None:
+def _search(utility: UtilityCall) -> SearchSpec | None:
     if utility.name != "find":
         return _plain_search(utility)
     flags = [(name, value) for name, value in utility.flags]
     roots = tuple(each for each in utility.arguments if _is_ours(each) and "*" not in each) or (".",)
     globs = [glob for each in utility.arguments if (glob := _glob(each))]
     names = [value for name, value in flags if name in _NAMES]
-    return Search(
+    return SearchSpec(
         roots=tuple(dict.fromkeys((*(root for root, _ in globs), *(each for each in roots if not globs)))),
         patterns=tuple(dict.fromkeys((*names, *(name for _, name in globs)))),
         kind=next((value[:1] for name, value in flags if name == "-type" and value[:1] in "fdl"), "f"),
@@ -149,12 +149,12 @@ def _search(utility: Called) -> Search | None:
     )
 
 
-def _plain_search(utility: Called) -> Search | None:
+def _plain_search(utility: UtilityCall) -> SearchSpec | None:
     """Of a utility that takes folders as operands; whether they are folders is seen when the world is built."""
     globs = [glob for each in utility.arguments if (glob := _glob(each))]
     if globs:
         roots, names = zip(*globs, strict=True)
-        return Search(tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(names)))
+        return SearchSpec(tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(names)))
     recursive = utility.name in _SEARCHES and {name for name, _ in utility.flags} & _RECURSIVE
     if not recursive and utility.name not in _LISTS | _OF_FOLDERS:
         return None
@@ -163,7 +163,7 @@ def _plain_search(utility: Called) -> Search | None:
     if not roots and utility.name in _LISTS and not utility.arguments:
         roots = (".",)
     include = tuple(value.strip("'\"") for name, value in utility.flags if name == "--include")
-    return Search(roots, include) if roots else None
+    return SearchSpec(roots, include) if roots else None
 
 
 def _glob(operand: str) -> tuple[str, str] | None:
@@ -175,17 +175,17 @@ def _glob(operand: str) -> tuple[str, str] | None:
     return (root, name) if _is_ours(root) else None
 
 
-def _files(utility: Called) -> Iterator[str]:
+def _files(utility: UtilityCall) -> Iterator[str]:
     operands = utility.arguments[1:] if _pattern_first(utility) else utility.arguments
     yield from (each for each in operands if _is_ours(each) and re.search(r"[\w]", each))
 
 
-def _pattern_first(utility: Called) -> bool:
+def _pattern_first(utility: UtilityCall) -> bool:
     given = {name for name, _ in utility.flags}
     return utility.name in _SEARCHES | _PROGRAMS and not given & {"-e", "-f", "--regexp", "--file"}
 
 
-def _words(utility: Called) -> Iterator[str]:
+def _words(utility: UtilityCall) -> Iterator[str]:
     """Literal words that a utility looks for in text."""
     texts: list[str] = []
     if utility.name in _SEARCHES:
@@ -199,21 +199,21 @@ def _words(utility: Called) -> Iterator[str]:
         yield from sorted(literals, key=len)[-1:]
 
 
-def _lengths(utility: Called) -> Iterator[int]:
+def _lengths(utility: UtilityCall) -> Iterator[int]:
     if utility.name in _NUMBERED:
         texts = (*utility.arguments[:1], *(value for _, value in utility.flags))
         yield from (int(each) for text in texts for each in _LENGTH.findall(text) if 5 <= int(each) <= 200)
 
 
-def _bound(pattern: re.Pattern[str], value: str) -> Bound:
+def _bound(pattern: re.Pattern[str], value: str) -> NumberPredicate:
     found = pattern.fullmatch(value)
     assert found is not None  # noqa: S101 - the caller looked
-    return Bound(found[1], int(found[2]), _UNITS[found[3]], up=True)
+    return NumberPredicate(found[1], int(found[2]), _UNITS[found[3]], up=True)
 
 
-def _age(name: str, value: str) -> Bound:
+def _age(name: str, value: str) -> NumberPredicate:
     sign = value[0] if value[0] in "+-" else ""
-    return Bound(sign, int(value.lstrip("+-")), _AGES[name], up=False)
+    return NumberPredicate(sign, int(value.lstrip("+-")), _AGES[name], up=False)
 
 
 def _is_ours(path: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from evaluator.suites.importers.draft import Called, Read
+from evaluator.suites.importers.draft import Read, UtilityCall
 
 MOST_OPERANDS: Final = 2
 
@@ -23,7 +23,7 @@ class LeftOutError(Exception):
 class Atomic(NamedTuple):
     """A command that does: its utility, and the operands that name files or folders."""
 
-    utility: Called
+    utility: UtilityCall
     files: tuple[str, ...]
 
 
@@ -89,11 +89,11 @@ def atomic(command: str, read: Read) -> Atomic:
     return Atomic(utility, _files(utility))
 
 
-def _flags(utility: Called) -> frozenset[str]:
+def _flags(utility: UtilityCall) -> frozenset[str]:
     return frozenset(name for name, _ in utility.flags)
 
 
-def _changes(utility: Called) -> bool:
+def _changes(utility: UtilityCall) -> bool:
     flags = _flags(utility)
     script = utility.arguments[0] if utility.arguments else ""
     return (
@@ -106,7 +106,7 @@ def _changes(utility: Called) -> bool:
     )
 
 
-def _files(utility: Called) -> tuple[str, ...]:
+def _files(utility: UtilityCall) -> tuple[str, ...]:
     """The operands that name files. Raises LeftOutError for a utility of another kind, or one that waits for input."""
     operands: Sequence[str] = utility.arguments
     if utility.name in _TALKERS:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from evaluator.suites.importers.draft import CLOCK, Called
+from evaluator.suites.importers.draft import CLOCK, UtilityCall
 from evaluator.suites.importers.simple_commands import Atomic
 
 HOME: Final = "/home/user"
@@ -51,7 +51,7 @@ def accounts_of(found: Atomic) -> dict[str, str]:
     return {name: program for name, program in named.items() if _ACCOUNT.fullmatch(name)}
 
 
-def _is_folder(utility: Called, operand: str) -> bool:
+def _is_folder(utility: UtilityCall, operand: str) -> bool:
     last = operand.rstrip("/").rpartition("/")[2]
     if operand.endswith("/") or last in ("", ".", "user"):
         return True

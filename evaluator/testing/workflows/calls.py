@@ -17,14 +17,14 @@ from typing import Final
 
 from tests.doubles.workflows.expressions import (
     Contexts,
-    Known,
+    StrictDict,
     Value,
     WorkflowError,
     filled,
     filled_text,
     has_expression,
 )
-from tests.doubles.workflows.load_workflow import LEVELS, Call, Job, Workflow, mapping, texts
+from tests.doubles.workflows.load_workflow import LEVELS, Call, JobDefinition, Workflow, mapping, texts
 
 TRIGGER: Final = "workflow_call"
 _DEFAULTS: Final[Mapping[str, Value]] = {"boolean": False, "number": 0, "string": ""}
@@ -100,7 +100,7 @@ def check_calls(workflow: Workflow, files: Mapping[str, Workflow]) -> None:
             _check_call(place, job, job.call, files[job.call.path])
 
 
-def _check_call(place: str, job: Job, call: Call, called: Workflow) -> None:
+def _check_call(place: str, job: JobDefinition, call: Call, called: Workflow) -> None:
     declared = interface(called)
     required = {name: about.required for name, about in declared.inputs.items()}
     _check_names(f"{place}: input", call.inputs, required, called)
@@ -131,7 +131,7 @@ def _check_names(place: str, passed: Mapping[str, str], required: Mapping[str, b
         raise WorkflowError(f"{place}: {called.path} requires {', '.join(missing)}")
 
 
-def _secrets_of(job: Job) -> Iterator[str]:
+def _secrets_of(job: JobDefinition) -> Iterator[str]:
     """Yield the names of the secrets that a job mentions."""
     for step in job.steps:
         for text in (*step.inputs.values(), *step.env.values()):
@@ -157,11 +157,11 @@ def passed_secrets(call: Call, contexts: Contexts) -> dict[str, str]:
     return {name: filled_text(text, contexts) for name, text in call.secrets.items()}
 
 
-def outputs_of(declared: Interface, jobs: Mapping[str, Known], contexts: Contexts) -> dict[str, str]:
+def outputs_of(declared: Interface, jobs: Mapping[str, StrictDict], contexts: Contexts) -> dict[str, str]:
     """Return the outputs of a called workflow, which has ended. `jobs` are its jobs' outputs.
 
     The `result` of a job is no part of the context `jobs`. GitHub documents it, and evaluates it to an empty text:
     https://github.com/actions/runner/issues/3087.
     """
-    known = {"jobs": Known({name: Known(outputs=needed["outputs"]) for name, needed in jobs.items()})}
+    known = {"jobs": StrictDict({name: StrictDict(outputs=needed["outputs"]) for name, needed in jobs.items()})}
     return {name: filled_text(text, {**contexts, **known}) for name, text in declared.outputs.items()}

@@ -19,8 +19,19 @@ description of its interface.
 from tests.doubles.github.commits import Method
 from tests.doubles.github.hosted_repository import ACTIONS_BOT
 from tests.doubles.github.repositories import BareRepository, Link, Submodule
-from tests.doubles.github.server import Exchange, Fault, GitHubServer
-from tests.doubles.github.state import Annotation, Artifact, Comment, Hosted, Job, Label, Pull, Run, Token, User
+from tests.doubles.github.server import Exchange, GitHubServer, InjectedFault
+from tests.doubles.github.state import (
+    Annotation,
+    Artifact,
+    Comment,
+    HostedRepo,
+    JobState,
+    Label,
+    Pull,
+    Token,
+    User,
+    WorkflowRun,
+)
 
 __all__ = [
     "ACTIONS_BOT",
@@ -29,16 +40,16 @@ __all__ = [
     "BareRepository",
     "Comment",
     "Exchange",
-    "Fault",
     "GitHubServer",
-    "Hosted",
-    "Job",
+    "HostedRepo",
+    "InjectedFault",
+    "JobState",
     "Label",
     "Link",
     "Method",
     "Pull",
-    "Run",
     "Submodule",
     "Token",
     "User",
+    "WorkflowRun",
 ]

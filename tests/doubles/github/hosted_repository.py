@@ -12,20 +12,31 @@ from typing import Any, Final
 from tests.doubles.github import commits
 from tests.doubles.github.commits import Method
 from tests.doubles.github.repositories import BareRepository
-from tests.doubles.github.state import Annotation, Artifact, Comment, Hosted, Job, Label, Pull, Run, Token, User
+from tests.doubles.github.state import (
+    Annotation,
+    Artifact,
+    Comment,
+    HostedRepo,
+    JobState,
+    Label,
+    Pull,
+    Token,
+    User,
+    WorkflowRun,
+)
 
 ACTIONS_BOT: Final = User(41_898_282, "github-actions[bot]", "Bot")
 """Who a workflow's own token speaks as."""
 
 
-class Hosting:
+class GitHubState:
     """Everything the double remembers. `now` is the time by which it stamps; a test moves it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._ids = itertools.count(1_001)
         self._users: dict[str, User] = {}
-        self.repositories: dict[str, Hosted] = {}
+        self.repositories: dict[str, HostedRepo] = {}
         self.tokens: dict[str, Token] = {}
         self.now = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -39,23 +50,28 @@ class Hosting:
         self.tokens[made] = Token(user, permissions)
         return made
 
-    def repository(self, name: str, owner: User) -> Hosted:
+    def repository(self, name: str, owner: User) -> HostedRepo:
         """An empty repository."""
         return self._keep(name, owner, None)
 
-    def fork(self, hosted: Hosted, owner: User) -> Hosted:
+    def fork(self, hosted: HostedRepo, owner: User) -> HostedRepo:
         """Somebody's fork, with what the repository holds now."""
         return self._keep(hosted.name, owner, hosted)
 
-    def _keep(self, name: str, owner: User, parent: Hosted | None) -> Hosted:
+    def _keep(self, name: str, owner: User, parent: HostedRepo | None) -> HostedRepo:
         number = next(self._ids)
         git = BareRepository(self._folder / f"{number}.git", parent.git if parent else None)
-        made = Hosted(number, owner, name, git, self.now, parent)
+        made = HostedRepo(number, owner, name, git, self.now, parent)
         self.repositories[made.full_name] = made
         return made
 
     def issue(
-        self, hosted: Hosted, user: User, title: str = "An issue", body: str | None = None, labels: Iterable[str] = ()
+        self,
+        hosted: HostedRepo,
+        user: User,
+        title: str = "An issue",
+        body: str | None = None,
+        labels: Iterable[str] = (),
     ) -> Pull:
         """An issue that is no pull request; labels that the repository lacks are made."""
         number = len(hosted.issues) + 1
@@ -66,8 +82,8 @@ class Hosting:
 
     def open_pull(
         self,
-        base: Hosted,
-        head: Hosted,
+        base: HostedRepo,
+        head: HostedRepo,
         branch: str,
         title: str = "A submission",
         into: str = "main",
@@ -87,21 +103,21 @@ class Hosting:
                 if fork and fork.git.find(f"refs/heads/{pull.head_ref}") not in (None, pull.head):
                     self.pushed(base, pull)
 
-    def pushed(self, base: Hosted, pull: Pull) -> None:
+    def pushed(self, base: HostedRepo, pull: Pull) -> None:
         """Let an open pull request follow its branch, also where that was pushed by force."""
         if pull.head_repository is not None and pull.state == "open":
             ref = f"refs/heads/{pull.head_ref}"
             pull.head = base.git.fetch(pull.head_repository.git, ref, f"refs/pull/{pull.number}/head")
             pull.base, pull.updated = base.git.resolve(f"refs/heads/{pull.base_ref}"), self.now
 
-    def push(self, base: Hosted, pull: Pull, files: Mapping[str, Any], *, force: bool = False) -> str:
+    def push(self, base: HostedRepo, pull: Pull, files: Mapping[str, Any], *, force: bool = False) -> str:
         """Push a commit to a pull request's branch, with `force` in place of its history; the new head."""
         assert pull.head_repository is not None
         pull.head_repository.git.commit(pull.head_ref, files, root=force)
         self.pushed(base, pull)
         return pull.head
 
-    def merge(self, base: Hosted, pull: Pull, method: Method = Method.MERGE) -> str:
+    def merge(self, base: HostedRepo, pull: Pull, method: Method = Method.MERGE) -> str:
         """Merge, by a commit with two parents unless another way is said; the branch's new head is returned."""
         before, said = base.git.resolve(f"refs/heads/{pull.base_ref}"), f"Merge pull request #{pull.number}"
         pull.merge_commit = commits.merge(base.git, pull.base_ref, pull.head, said, method)
@@ -115,11 +131,11 @@ class Hosting:
         issue.comments.append(made)
         return made
 
-    def label(self, hosted: Hosted, name: str, color: str, description: str | None = None) -> Label:
+    def label(self, hosted: HostedRepo, name: str, color: str, description: str | None = None) -> Label:
         """A label of a repository, where it has none of that name in any case."""
         return hosted.labels.setdefault(name.casefold(), Label(next(self._ids), name, color, description))
 
-    def run(self, base: Hosted, pull: Pull, conclusion: str | None = "success") -> Run:
+    def run(self, base: HostedRepo, pull: Pull, conclusion: str | None = "success") -> WorkflowRun:
         """A run for the head that a pull request has now, finished unless its conclusion is None."""
         assert pull.head_repository is not None
         run = self.start(base, "submission", "pull_request", pull.head, pull.head_ref, pull.head_repository)
@@ -127,23 +143,29 @@ class Hosting:
         return run
 
     def start(
-        self, hosted: Hosted, workflow: str, event: str, head: str, branch: str = "main", origin: Hosted | None = None
-    ) -> Run:
+        self,
+        hosted: HostedRepo,
+        workflow: str,
+        event: str,
+        head: str,
+        branch: str = "main",
+        origin: HostedRepo | None = None,
+    ) -> WorkflowRun:
         """A run of `.github/workflows/<workflow>.yml` that is under way, for a commit of `origin`."""
         number = next(self._ids)
-        hosted.runs[number] = Run(number, head, branch, origin or hosted, event, None, self.now, workflow)
+        hosted.runs[number] = WorkflowRun(number, head, branch, origin or hosted, event, None, self.now, workflow)
         return hosted.runs[number]
 
     def add_job(
-        self, run: Run, name: str, conclusion: str | None = "success", notices: Iterable[tuple[str, str]] = ()
-    ) -> Job:
+        self, run: WorkflowRun, name: str, conclusion: str | None = "success", notices: Iterable[tuple[str, str]] = ()
+    ) -> JobState:
         """A job of a run's present attempt, with notices (title, message)."""
-        made = Job(next(self._ids), next(self._ids), name, conclusion, run.attempt, self.now)
+        made = JobState(next(self._ids), next(self._ids), name, conclusion, run.attempt, self.now)
         made.annotations += [Annotation("notice", message, title) for title, message in notices]
         run.jobs.append(made)
         return made
 
-    def upload(self, run: Run, name: str, content: bytes, size: int | None = None) -> Artifact:
+    def upload(self, run: WorkflowRun, name: str, content: bytes, size: int | None = None) -> Artifact:
         """An artifact of a run: a zip's bytes, or any."""
         made = Artifact(next(self._ids), name, content, len(content) if size is None else size, self.now)
         run.artifacts.append(made)

@@ -49,7 +49,7 @@ class TreeEntry(NamedTuple):
     path: str
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """One changed file between a merge base and a head; `earlier` is its path before it was renamed."""
 
     status: str
@@ -65,7 +65,7 @@ class BareRepository:
 
     def __init__(self, folder: Path, origin: BareRepository | None = None) -> None:
         self.folder = folder
-        self._changes: dict[tuple[str, str], list[Change]] = {}
+        self._changes: dict[tuple[str, str], list[FileChange]] = {}
         folder.mkdir(parents=True)
         self.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main")
         if origin is not None:
@@ -155,13 +155,13 @@ class BareRepository:
         """A blob's bytes. Raises CalledProcessError where the name means none."""
         return self.run("cat-file", "blob", sha)
 
-    def changes(self, base: str, head: str) -> list[Change]:
+    def changes(self, base: str, head: str) -> list[FileChange]:
         """What one commit changed since it left another, by path; it cannot become different."""
         if (base, head) not in self._changes:
             self._changes[base, head] = self._compare(base, head)
         return self._changes[base, head]
 
-    def _compare(self, base: str, head: str) -> list[Change]:
+    def _compare(self, base: str, head: str) -> list[FileChange]:
         between = f"{base}...{head}"
         counts = _counted(self.run("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
         fields = iter(
@@ -174,7 +174,7 @@ class BareRepository:
             *_, sha, status = about.split()
             first = next(fields)
             path, earlier = (next(fields), first) if status[0] in "RC" else (first, None)
-            found.append(Change(_STATUSES[status[0]], path, sha, *counts[path], earlier))
+            found.append(FileChange(_STATUSES[status[0]], path, sha, *counts[path], earlier))
         return found
 
     def run(self, *words: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:

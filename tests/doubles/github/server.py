@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tests.doubles.github.hosted_repository import Hosting
-from tests.doubles.github.routes import ROUTES, TREE_ENTRIES, Answer, Asked, Refused, Route
-from tests.doubles.github.state import Artifact, Hosted
+from tests.doubles.github.hosted_repository import GitHubState
+from tests.doubles.github.routes import ROUTES, TREE_ENTRIES, ApiRequest, ApiResponse, Refused, Route
+from tests.doubles.github.state import Artifact, HostedRepo
 
 
 class Exchange(NamedTuple):
@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class InjectedFault:
     """An answer that takes the place of the true one, once. With `late` the request is obeyed and its answer lost.
 
     It waits for a request of this `method`, to an address that ends as `path` says; any where they are empty.
@@ -55,7 +55,7 @@ class Fault:
         return self.method in ("", method) and path.endswith(self.path)
 
 
-class GitHubServer(Hosting):
+class GitHubServer(GitHubState):
     """Serves while its block runs. `examine` tells what is wrong with an exchange; it goes to `complaints`.
 
     `faults` are met in their order; `exchanges` keeps all requests with their answers.
@@ -68,7 +68,7 @@ class GitHubServer(Hosting):
         self._signed: dict[str, bytes] = {}
         self._server = _Server(("127.0.0.1", 0), self)
         self.tree_entries = TREE_ENTRIES
-        self.faults: list[Fault] = []
+        self.faults: list[InjectedFault] = []
         self.exchanges: list[Exchange] = []
         self.complaints: list[str] = []
 
@@ -113,7 +113,7 @@ class GitHubServer(Hosting):
             fault = next((each for each in self.faults if each.meets(method, parts.path)), None)
             if fault is not None:
                 self.faults.remove(fault)
-            said, needs = (Answer(0), "") if fault and not fault.late else self._say(asked)
+            said, needs = (ApiResponse(0), "") if fault and not fault.late else self._say(asked)
             if fault is not None:
                 said = _refusal(fault.status, fault.message, fault.headers)
                 said = said._replace(document=fault.document or said.document)
@@ -132,7 +132,7 @@ class GitHubServer(Hosting):
         content = self._signed.get(path.removeprefix("/blobs/"))
         return (404, {}, b"") if content is None else (200, {"Content-Type": "application/zip"}, content)
 
-    def _say(self, asked: Exchange) -> tuple[Answer, str]:
+    def _say(self, asked: Exchange) -> tuple[ApiResponse, str]:
         route, hosted, words = self._routed(asked)
         needs = "; ".join(f"{name}={level}" for name, level in route.needs) if route else ""
         token = self.tokens.get(asked.headers.get("authorization", "").partition(" ")[2])
@@ -143,11 +143,11 @@ class GitHubServer(Hosting):
         if not token.may(route.needs):
             return _refusal(403, "Resource not accessible by integration"), needs
         try:
-            return route.answer(Asked(self, hosted, token, words, asked.query, asked.body)), needs
+            return route.answer(ApiRequest(self, hosted, token, words, asked.query, asked.body)), needs
         except Refused as refused:
             return _refusal(refused.status, refused.message), needs
 
-    def _routed(self, asked: Exchange) -> tuple[Route | None, Hosted | None, Sequence[str]]:
+    def _routed(self, asked: Exchange) -> tuple[Route | None, HostedRepo | None, Sequence[str]]:
         pieces = asked.path.split("/", 4)
         if len(pieces) < 5 or pieces[1] != "repos":
             return None, None, ()
@@ -158,7 +158,7 @@ class GitHubServer(Hosting):
                 return route, hosted, match.groups()
         return None, hosted, ()
 
-    def _page(self, said: Answer, asked: Exchange) -> Answer:
+    def _page(self, said: ApiResponse, asked: Exchange) -> ApiResponse:
         """The page that was asked for, with the addresses of those beside it."""
         if not said.listing:
             return said
@@ -180,9 +180,9 @@ def needs_header(needs: str) -> dict[str, str]:
     return {"X-Accepted-GitHub-Permissions": needs} if needs else {}
 
 
-def _refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> Answer:
+def _refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> ApiResponse:
     document = {"message": message, "documentation_url": "https://docs.github.com/rest", "status": str(status)}
-    return Answer(status, document, headers or {})
+    return ApiResponse(status, document, headers or {})
 
 
 class _Server(ThreadingHTTPServer):

@@ -65,7 +65,7 @@ class Pull:
     state: str = "open"
     head: str = ""
     head_ref: str = ""
-    head_repository: Hosted | None = None
+    head_repository: HostedRepo | None = None
     base: str = ""
     base_ref: str = "main"
     merged: datetime | None = None
@@ -103,7 +103,7 @@ class Annotation:
 
 
 @dataclass(slots=True)
-class Job:
+class JobState:
     """A job of a run's attempt; `conclusion` is None while it runs. Its annotations are its check run's."""
 
     id: int
@@ -116,24 +116,24 @@ class Job:
 
 
 @dataclass(slots=True)
-class Run:
+class WorkflowRun:
     """A run of a workflow for a commit; `conclusion` is None while it runs, `workflow` its file's name."""
 
     id: int
     head: str
     head_ref: str
-    head_repository: Hosted
+    head_repository: HostedRepo
     event: str
     conclusion: str | None
     created: datetime
     workflow: str = "submission"
     attempt: int = 1
     artifacts: list[Artifact] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[JobState] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Hosted:
+class HostedRepo:
     """A repository with all that belongs to it; `parent` is what it was forked from.
 
     `protected` are branches that nobody may move but by a pull request, save those of these numbers.
@@ -145,10 +145,10 @@ class Hosted:
     name: str
     git: BareRepository
     created: datetime
-    parent: Hosted | None = None
+    parent: HostedRepo | None = None
     issues: dict[int, Pull] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
-    runs: dict[int, Run] = field(default_factory=dict)
+    runs: dict[int, WorkflowRun] = field(default_factory=dict)
     protected: dict[str, frozenset[int]] = field(default_factory=dict)
     actions_propose: bool = True
 

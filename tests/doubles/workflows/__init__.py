@@ -12,7 +12,7 @@ It is stricter than GitHub: an unknown key, action, expression or name raises Wo
 from tests.doubles.workflows.artifact_store import Shelf
 from tests.doubles.workflows.events import completed, dispatched, labeled, pull_changed, pull_targeted, pushed
 from tests.doubles.workflows.expressions import WorkflowError
-from tests.doubles.workflows.job_context import Seat
+from tests.doubles.workflows.job_context import JobContext
 from tests.doubles.workflows.run_workflow import Actions, JobResult, RunResult
 from tests.doubles.workflows.steps import StepResult
 from tests.doubles.workflows.triggers import Event
@@ -20,9 +20,9 @@ from tests.doubles.workflows.triggers import Event
 __all__ = [
     "Actions",
     "Event",
+    "JobContext",
     "JobResult",
     "RunResult",
-    "Seat",
     "Shelf",
     "StepResult",
     "WorkflowError",

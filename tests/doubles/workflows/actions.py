@@ -18,11 +18,11 @@ from typing import Final
 from tests.doubles.workflows.artifact_store import chosen_files
 from tests.doubles.workflows.caches import version_of
 from tests.doubles.workflows.expressions import WorkflowError
-from tests.doubles.workflows.job_context import Seat
+from tests.doubles.workflows.job_context import JobContext
 from tests.doubles.workflows.job_machine import PATH
 
 Inputs = Mapping[str, str]
-Emulated = Callable[[Seat, Inputs], dict[str, str]]
+Emulated = Callable[[JobContext, Inputs], dict[str, str]]
 
 
 def _only(inputs: Inputs, *names: str) -> None:
@@ -35,7 +35,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def checkout(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def checkout(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Clone the commit of the event, or a branch at its present commit, with the requested depth."""
     _only(inputs, "ref", "path", "fetch-depth", "persist-credentials", "repository")
     hosted, event = seat.event.hosted, seat.event
@@ -61,7 +61,7 @@ def _empty(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def _clone(seat: Seat, folder: Path, ref: str, commit: str, depth: int) -> None:
+def _clone(seat: JobContext, folder: Path, ref: str, commit: str, depth: int) -> None:
     local = ref.replace("refs/heads/", "refs/remotes/origin/").replace("refs/pull/", "refs/remotes/pull/")
     _git(seat, folder, "init", "--quiet", "--template=", "--initial-branch=main")
     _git(seat, folder, "remote", "add", "origin", f"file://{seat.event.hosted.git.folder}")
@@ -75,7 +75,7 @@ def _clone(seat: Seat, folder: Path, ref: str, commit: str, depth: int) -> None:
         _git(seat, folder, "checkout", "--quiet", "--force", "-B", branch, local)
 
 
-def _git(seat: Seat, folder: Path, *words: str) -> None:
+def _git(seat: JobContext, folder: Path, *words: str) -> None:
     variables = {**seat.machine.environment(), "PATH": PATH, "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", "-c", "advice.detachedHead=false", "-C", str(folder), *words]
     run = subprocess.run(command, env=variables, capture_output=True, check=False)
@@ -83,7 +83,7 @@ def _git(seat: Seat, folder: Path, *words: str) -> None:
         raise WorkflowError(f"git {' '.join(words)}: {run.stderr.decode(errors='replace').strip()}")
 
 
-def setup_python(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def setup_python(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Put the present interpreter first on the path. The requested version is ignored."""
     _only(inputs, "python-version")
     programs = seat.machine.install_python()
@@ -92,7 +92,7 @@ def setup_python(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"python-version": version, "python-path": str(programs / "python"), "cache-hit": "false"}
 
 
-def restore_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def restore_cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Restore the files of the matching cache entry."""
     _only(inputs, "path", "key", "restore-keys")
     paths, keys = _lines(inputs["path"]), [inputs["key"], *_lines(inputs.get("restore-keys", ""))]
@@ -103,7 +103,7 @@ def restore_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"cache-hit": hit, "cache-primary-key": inputs["key"], "cache-matched-key": entry.key if entry else ""}
 
 
-def save_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def save_cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Save files under a key in the scope of the run. An existing entry stays, and the log says so."""
     _only(inputs, "path", "key")
     paths, root = _lines(inputs["path"]), seat.machine.workspace
@@ -116,7 +116,7 @@ def save_cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {}
 
 
-def cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def cache(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Restore now. Save at the end of a successful job unless the key has an entry."""
     outputs = restore_cache(seat, inputs)
     to_save = {name: value for name, value in inputs.items() if name != "restore-keys"}
@@ -129,7 +129,7 @@ def cache(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return outputs
 
 
-def upload_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def upload_artifact(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Upload files and folders under a name that the run does not have yet."""
     known = ("name", "path", "if-no-files-found", "retention-days", "compression-level", "overwrite")
     _only(inputs, *known, "include-hidden-files")
@@ -148,7 +148,7 @@ def upload_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"artifact-id": str(artifact.id), "artifact-digest": "", "artifact-url": ""}
 
 
-def download_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def download_artifact(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Unpack one artifact of the run, by its name."""
     _only(inputs, "name", "path")
     folder = seat.machine.workspace / inputs.get("path", "")
@@ -156,7 +156,7 @@ def download_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"download-path": str(folder)}
 
 
-def configure_pages(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def configure_pages(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Return the address of the site."""
     _only(inputs)
     seat.may("pages", "read")
@@ -165,7 +165,7 @@ def configure_pages(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"base_url": origin + path, "origin": origin, "host": origin.removeprefix("https://"), "base_path": path}
 
 
-def upload_pages_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def upload_pages_artifact(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Upload a folder as a tar, the format of Pages."""
     _only(inputs, "path", "retention-days")
     packed = io.BytesIO()
@@ -175,7 +175,7 @@ def upload_pages_artifact(seat: Seat, inputs: Inputs) -> dict[str, str]:
     return {"artifact_id": str(artifact.id)}
 
 
-def deploy_pages(seat: Seat, inputs: Inputs) -> dict[str, str]:
+def deploy_pages(seat: JobContext, inputs: Inputs) -> dict[str, str]:
     """Replace the deployed site by the uploaded one."""
     _only(inputs)
     seat.may("pages", "write")

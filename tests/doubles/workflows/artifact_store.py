@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.doubles.github import Artifact, GitHubServer, Run
+from tests.doubles.github import Artifact, GitHubServer, WorkflowRun
 from tests.doubles.workflows.expressions import WorkflowError
 
 _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
@@ -17,7 +17,7 @@ _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/]')
 class Shelf:
     """The artifacts of one run. Every job of the run has a token for them, and so has code that escapes from a job."""
 
-    def __init__(self, github: GitHubServer, run: Run) -> None:
+    def __init__(self, github: GitHubServer, run: WorkflowRun) -> None:
         self._github, self._run = github, run
 
     def find(self, name: str) -> Artifact | None:

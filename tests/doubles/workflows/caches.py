@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """A saved entry of a repository and a ref, under a key. `version` is the digest of its paths."""
 
     repository: int
@@ -30,9 +30,9 @@ class CacheStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.entries: list[Entry] = []
+        self.entries: list[CacheEntry] = []
 
-    def find(self, repository: int, scopes: Sequence[str], keys: Sequence[str], version: str) -> Entry | None:
+    def find(self, repository: int, scopes: Sequence[str], keys: Sequence[str], version: str) -> CacheEntry | None:
         """Return the entry of the first key, or else the latest entry that begins with a further key.
 
         Scopes are searched in their order.
@@ -59,10 +59,10 @@ class CacheStore:
         with tarfile.open(file, "w") as archive:
             for path in paths:
                 archive.add(root / path, path)
-        self.entries.append(Entry(*same, file))
+        self.entries.append(CacheEntry(*same, file))
         return True
 
-    def restore(self, entry: Entry, root: Path) -> None:
+    def restore(self, entry: CacheEntry, root: Path) -> None:
         """Restore the files of an entry below `root`."""
         with tarfile.open(entry.file) as archive:
             archive.extractall(root, filter="data")

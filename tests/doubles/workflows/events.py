@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 
-from tests.doubles.github import GitHubServer, Hosted, Pull, Run, User
+from tests.doubles.github import GitHubServer, HostedRepo, Pull, User, WorkflowRun
 from tests.doubles.github.responses import Document, issue_document, label_document, pull_document, run_document
 from tests.doubles.workflows.triggers import Event
 
 _MAIN = "refs/heads/main"
 
 
-def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str = "synchronize") -> Event | None:
+def pull_changed(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: str = "synchronize") -> Event | None:
     """Return the event of a new pull request, or of a push to its branch. None if it conflicts with its base.
 
     The run is of the merge of base and head, which GitHub makes for it. The workflow files are those of the merge.
@@ -41,7 +41,7 @@ def pull_changed(github: GitHubServer, hosted: Hosted, pull: Pull, action: str =
     )
 
 
-def pull_targeted(github: GitHubServer, hosted: Hosted, pull: Pull, action: str = "synchronize") -> Event:
+def pull_targeted(github: GitHubServer, hosted: HostedRepo, pull: Pull, action: str = "synchronize") -> Event:
     """Return the same event for workflows of the base branch, which run its version with its token."""
     github.follow()
     base = f"refs/heads/{pull.base_ref}"
@@ -65,7 +65,7 @@ def pull_targeted(github: GitHubServer, hosted: Hosted, pull: Pull, action: str 
     )
 
 
-def _merge(hosted: Hosted, pull: Pull) -> str | None:
+def _merge(hosted: HostedRepo, pull: Pull) -> str | None:
     """Make the merge commit of a pull request under its ref, and return it. None for a conflict."""
     git, base = hosted.git, hosted.git.resolve(f"refs/heads/{pull.base_ref}")
     try:
@@ -78,7 +78,7 @@ def _merge(hosted: Hosted, pull: Pull) -> str | None:
     return commit
 
 
-def pushed(hosted: Hosted, before: str | None, actor: User, branch: str = "main") -> Event:
+def pushed(hosted: HostedRepo, before: str | None, actor: User, branch: str = "main") -> Event:
     """Return the event of a push or a merge. `before` is the earlier commit of the branch, or None if it is new."""
     ref = f"refs/heads/{branch}"
     after = hosted.git.resolve(ref)
@@ -90,7 +90,7 @@ def pushed(hosted: Hosted, before: str | None, actor: User, branch: str = "main"
     return Event("push", hosted, actor, after, ref, branch, head, payload, changed=changed, scopes=_scopes(ref))
 
 
-def dispatched(hosted: Hosted, workflow: str, actor: User, inputs: Mapping[str, str] | None = None) -> Event:
+def dispatched(hosted: HostedRepo, workflow: str, actor: User, inputs: Mapping[str, str] | None = None) -> Event:
     """Return the event of a run by hand, of main. `workflow` is the name of the file."""
     commit = hosted.git.resolve(_MAIN)
     values = dict(inputs or {})
@@ -108,7 +108,7 @@ def dispatched(hosted: Hosted, workflow: str, actor: User, inputs: Mapping[str, 
     )
 
 
-def labeled(github: GitHubServer, hosted: Hosted, issue: Pull, label: str, actor: User) -> Event:
+def labeled(github: GitHubServer, hosted: HostedRepo, issue: Pull, label: str, actor: User) -> Event:
     """Set a label on an issue, and return the event."""
     known = github.label(hosted, label, "ededed")
     if known.name not in issue.labels:
@@ -123,7 +123,7 @@ def labeled(github: GitHubServer, hosted: Hosted, issue: Pull, label: str, actor
     return Event("issues", hosted, actor, commit, _MAIN, "main", head, payload, action="labeled")
 
 
-def completed(github: GitHubServer, hosted: Hosted, run: Run, workflow: str) -> Event:
+def completed(github: GitHubServer, hosted: HostedRepo, run: WorkflowRun, workflow: str) -> Event:
     """Return the event of a finished run. It starts workflows of main, whatever the commit of the run."""
     commit = hosted.git.resolve(_MAIN)
     document = {**run_document(github.url, hosted, run), "name": workflow}

@@ -34,7 +34,7 @@ class WorkflowError(Exception):
     """A workflow file uses something that this runner does not know, or that GitHub refuses."""
 
 
-class Known(dict[str, Value]):
+class StrictDict(dict[str, Value]):
     """A context, or a part of a context, in which a missing name is a mistake. GitHub evaluates such a name to null."""
 
 
@@ -220,6 +220,6 @@ def _member(value: Value, name: str, path: str) -> Value:
         return None
     if not isinstance(value, Mapping):
         raise WorkflowError(f"{path} is {value!r}, which has no {name!r}")
-    if isinstance(value, Known) and name not in value:
+    if isinstance(value, StrictDict) and name not in value:
         raise WorkflowError(f"{path} has no {name!r}, only {', '.join(sorted(value))}")
     return value.get(name)

@@ -6,26 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.doubles.github import GitHubServer, Run
+from tests.doubles.github import GitHubServer, WorkflowRun
 from tests.doubles.workflows.artifact_store import Shelf
 from tests.doubles.workflows.caches import CacheStore
 from tests.doubles.workflows.commands import Log
-from tests.doubles.workflows.expressions import Contexts, Known, Value, WorkflowError
-from tests.doubles.workflows.job_machine import PATH, Machine
-from tests.doubles.workflows.load_workflow import Job, Workflow
+from tests.doubles.workflows.expressions import Contexts, StrictDict, Value, WorkflowError
+from tests.doubles.workflows.job_machine import PATH, JobMachine
+from tests.doubles.workflows.load_workflow import JobDefinition, Workflow
 from tests.doubles.workflows.triggers import Event
 
 
 @dataclass(slots=True)
-class Seat:
+class JobContext:
     """A running job. `permissions` are those of its token. `after` runs when the steps have ended, last one first."""
 
     github: GitHubServer
     event: Event
     workflow: Workflow
-    job: Job
-    run: Run
-    machine: Machine
+    job: JobDefinition
+    run: WorkflowRun
+    machine: JobMachine
     caches: CacheStore
     site: Path
     token: str
@@ -58,10 +58,10 @@ class Seat:
         variables = {f"GITHUB_{name.upper()}": value for name, value in about.items()}
         return {**self.machine.environment(), "PATH": ":".join([*self.paths, PATH]), **variables, **self.env}
 
-    def github_context(self) -> Known:
+    def github_context(self) -> StrictDict:
         """Return the context `github`, most of which is in a step's environment too."""
         about = about_run(self.github, self.event, self.workflow, self.run)
-        return Known({**about, "token": self.token, "event": self.event.payload, "job": self.job.id})
+        return StrictDict({**about, "token": self.token, "event": self.event.payload, "job": self.job.id})
 
     def contexts(
         self, steps: Mapping[str, Value], inputs: Mapping[str, Value] | None = None, *, secrets: bool = True
@@ -69,17 +69,17 @@ class Seat:
         """Return the contexts of a step. An `if:` and the steps of an action have no `secrets`."""
         contexts: dict[str, Mapping[str, Value]] = {
             "github": self.github_context(),
-            "needs": Known(self.needs),
-            "matrix": Known(self.matrix),
-            "inputs": Known(self.inputs if inputs is None else inputs),
-            "runner": Known({"os": "Linux", "arch": "X64", "name": "runner", "temp": str(self.machine.temp)}),
+            "needs": StrictDict(self.needs),
+            "matrix": StrictDict(self.matrix),
+            "inputs": StrictDict(self.inputs if inputs is None else inputs),
+            "runner": StrictDict({"os": "Linux", "arch": "X64", "name": "runner", "temp": str(self.machine.temp)}),
             "env": self.env,
-            "steps": Known(steps),
+            "steps": StrictDict(steps),
         }
         return {**contexts, "secrets": {**self.secrets, "GITHUB_TOKEN": self.token}} if secrets else contexts
 
 
-def about_run(github: GitHubServer, event: Event, workflow: Workflow, run: Run) -> dict[str, str]:
+def about_run(github: GitHubServer, event: Event, workflow: Workflow, run: WorkflowRun) -> dict[str, str]:
     """Return the facts that the context `github` and the variables `GITHUB_…` share, for every job of a run.
 
     In a called workflow they are the caller's, on GitHub too.

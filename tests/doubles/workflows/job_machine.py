@@ -31,14 +31,14 @@ _FOLDERS: Final = ("work", "temp", "tools", "home")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class JobMachine:
     """The machine of one job, in a folder of its own. `extra` has further variables of its environment."""
 
     folder: Path
     extra: Mapping[str, str]
 
     @classmethod
-    def fresh(cls, folder: Path, extra: Mapping[str, str]) -> Machine:
+    def fresh(cls, folder: Path, extra: Mapping[str, str]) -> JobMachine:
         """Return a machine that no job has used, and empty its folder first."""
         shutil.rmtree(folder, ignore_errors=True)
         for name in _FOLDERS:

@@ -73,7 +73,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobDefinition:
     """A job with steps, or with a call of another workflow.
 
     `matrix` has a list by name, or an expression that evaluates to a list. `environment` is empty if there is none.
@@ -101,7 +101,7 @@ class Workflow:
     name: str
     triggers: Mapping[str, Mapping[str, Any]]
     concurrency: str
-    jobs: Mapping[str, Job]
+    jobs: Mapping[str, JobDefinition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +222,12 @@ def _triggers(value: Any) -> dict[str, dict[str, Any]]:
     return {name: {} for name in _list(value)}
 
 
-def _job(name: str, document: Mapping[str, Any], levels: Mapping[str, str] | None, shell: str) -> Job:
+def _job(name: str, document: Mapping[str, Any], levels: Mapping[str, str] | None, shell: str) -> JobDefinition:
     place = f"job {name}"
     permissions = _permissions(document["permissions"], place) if "permissions" in document else levels
     if permissions is None:
         raise WorkflowError(f"{place}: permissions are missing, and a setting of the repository would decide them")
-    job = Job(
+    job = JobDefinition(
         id=name,
         name=document.get("name", ""),
         needs=tuple(_list(document.get("needs"))),
@@ -298,7 +298,7 @@ def _step(place: str, value: Any, shell: str) -> Step:
     )
 
 
-def _check_needs(jobs: Mapping[str, Job]) -> None:
+def _check_needs(jobs: Mapping[str, JobDefinition]) -> None:
     """Raise WorkflowError if a job needs a job that does not exist, or needs itself through others."""
     ordered: set[str] = set()
     while len(ordered) < len(jobs):

@@ -14,12 +14,20 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.testing.workflows.calls import check_calls, interface, outputs_of, passed_inputs, passed_secrets
-from tests.doubles.github import Annotation, GitHubServer, Hosted, Run
+from tests.doubles.github import Annotation, GitHubServer, HostedRepo, WorkflowRun
 from tests.doubles.workflows.caches import CacheStore
-from tests.doubles.workflows.expressions import Contexts, Known, Value, WorkflowError, condition, filled, filled_text
-from tests.doubles.workflows.job_context import Seat, about_run
-from tests.doubles.workflows.job_machine import Machine
-from tests.doubles.workflows.load_workflow import Call, Job, Workflow, read_workflow
+from tests.doubles.workflows.expressions import (
+    Contexts,
+    StrictDict,
+    Value,
+    WorkflowError,
+    condition,
+    filled,
+    filled_text,
+)
+from tests.doubles.workflows.job_context import JobContext, about_run
+from tests.doubles.workflows.job_machine import JobMachine
+from tests.doubles.workflows.load_workflow import Call, JobDefinition, Workflow, read_workflow
 from tests.doubles.workflows.steps import StandIn, StepResult, Steps
 from tests.doubles.workflows.triggers import Event, dispatch_inputs, triggered
 
@@ -52,7 +60,7 @@ class RunResult:
     """The result of a run. `run` is the run as the double of GitHub describes it, with its artifacts."""
 
     workflow: str
-    run: Run
+    run: WorkflowRun
     concurrency: str
     jobs: Mapping[str, JobResult]
 
@@ -77,13 +85,13 @@ class Actions:
     """
 
     github: GitHubServer
-    hosted: Hosted
+    hosted: HostedRepo
     folder: Path
     secrets: Mapping[str, str] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
-    escapes: dict[str, Callable[[Seat], None]] = field(default_factory=dict)
+    escapes: dict[str, Callable[[JobContext], None]] = field(default_factory=dict)
     caches: CacheStore = field(init=False)
     site: Path = field(init=False)
 
@@ -129,22 +137,22 @@ class _Runner:
     """Runs one workflow for one event."""
 
     def __init__(
-        self, actions: Actions, workflow: Workflow, event: Event, run: Run, files: Mapping[str, Workflow]
+        self, actions: Actions, workflow: Workflow, event: Event, run: WorkflowRun, files: Mapping[str, Workflow]
     ) -> None:
         self.actions, self.workflow, self.event, self.github_run, self.files = actions, workflow, event, run, files
         self.results: dict[str, JobResult] = {}
 
     def run(self) -> RunResult:
-        graph = _Graph(self, self.workflow, Known(dispatch_inputs(self.workflow, self.event)))
+        graph = _Graph(self, self.workflow, StrictDict(dispatch_inputs(self.workflow, self.event)))
         group = filled_text(self.workflow.concurrency, {"github": self.github_context(), "inputs": graph.inputs})
         graph.run()
         self.github_run.conclusion = "failure" if "failure" in graph.conclusions() else "success"
         return RunResult(self.workflow.name, self.github_run, group, self.results)
 
-    def github_context(self) -> Known:
+    def github_context(self) -> StrictDict:
         """Return the context `github` as the expressions of jobs know it."""
         about = about_run(self.actions.github, self.event, self.workflow, self.github_run)
-        return Known({**about, "event": self.event.payload})
+        return StrictDict({**about, "event": self.event.payload})
 
     def skip(self, name: str) -> None:
         self.actions.github.add_job(self.github_run, name, "skipped")
@@ -163,14 +171,14 @@ class _Graph:
         self,
         runner: _Runner,
         workflow: Workflow,
-        inputs: Known,
+        inputs: StrictDict,
         prefix: str = "",
         passed: Mapping[str, str] | None = None,
         before: Sequence[str] = (),
     ) -> None:
         self._runner, self._workflow, self.inputs, self._prefix = runner, workflow, inputs, prefix
         self._passed, self._before = passed, before
-        self.needed: dict[str, Known] = {}
+        self.needed: dict[str, StrictDict] = {}
         self._upstream: dict[str, list[str]] = {}
 
     def run(self) -> None:
@@ -187,12 +195,12 @@ class _Graph:
     def conclusions(self) -> list[str]:
         return [needed["result"] for needed in self.needed.values()]
 
-    def _job(self, job: Job, before: Sequence[str]) -> tuple[Known, list[str]]:
+    def _job(self, job: JobDefinition, before: Sequence[str]) -> tuple[StrictDict, list[str]]:
         """Run a job, once for each combination of its matrix.
 
         Returns its entry in the context `needs`, and the conclusions of the jobs that it called.
         """
-        needs = Known({name: self.needed[name] for name in job.needs})
+        needs = StrictDict({name: self.needed[name] for name in job.needs})
         contexts = {"github": self._runner.github_context(), "needs": needs, "inputs": self.inputs}
         holds = condition(job.condition, contexts, success=all(conclusion == "success" for conclusion in before))
         if job.call is not None:
@@ -200,35 +208,35 @@ class _Graph:
         outputs = dict.fromkeys(job.outputs, "")
         if not holds:
             self._runner.skip(self._prefix + (job.name or job.id))
-            return Known(result="skipped", outputs=Known(outputs)), []
+            return StrictDict(result="skipped", outputs=StrictDict(outputs)), []
         results = [self._one(job, contexts, values) for values in _combinations(job, contexts)]
         for result in results:
             outputs |= {name: value for name, value in result.outputs.items() if value}
         failed = any(result.conclusion == "failure" for result in results)
-        return Known(result="failure" if failed else "success", outputs=Known(outputs)), []
+        return StrictDict(result="failure" if failed else "success", outputs=StrictDict(outputs)), []
 
     def _call(
-        self, job: Job, call: Call, contexts: Contexts, before: Sequence[str], *, skipped: bool
-    ) -> tuple[Known, list[str]]:
+        self, job: JobDefinition, call: Call, contexts: Contexts, before: Sequence[str], *, skipped: bool
+    ) -> tuple[StrictDict, list[str]]:
         """Run the jobs of a called workflow. One failed job fails the call, which still has its outputs."""
         name = filled_text(job.name or job.id, contexts)
         called = self._runner.files[call.path]
         declared = interface(called)
         if skipped:
             self._runner.skip(name)
-            return Known(result="skipped", outputs=Known(dict.fromkeys(declared.outputs, ""))), []
-        inputs = Known(passed_inputs(call, declared, contexts))
+            return StrictDict(result="skipped", outputs=StrictDict(dict.fromkeys(declared.outputs, ""))), []
+        inputs = StrictDict(passed_inputs(call, declared, contexts))
         passed = passed_secrets(call, {**contexts, "secrets": self._secrets("")})
         graph = _Graph(self._runner, called, inputs, f"{name} / ", passed, before)
         graph.run()
         outputs = outputs_of(declared, graph.needed, {"github": contexts["github"], "inputs": inputs})
         inner = graph.conclusions()
         result = "failure" if "failure" in inner else "success" if "success" in inner else "skipped"
-        return Known(result=result, outputs=Known(outputs)), inner
+        return StrictDict(result=result, outputs=StrictDict(outputs)), inner
 
-    def _one(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> JobResult:
+    def _one(self, job: JobDefinition, contexts: Contexts, matrix: Mapping[str, Value]) -> JobResult:
         actions = self._runner.actions
-        contexts = {**contexts, "matrix": Known(matrix)}
+        contexts = {**contexts, "matrix": StrictDict(matrix)}
         name = self._prefix + filled_text(job.name or job.id, contexts)
         if matrix and "${{" not in job.name:
             name += f" ({', '.join(map(str, matrix.values()))})"
@@ -266,18 +274,18 @@ class _Graph:
             return {**actions.secrets, **own}
         return {name: secret for name, value in self._passed.items() if (secret := own.get(name, value))}
 
-    def _seat(self, job: Job, contexts: Contexts, matrix: Mapping[str, Value]) -> Seat:
+    def _seat(self, job: JobDefinition, contexts: Contexts, matrix: Mapping[str, Value]) -> JobContext:
         runner, actions = self._runner, self._runner.actions
         secrets = self._secrets(filled_text(job.environment, contexts))
         permissions = _readable(job.permissions) if runner.event.from_fork else dict(job.permissions)
         token = actions.github.token({**permissions, "metadata": "read"})
-        seat = Seat(
+        seat = JobContext(
             github=actions.github,
             event=runner.event,
             workflow=runner.workflow,
             job=job,
             run=runner.github_run,
-            machine=Machine.fresh(actions.folder / "machine", actions.variables),
+            machine=JobMachine.fresh(actions.folder / "machine", actions.variables),
             caches=actions.caches,
             site=actions.site,
             token=token,
@@ -297,7 +305,7 @@ def _readable(permissions: Mapping[str, str]) -> dict[str, str]:
     return {name: "read" for name in permissions if name != "id_token"}
 
 
-def _combinations(job: Job, contexts: Contexts) -> Iterator[dict[str, Value]]:
+def _combinations(job: JobDefinition, contexts: Contexts) -> Iterator[dict[str, Value]]:
     """Yield the combinations of a job's matrix, or one empty combination without a matrix."""
     rows: list[Sequence[Value]] = []
     for name, value in job.matrix.items():

@@ -11,12 +11,12 @@ from typing import Final
 
 from tests.doubles.workflows.actions import ACTIONS
 from tests.doubles.workflows.commands import read_assignments, read_summary, refuse_reserved
-from tests.doubles.workflows.expressions import Known, Value, WorkflowError, condition, filled_text
-from tests.doubles.workflows.job_context import Seat
+from tests.doubles.workflows.expressions import StrictDict, Value, WorkflowError, condition, filled_text
+from tests.doubles.workflows.job_context import JobContext
 from tests.doubles.workflows.job_machine import SHELLS
 from tests.doubles.workflows.load_workflow import Step, read_composite
 
-StandIn = Callable[[Seat, Mapping[str, str]], dict[str, str]]
+StandIn = Callable[[JobContext, Mapping[str, str]], dict[str, str]]
 """A replacement of a step's script: takes the job and the environment of the step, and returns the outputs."""
 
 _FILES: Final = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
@@ -35,7 +35,7 @@ class StepResult:
 class Steps:
     """The steps of a job. `stand_ins` replace scripts, by the beginning of the script."""
 
-    def __init__(self, seat: Seat, stand_ins: Mapping[str, StandIn]) -> None:
+    def __init__(self, seat: JobContext, stand_ins: Mapping[str, StandIn]) -> None:
         self._seat, self._stand_ins = seat, stand_ins
         self._known: dict[str, Value] = {}
         self.results: list[StepResult] = []
@@ -69,8 +69,8 @@ class Steps:
             if step.id:
                 conclusion = "success" if step.tolerated and result.outcome == "failure" else result.outcome
                 # a step that did not run has no outputs, and a name of one is no mistake
-                outputs = Known(result.outputs) if result.outcome == "success" else dict(result.outputs)
-                known[step.id] = Known(outputs=outputs, outcome=result.outcome, conclusion=conclusion)
+                outputs = StrictDict(result.outputs) if result.outcome == "success" else dict(result.outputs)
+                known[step.id] = StrictDict(outputs=outputs, outcome=result.outcome, conclusion=conclusion)
         return known
 
     def _one(

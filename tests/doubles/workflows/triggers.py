@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.doubles.github import Hosted, User
+from tests.doubles.github import HostedRepo, User
 from tests.doubles.workflows.expressions import WorkflowError
 from tests.doubles.workflows.load_workflow import Workflow
 
@@ -35,12 +35,12 @@ class Event:
     """
 
     name: str
-    hosted: Hosted
+    hosted: HostedRepo
     actor: User
     commit: str
     ref: str
     branch: str
-    head: tuple[str, str, Hosted]
+    head: tuple[str, str, HostedRepo]
     payload: Mapping[str, Any]
     action: str = ""
     changed: tuple[str, ...] = ()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.panel.panel_bench import PanelBench
+from tests.judges.panel.panel_bench import PanelHarness
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> PanelBench:
-    return PanelBench(tmp_path)
+def harness(tmp_path: Path) -> PanelHarness:
+    return PanelHarness(tmp_path)

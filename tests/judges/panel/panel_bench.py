@@ -8,9 +8,9 @@ from typing import Any
 
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel, Undecided
-from evaluator.judges.panel.reply_cache import Ledger
+from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step
 from evaluator.testing.evidence import case
 
@@ -25,7 +25,7 @@ def undecided(judge: str = "consensus", candidate: Any = "c\n", finding: Finding
     return Undecided(judge, case(references, candidate, **fields), finding, evidence, own)
 
 
-class PanelBench:
+class PanelHarness:
     """Every `decide` is a new run: a new panel over the same ledger."""
 
     def __init__(self, folder: Path) -> None:
@@ -44,9 +44,9 @@ class PanelBench:
     ) -> list[Finding]:
         """Findings of one run; `panel` and `budget` are those of the last."""
         values = {"models": ("one",), "votes": 1, "pause_s": 0.01, "embeddings": "vectors", **settings}
-        ledger = Ledger(self.path)
+        ledger = ReplyCache(self.path)
         self.budget = budget or Budget()
-        self.panel = Panel(PanelSettings(base_url=url, **values), ledger, self.budget, Silence(), key=key)
+        self.panel = Panel(PanelSettings(base_url=url, **values), ledger, self.budget, NullProgress(), key=key)
         try:
             return self.panel.decide(items)
         finally:

@@ -22,13 +22,13 @@ from evaluator.cli import app
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
-from evaluator.progress import Silence
+from evaluator.progress import NullProgress
 from evaluator.records import Ending
 from evaluator.testing.checkouts import small_checkout, small_task
 from evaluator.testing.evidence import added, evidence
-from evaluator.testing.executor import Shows, played_boards
-from tests.doubles.gullible_model import obeys
-from tests.doubles.model_server import Asked, JudgeServer, Said, refuses, says, stalls
+from evaluator.testing.executor import Shows, fake_boards
+from tests.doubles.gullible_model import gullible_reply
+from tests.doubles.model_server import JudgeServer, ReceivedRequest, Said, refuses, says, stalls
 from tests.judges.panel.panel_bench import KEY
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}
@@ -59,7 +59,7 @@ ANSWERS = {
 def checkout(root: Path, answers: Any = ANSWERS, tasks: Any = TASKS, shown: Any = SHOWN) -> Project:
     """Judged without a panel; everything that was executed is in its store."""
     project = small_checkout(root, tasks, answers)
-    played_boards(project, shown)
+    fake_boards(project, shown)
     return project
 
 
@@ -113,7 +113,7 @@ def test_nothing_is_asked_twice_and_standings_need_no_server(project: Project) -
     assert len(server.asked) == 3
     for store in project.store_path.parent.glob("store.sqlite*"):
         store.unlink()
-    played_boards(project, SHOWN)  # the verdicts are gone, the ledger is not
+    fake_boards(project, SHOWN)  # the verdicts are gone, the ledger is not
     assert run(project, "standings", "--json", key=None).stdout == first.stdout
 
 
@@ -160,10 +160,10 @@ def test_a_board_says_what_its_panel_decided_and_what_is_left(project: Project) 
         set_up(project, server, models=["one", "two"], concurrency=1)
         run(project, "score")
     project = Project(project.root)  # settings are read once
-    with open_panel(project, Silence()) as panel:
-        (board,) = make_boards(project, Silence(), execute=False, panel=panel)
+    with open_panel(project, NullProgress()) as panel:
+        (board,) = make_boards(project, NullProgress(), execute=False, panel=panel)
     assert board.environment["Panel"] == "one, two; 1 vote; decided 2 of 4 answers left undecided by execution"
-    (board,) = make_boards(project, Silence(), execute=False)
+    (board,) = make_boards(project, NullProgress(), execute=False)
     assert "Panel" not in board.environment
 
 
@@ -203,7 +203,7 @@ def test_a_command_is_judged_apart_for_who_names_the_panels_model(project: Proje
 def test_the_fields_judge_by_model_decides_what_is_executed(project: Project) -> None:
     with JudgeServer(says("yes")) as server:
         set_up(project, server)
-        played_boards(project, SHOWN, judge="exec-llm")
+        fake_boards(project, SHOWN, judge="exec-llm")
         found = rows(run(project, "score", "--judge", "exec-llm", "--json"))
     assert found["steady"] == {"passed": 3}
     assert found["shaky"] == WITHOUT["shaky"]
@@ -272,7 +272,7 @@ def test_no_submission_steers_the_board(tmp_path: Path) -> None:
     shown = {**SHOWN, **{each: f"{each}\n" for each in talks}}
     tasks = TASKS[:1]
     project = checkout(tmp_path, {f"talker-{n}": {"files-1": [each]} for n, each in enumerate(talks)}, tasks, shown)
-    with JudgeServer(obeys) as server:
+    with JudgeServer(gullible_reply) as server:
         set_up(project, server)
         found = rows(run(project, "score", "--json"))
     assert set(map(str, found.values())) == {str({"failed": 1})}
@@ -300,7 +300,7 @@ def test_a_killed_run_goes_on_without_a_repeated_call(tmp_path: Path) -> None:
 
     one_at_a_time = threading.Lock()
 
-    def brain(asked: Asked) -> Said:
+    def brain(asked: ReceivedRequest) -> Said:
         with one_at_a_time:
             if answered.total() >= patience:
                 return stalls()(asked)

@@ -19,12 +19,12 @@ from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.parse_reply import SCHEMA, Vote, read_reply
 from evaluator.judges.panel.prompt import asks, questions
 from evaluator.judges.panel.rate_limit import asked_pause, duration_s, exhausted_for
-from evaluator.judges.panel.reply_cache import Ledger, Reply
+from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import cosine, encode
 from evaluator.judges.panel.untrusted_data import Fields, data_line
-from evaluator.judges.panel.vote import Cast, is_settled, winner
-from evaluator.judges.panel.voters import is_own, seats
+from evaluator.judges.panel.vote import CastVote, is_settled, majority
+from evaluator.judges.panel.voters import is_own, voters_for
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, evidence
 from tests.judges.panel.panel_bench import undecided
@@ -86,9 +86,9 @@ def test_the_schema_is_strict() -> None:
 @given(st.lists(st.sampled_from([*Vote, None]), max_size=9), st.sampled_from([1, 3, 5, 7, 9]))
 def test_a_vote_that_is_settled_stays_so(votes: list[Vote | None], count: int) -> None:
     """Whatever the seats that have not voted say, the winner is the same."""
-    cast = [Cast(vote, "") for vote in votes[:count]]
+    cast = [CastVote(vote, "") for vote in votes[:count]]
     left = count - len(cast)
-    ends = {winner([*cast, *[Cast(vote, "")] * left], count) for vote in (Vote.YES, Vote.NO, None)}
+    ends = {majority([*cast, *[CastVote(vote, "")] * left], count) for vote in (Vote.YES, Vote.NO, None)}
     assert is_settled(cast, count) == (len(ends) == 1)
 
 
@@ -123,13 +123,13 @@ def settings(**fields: Any) -> PanelSettings:
 @pytest.mark.parametrize("own", [(), ("one",), ("two",)])
 @pytest.mark.parametrize("votes", [1, 3, 5])
 def test_there_are_as_many_seats_as_votes_whoever_is_barred(own: tuple[str, ...], votes: int) -> None:
-    taken = seats(settings(votes=votes), own)
+    taken = voters_for(settings(votes=votes), own)
     assert len({(seat.model.name, seat.seed) for seat in taken}) == votes
     assert not {seat.model.name for seat in taken} & set(own)
 
 
 def test_nobody_sits_where_all_are_barred() -> None:
-    assert seats(settings(), ["one", "two"]) == ()
+    assert voters_for(settings(), ["one", "two"]) == ()
 
 
 # -- settings
@@ -216,7 +216,7 @@ def reply(text: str = "yes", seed: int = 1) -> Reply:
 
 
 def written(path: Path, *replies: Reply) -> Path:
-    ledger = Ledger(path)
+    ledger = ReplyCache(path)
     for each in replies:
         ledger.add(each)
     ledger.close()
@@ -224,7 +224,7 @@ def written(path: Path, *replies: Reply) -> Path:
 
 
 def test_a_reply_is_found_again_by_another_run(tmp_path: Path) -> None:
-    ledger = Ledger(written(tmp_path / "deep" / "panel.jsonl", reply("yes\n\u2028", 1), reply("no", 2)))
+    ledger = ReplyCache(written(tmp_path / "deep" / "panel.jsonl", reply("yes\n\u2028", 1), reply("no", 2)))
     assert ledger.find(reply(seed=1).key) == reply("yes\n\u2028", 1)
     assert ledger.find(reply(seed=3).key) is None
     assert (len(ledger), ledger.unreadable) == (2, 0)
@@ -237,7 +237,7 @@ def test_whatever_a_kill_leaves_of_the_last_line_the_rest_is_there(tmp_path: Pat
     for end in range(first, len(whole)):
         path = tmp_path / f"cut-{end}"
         path.write_bytes(whole[:end])
-        ledger = Ledger(written(path, reply("three", 3)))
+        ledger = ReplyCache(written(path, reply("three", 3)))
         assert ledger.find(reply(seed=1).key) == reply("one", 1)
         assert ledger.find(reply(seed=3).key) == reply("three", 3)
 
@@ -249,7 +249,7 @@ def test_ledgers_are_merged_by_writing_one_after_the_other(tmp_path: Path) -> No
     found = set()
     for name, content in (("a", one + other), ("b", other + one), ("c", one + other + one)):
         (tmp_path / name).write_bytes(content)
-        ledger = Ledger(tmp_path / name)
+        ledger = ReplyCache(tmp_path / name)
         found.add(tuple(str(ledger.find(reply(seed=seed).key)) for seed in (1, 2, 3)))
         assert len(ledger) == 3
     assert len(found) == 1
@@ -259,25 +259,25 @@ def test_ledgers_are_merged_by_writing_one_after_the_other(tmp_path: Path) -> No
 def test_a_line_that_is_no_reply_is_passed_over_and_counted(tmp_path: Path, line: bytes) -> None:
     path = written(tmp_path / "panel.jsonl", reply())
     path.write_bytes(line + b"\n" + path.read_bytes())
-    ledger = Ledger(path)
+    ledger = ReplyCache(path)
     assert (len(ledger), ledger.unreadable) == (1, 1)
 
 
 def test_two_runs_at_once_write_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "panel.jsonl"
-    ledgers = [Ledger(path), Ledger(path)]
+    ledgers = [ReplyCache(path), ReplyCache(path)]
     for number in range(200):
         ledgers[number % 2].add(reply("y" * 5000, number))
     for ledger in ledgers:
         ledger.close()
-    assert len(Ledger(path)) == 200
+    assert len(ReplyCache(path)) == 200
     assert all(json.loads(line)["format"] == 1 for line in path.read_bytes().splitlines())
 
 
 def test_a_disk_that_takes_nothing_is_ours(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    ledger = Ledger(tmp_path / "panel.jsonl")
+    ledger = ReplyCache(tmp_path / "panel.jsonl")
     assert len(ledger) == 0
     (tmp_path / "panel.jsonl").symlink_to("/dev/full")
     with pytest.raises(InfraError, match="make room"):

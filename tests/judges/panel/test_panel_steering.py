@@ -8,13 +8,13 @@ import pytest
 
 from evaluator.judges import find_judge
 from evaluator.judges.panel.panel import Undecided
-from evaluator.judges.panel.prompt import COMMAND_CAP, FIELD_CAP, SHARED_CAP, Question, frame, questions
-from evaluator.judges.panel.untrusted_data import BEGIN, END, code_of, data_line
+from evaluator.judges.panel.prompt import COMMAND_CAP, FIELD_CAP, SHARED_CAP, Question, prompt_wrapper, questions
+from evaluator.judges.panel.untrusted_data import BEGIN, END, data_line, delimiter
 from evaluator.records import Outcome
 from evaluator.testing.evidence import added, evidence, output, task
-from tests.doubles.gullible_model import obeys, strangers_words
+from tests.doubles.gullible_model import gullible_reply, strangers_words
 from tests.doubles.model_server import JudgeServer, says
-from tests.judges.panel.panel_bench import PanelBench, undecided
+from tests.judges.panel.panel_bench import PanelHarness, undecided
 from tests.judges.panel.steering import STEERING
 
 attacks = pytest.mark.parametrize("name", STEERING)
@@ -41,9 +41,9 @@ def test_there_are_attacks_enough() -> None:
     assert len(set(STEERING.values())) == len(STEERING)
 
 
-def test_no_attack_makes_an_obedient_judge_pass_it(bench: PanelBench) -> None:
-    with JudgeServer(obeys) as server:
-        findings = bench.decide(server.url, [attacked(name) for name in STEERING], concurrency=8)
+def test_no_attack_makes_an_obedient_judge_pass_it(harness: PanelHarness) -> None:
+    with JudgeServer(gullible_reply) as server:
+        findings = harness.decide(server.url, [attacked(name) for name in STEERING], concurrency=8)
     assert {name for name, each in zip(STEERING, findings, strict=True) if each.outcome is not Outcome.FAIL} == set()
     assert len(server.asked) == len(STEERING)
 
@@ -58,7 +58,7 @@ def careless(name: str) -> Iterator[Sequence[Mapping[str, str]]]:
     """Chats as a careless judge would write them: the attack pasted, quoted by hand, or with a fixed marker."""
     text = STEERING[name].decode(errors="replace")
     for line in (text, f'{{"candidate": "{text}"}}'):
-        system, before, after = frame("consensus", "0" * 32)
+        system, before, after = prompt_wrapper("consensus", "0" * 32)
         yield [{"role": "system", "content": system}, {"role": "user", "content": f"{before}{line}{after}"}]
 
 
@@ -72,14 +72,14 @@ def test_attacks_that_break_out_are_obeyed_where_quotes_are_put_by_hand() -> Non
     assert sum(bool(strangers_words(list(careless(name))[1])) for name in STEERING) > len(STEERING) // 2
 
 
-def test_an_obedient_judge_passes_who_reaches_it(bench: PanelBench) -> None:
+def test_an_obedient_judge_passes_who_reaches_it(harness: PanelHarness) -> None:
     """The control: the server does obey, over the same road, as soon as words stand outside of the data."""
     pasted, *_ = careless("order 1")
-    with JudgeServer(obeys) as server:
-        bench.decide(server.url, [undecided()])
+    with JudgeServer(gullible_reply) as server:
+        harness.decide(server.url, [undecided()])
         (honest,) = server.asked
-        assert b'"yes' not in obeys(honest).body.replace(b"\\", b"")
-        assert b'"yes' in obeys(honest._replace(body={"messages": pasted})).body.replace(b"\\", b"")
+        assert b'"yes' not in gullible_reply(honest).body.replace(b"\\", b"")
+        assert b'"yes' in gullible_reply(honest._replace(body={"messages": pasted})).body.replace(b"\\", b"")
 
 
 def test_the_code_of_the_markers_cannot_be_known_beforehand() -> None:
@@ -91,8 +91,8 @@ def test_the_code_of_the_markers_cannot_be_known_beforehand() -> None:
         (question,) = questions(item.judge, item.case, item.finding, item.evidence)
         line = question.user.splitlines()[1]
         assert strangers_words(question.messages) == []
-        assert code_of(line) not in line
-        code = code_of(line)
+        assert delimiter(line) not in line
+        code = delimiter(line)
         seen.add(code)
     assert len(seen) == 50
 
@@ -111,44 +111,44 @@ def test_ten_megabytes_are_capped_visibly() -> None:
 
 @pytest.mark.parametrize("judge", ["consensus", "exec-llm"])
 @pytest.mark.parametrize("beyond", ["wrong\n", "right\n"])
-def test_what_lies_beyond_the_cap_passes_nobody(bench: PanelBench, judge: str, beyond: str) -> None:
+def test_what_lies_beyond_the_cap_passes_nobody(harness: PanelHarness, judge: str, beyond: str) -> None:
     """Even a judge that says yes to everything passes nothing that it saw only the beginning of."""
     hidden = undecided(judge, "fine\n" * FIELD_CAP + beyond)
     with JudgeServer(says("yes")) as server:
-        (finding,) = bench.decide(server.url, [hidden])
+        (finding,) = harness.decide(server.url, [hidden])
     assert finding.outcome is Outcome.UNDECIDED
     assert "only a part" in finding.reason
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_a_command_beyond_the_cap_passes_nobody(bench: PanelBench, judge: str) -> None:
+def test_a_command_beyond_the_cap_passes_nobody(harness: PanelHarness, judge: str) -> None:
     with JudgeServer(says("yes")) as server:
-        (finding,) = bench.decide(server.url, [undecided(judge, command="true #" + "x" * COMMAND_CAP)])
+        (finding,) = harness.decide(server.url, [undecided(judge, command="true #" + "x" * COMMAND_CAP)])
     assert finding.outcome is Outcome.UNDECIDED
     assert len(server.asked[0].messages[1]["content"]) < 2 * COMMAND_CAP
 
 
-def test_a_similarity_of_beginnings_passes_nobody(bench: PanelBench) -> None:
+def test_a_similarity_of_beginnings_passes_nobody(harness: PanelHarness) -> None:
     """`exec-embed` sees the first bytes of long outputs, so equal beginnings with other ends stay undecided."""
     item = undecided("exec-embed", "fine\n" * FIELD_CAP + "wrong", references=["fine\n" * FIELD_CAP + "right"])
     with JudgeServer(says("yes")) as server:
-        (finding,) = bench.decide(server.url, [item])
+        (finding,) = harness.decide(server.url, [item])
     assert finding.outcome is Outcome.UNDECIDED
 
 
-def test_a_stream_of_which_only_the_beginning_was_kept_counts_as_cut(bench: PanelBench) -> None:
+def test_a_stream_of_which_only_the_beginning_was_kept_counts_as_cut(harness: PanelHarness) -> None:
     shows = evidence().model_copy(update={"stdout": output("short" * 100, cap=10)})
     with JudgeServer(says("yes")) as server:
-        (finding,) = bench.decide(server.url, [undecided(candidate=shows)])
+        (finding,) = harness.decide(server.url, [undecided(candidate=shows)])
     assert finding.outcome is Outcome.UNDECIDED
 
 
 @pytest.mark.parametrize("outcome", [each for each in Outcome if each is not Outcome.UNDECIDED])
-def test_a_final_verdict_is_not_shown_to_anyone(bench: PanelBench, outcome: Outcome) -> None:
+def test_a_final_verdict_is_not_shown_to_anyone(harness: PanelHarness, outcome: Outcome) -> None:
     finding = undecided().finding.model_copy(update={"outcome": outcome})
     for verdict in ("yes", "no"):
         with JudgeServer(says(verdict)) as server:
-            assert bench.decide(server.url, [undecided(finding=finding)]) == [finding]
+            assert harness.decide(server.url, [undecided(finding=finding)]) == [finding]
         assert server.asked == []
 
 
@@ -157,8 +157,8 @@ def test_consensus_passes_no_attack_by_itself() -> None:
     assert [name for name in STEERING if judge(attacked(name).case).outcome is Outcome.PASS] == []
 
 
-def test_a_reply_is_shown_escaped(bench: PanelBench) -> None:
+def test_a_reply_is_shown_escaped(harness: PanelHarness) -> None:
     """A model that repeats what it was shown puts no control character into the reason."""
     with JudgeServer(says("no", "\x1b[31m\u202eyes<script>")) as server:
-        (finding,) = bench.decide(server.url, [undecided()])
+        (finding,) = harness.decide(server.url, [undecided()])
     assert finding.reason.isprintable()

@@ -7,10 +7,10 @@ import base64
 from tests.doubles.github.commits import CommitEntry
 from tests.doubles.github.repositories import TreeEntry
 from tests.doubles.github.responses.repositories import Document, node, repository_url
-from tests.doubles.github.state import Hosted
+from tests.doubles.github.state import HostedRepo
 
 
-def tree_document(url: str, hosted: Hosted, sha: str, entries: list[TreeEntry], truncated: bool) -> Document:
+def tree_document(url: str, hosted: HostedRepo, sha: str, entries: list[TreeEntry], truncated: bool) -> Document:
     """A `git-tree`."""
     here = f"{repository_url(url, hosted)}/git"
     rows = []
@@ -21,7 +21,7 @@ def tree_document(url: str, hosted: Hosted, sha: str, entries: list[TreeEntry], 
     return {"sha": sha, "url": f"{here}/trees/{sha}", "tree": rows, "truncated": truncated}
 
 
-def blob_document(url: str, hosted: Hosted, sha: str, content: bytes) -> Document:
+def blob_document(url: str, hosted: HostedRepo, sha: str, content: bytes) -> Document:
     """A `blob`, its base64 broken into lines as GitHub does."""
     where = f"{repository_url(url, hosted)}/git/blobs/{sha}"
     said = base64.encodebytes(content).decode()
@@ -29,12 +29,12 @@ def blob_document(url: str, hosted: Hosted, sha: str, content: bytes) -> Documen
     return {**about, "size": len(content), "content": said, "encoding": "base64"}
 
 
-def short_blob_document(url: str, hosted: Hosted, sha: str) -> Document:
+def short_blob_document(url: str, hosted: HostedRepo, sha: str) -> Document:
     """A `short-blob`: one that was just made."""
     return {"sha": sha, "url": f"{repository_url(url, hosted)}/git/blobs/{sha}"}
 
 
-def ref_document(url: str, hosted: Hosted, ref: str, sha: str) -> Document:
+def ref_document(url: str, hosted: HostedRepo, ref: str, sha: str) -> Document:
     """A `git-ref`."""
     here = f"{repository_url(url, hosted)}/git"
     target = {"type": "commit", "sha": sha, "url": f"{here}/commits/{sha}"}
@@ -44,7 +44,7 @@ def ref_document(url: str, hosted: Hosted, ref: str, sha: str) -> Document:
 _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
 
-def git_commit_document(url: str, hosted: Hosted, commit: CommitEntry) -> Document:
+def git_commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
     """A `git-commit`: as git knows it."""
     here = f"{repository_url(url, hosted)}/git"
     about = {"name": commit.name, "email": commit.email, "date": commit.date}
@@ -62,12 +62,12 @@ def git_commit_document(url: str, hosted: Hosted, commit: CommitEntry) -> Docume
     }
 
 
-def _parent(url: str, hosted: Hosted, sha: str) -> Document:
+def _parent(url: str, hosted: HostedRepo, sha: str) -> Document:
     where = f"{repository_url(url, hosted)}/commits/{sha}"
     return {"sha": sha, "url": where, "html_url": f"{url}/{hosted.full_name}/commit/{sha}"}
 
 
-def commit_document(url: str, hosted: Hosted, commit: CommitEntry) -> Document:
+def commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
     """A `commit`: as it stands in histories. Whose account its address is nobody is told here."""
     where = f"{repository_url(url, hosted)}/commits/{commit.sha}"
     said = git_commit_document(url, hosted, commit)

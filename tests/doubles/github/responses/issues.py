@@ -5,17 +5,17 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from tests.doubles.github.responses.repositories import Document, addresses, maybe_user, node, repository_url, stamp
-from tests.doubles.github.state import Comment, Hosted, Label, Pull
+from tests.doubles.github.state import Comment, HostedRepo, Label, Pull
 
 
-def label_document(url: str, hosted: Hosted, label: Label) -> Document:
+def label_document(url: str, hosted: HostedRepo, label: Label) -> Document:
     """A `label`."""
     about = {"name": label.name, "color": label.color, "description": label.description, "default": False}
     where = f"{repository_url(url, hosted)}/labels/{quote(label.name)}"
     return {"id": label.id, "node_id": node("L", label.id), "url": where, **about}
 
 
-def comment_document(url: str, hosted: Hosted, issue: Pull, comment: Comment) -> Document:
+def comment_document(url: str, hosted: HostedRepo, issue: Pull, comment: Comment) -> Document:
     """An `issue-comment`."""
     here = f"{repository_url(url, hosted)}/issues"
     return {
@@ -32,7 +32,7 @@ def comment_document(url: str, hosted: Hosted, issue: Pull, comment: Comment) ->
     }
 
 
-def shared(url: str, hosted: Hosted, issue: Pull) -> Document:
+def shared(url: str, hosted: HostedRepo, issue: Pull) -> Document:
     """What issues and pull requests have both."""
     return {
         "id": issue.id,
@@ -52,12 +52,12 @@ def shared(url: str, hosted: Hosted, issue: Pull) -> Document:
     }
 
 
-def page(url: str, hosted: Hosted, issue: Pull) -> str:
+def page(url: str, hosted: HostedRepo, issue: Pull) -> str:
     """Where people read an issue or a pull request."""
     return f"{url}/{hosted.full_name}/{'pull' if issue.head else 'issues'}/{issue.number}"
 
 
-def issue_document(url: str, hosted: Hosted, issue: Pull) -> Document:
+def issue_document(url: str, hosted: HostedRepo, issue: Pull) -> Document:
     """An `issue`; a pull request is one too."""
     here = f"{repository_url(url, hosted)}/issues/{issue.number}"
     read = page(url, hosted, issue)

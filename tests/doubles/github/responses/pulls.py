@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tests.doubles.github.repositories import Change
+from tests.doubles.github.repositories import FileChange
 from tests.doubles.github.responses.issues import shared
 from tests.doubles.github.responses.repositories import (
     Document,
@@ -14,17 +14,17 @@ from tests.doubles.github.responses.repositories import (
     stamp,
     user_document,
 )
-from tests.doubles.github.state import Hosted, Pull, User
+from tests.doubles.github.state import HostedRepo, Pull, User
 
 
-def _side(url: str, hosted: Hosted | None, owner: User | None, ref: str, sha: str) -> Document:
+def _side(url: str, hosted: HostedRepo | None, owner: User | None, ref: str, sha: str) -> Document:
     """A pull request's head or base. GitHub answers null for a fork that is gone, though its description forbids it."""
     repo = repository_document(url, hosted) if hosted else None
     label = f"{owner.login if owner else 'unknown'}:{ref}"
     return {"label": label, "ref": ref, "sha": sha, "repo": repo, "user": maybe_user(url, owner)}
 
 
-def pull_document(url: str, hosted: Hosted, pull: Pull) -> Document:
+def pull_document(url: str, hosted: HostedRepo, pull: Pull) -> Document:
     """A `pull-request-simple`: as it stands in lists."""
     here = f"{repository_url(url, hosted)}/pulls/{pull.number}"
     issue = f"{repository_url(url, hosted)}/issues/{pull.number}"
@@ -58,7 +58,7 @@ def pull_document(url: str, hosted: Hosted, pull: Pull) -> Document:
     }
 
 
-def whole_pull_document(url: str, hosted: Hosted, pull: Pull, changes: list[Change]) -> Document:
+def whole_pull_document(url: str, hosted: HostedRepo, pull: Pull, changes: list[FileChange]) -> Document:
     """A `pull-request`: as it stands by itself."""
     counted = {"additions": sum(each.additions for each in changes), "deletions": sum(c.deletions for c in changes)}
     return {
@@ -77,7 +77,7 @@ def whole_pull_document(url: str, hosted: Hosted, pull: Pull, changes: list[Chan
     }
 
 
-def change_document(url: str, hosted: Hosted, pull: Pull, change: Change) -> Document:
+def change_document(url: str, hosted: HostedRepo, pull: Pull, change: FileChange) -> Document:
     """A `diff-entry`, without its patch."""
     path = f"{pull.head}/{quote(change.path)}"
     earlier = {"previous_filename": change.earlier} if change.earlier else {}

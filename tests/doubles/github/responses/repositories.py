@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from tests.doubles.github.state import Hosted, User
+from tests.doubles.github.state import HostedRepo, User
 
 Document = dict[str, Any]
 
@@ -60,12 +60,12 @@ def maybe_user(url: str, user: User | None) -> Document | None:
     return user_document(url, user) if user else None
 
 
-def repository_url(url: str, hosted: Hosted) -> str:
+def repository_url(url: str, hosted: HostedRepo) -> str:
     """A repository's address in the interface."""
     return f"{url}/repos/{hosted.full_name}"
 
 
-def repository_document(url: str, hosted: Hosted) -> Document:
+def repository_document(url: str, hosted: HostedRepo) -> Document:
     """A `repository`, which is a `minimal-repository` too."""
     here = repository_url(url, hosted)
     page, made = f"{url}/{hosted.full_name}", stamp(hosted.created)

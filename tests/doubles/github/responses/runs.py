@@ -13,10 +13,10 @@ from tests.doubles.github.responses.repositories import (
     repository_url,
     stamp,
 )
-from tests.doubles.github.state import Annotation, Artifact, Hosted, Job, Run
+from tests.doubles.github.state import Annotation, Artifact, HostedRepo, JobState, WorkflowRun
 
 
-def run_document(url: str, hosted: Hosted, run: Run) -> Document:
+def run_document(url: str, hosted: HostedRepo, run: WorkflowRun) -> Document:
     """A `workflow-run`. Of a fork's pull request GitHub names none, so `pull_requests` is empty."""
     here = f"{repository_url(url, hosted)}/actions/runs/{run.id}"
     person = {"name": "A person", "email": "person@example.org"}
@@ -49,7 +49,7 @@ def run_document(url: str, hosted: Hosted, run: Run) -> Document:
     }
 
 
-def artifact_document(url: str, hosted: Hosted, artifact: Artifact) -> Document:
+def artifact_document(url: str, hosted: HostedRepo, artifact: Artifact) -> Document:
     """An `artifact`."""
     here = f"{repository_url(url, hosted)}/actions/artifacts/{artifact.id}"
     made, gone = stamp(artifact.created), stamp(artifact.created + timedelta(days=90))
@@ -68,7 +68,7 @@ def artifact_document(url: str, hosted: Hosted, artifact: Artifact) -> Document:
     }
 
 
-def job_document(url: str, hosted: Hosted, run: Run, job: Job) -> Document:
+def job_document(url: str, hosted: HostedRepo, run: WorkflowRun, job: JobState) -> Document:
     """A `job`."""
     here = f"{repository_url(url, hosted)}/actions"
     when = stamp(job.created)
@@ -95,7 +95,7 @@ def job_document(url: str, hosted: Hosted, run: Run, job: Job) -> Document:
     }
 
 
-def annotation_document(url: str, hosted: Hosted, run: Run, annotation: Annotation) -> Document:
+def annotation_document(url: str, hosted: HostedRepo, run: WorkflowRun, annotation: Annotation) -> Document:
     """A `check-annotation`; what a step printed without a place stands at `.github`."""
     return {
         "path": annotation.path,

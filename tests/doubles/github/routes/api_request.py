@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote
 
-from tests.doubles.github.state import Hosted, Pull, Token
+from tests.doubles.github.state import HostedRepo, Pull, Token
 
 if TYPE_CHECKING:
     from tests.doubles.github.server import GitHubServer
@@ -28,11 +28,11 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
         self.status, self.message = status, message
 
 
-class Asked(NamedTuple):
+class ApiRequest(NamedTuple):
     """A request that was understood: the server, the repository, who asks, and what."""
 
     github: GitHubServer
-    hosted: Hosted
+    hosted: HostedRepo
     token: Token
     words: Sequence[str]
     query: Mapping[str, str]
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
         return int(self.words[0])
 
     @property
-    def place(self) -> tuple[str, Hosted]:
+    def place(self) -> tuple[str, HostedRepo]:
         """The server's address and the repository, with which every document begins."""
         return self.github.url, self.hosted
 
@@ -66,7 +66,7 @@ class Asked(NamedTuple):
         return found(issue if issue and issue.head else None)
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """Status, document and headers; a `listing` is cut into pages by the server, below `under` where that is set."""
 
     status: int
@@ -82,7 +82,7 @@ class Route(NamedTuple):
     method: str
     address: re.Pattern[str]
     needs: Needs
-    answer: Callable[[Asked], Answer]
+    answer: Callable[[ApiRequest], ApiResponse]
 
 
 def found(thing: Thing | None) -> Thing:
@@ -92,12 +92,12 @@ def found(thing: Thing | None) -> Thing:
     return thing
 
 
-def listed(rows: list[Any], under: str | None = None) -> Answer:
+def listed(rows: list[Any], under: str | None = None) -> ApiResponse:
     """A listing, whose pages the server cuts."""
-    return Answer(200, rows, listing=True, under=under)
+    return ApiResponse(200, rows, listing=True, under=under)
 
 
-def text(asked: Asked, name: str) -> str:
+def text(asked: ApiRequest, name: str) -> str:
     """A text of the request's body. GitHub refuses a comment beyond 65,536 characters, and an empty one."""
     text = asked.body.get(name)
     if not isinstance(text, str) or not text.strip() or len(text) > 65_536:
@@ -105,6 +105,6 @@ def text(asked: Asked, name: str) -> str:
     return text
 
 
-def operation(method: str, address: str, needs: Needs, answer: Callable[[Asked], Answer]) -> Route:
+def operation(method: str, address: str, needs: Needs, answer: Callable[[ApiRequest], ApiResponse]) -> Route:
     """An operation at an address, a regular expression whose groups are its words."""
     return Route(method, re.compile(address), needs, answer)

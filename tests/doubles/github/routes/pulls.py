@@ -10,8 +10,8 @@ from tests.doubles.github.hosted_repository import ACTIONS_BOT
 from tests.doubles.github.routes.api_request import (
     PULLS,
     PULLS_WRITE,
-    Answer,
-    Asked,
+    ApiRequest,
+    ApiResponse,
     Refused,
     found,
     listed,
@@ -24,7 +24,7 @@ CHANGED_FILES: Final = 3_000
 """How many changed files of a pull request GitHub lists at most."""
 
 
-def _pulls(asked: Asked) -> Answer:
+def _pulls(asked: ApiRequest) -> ApiResponse:
     pulls = [each for each in asked.hosted.issues.values() if _wanted(asked, each)]
     if asked.query.get("sort") == "updated":
         pulls.sort(key=lambda pull: pull.updated)
@@ -33,7 +33,7 @@ def _pulls(asked: Asked) -> Answer:
     return listed([responses.pull_document(*asked.place, pull) for pull in pulls])
 
 
-def _wanted(asked: Asked, pull: Pull) -> bool:
+def _wanted(asked: ApiRequest, pull: Pull) -> bool:
     states, base, head = asked.query.get("state", "open"), asked.query.get("base"), asked.query.get("head")
     return (
         bool(pull.head)
@@ -48,19 +48,19 @@ def _label(pull: Pull) -> str:
     return f"{pull.head_repository.owner.login}:{pull.head_ref}" if pull.head_repository else ""
 
 
-def _pull(asked: Asked) -> Answer:
+def _pull(asked: ApiRequest) -> ApiResponse:
     pull = asked.pull()
     changes = asked.hosted.git.changes(pull.base, pull.head)
-    return Answer(200, responses.whole_pull_document(*asked.place, pull, changes))
+    return ApiResponse(200, responses.whole_pull_document(*asked.place, pull, changes))
 
 
-def _changed(asked: Asked) -> Answer:
+def _changed(asked: ApiRequest) -> ApiResponse:
     pull = asked.pull()
     changes = asked.hosted.git.changes(pull.base, pull.head)[:CHANGED_FILES]
     return listed([responses.change_document(*asked.place, pull, change) for change in changes])
 
 
-def _open(asked: Asked) -> Answer:
+def _open(asked: ApiRequest) -> ApiResponse:
     """A pull request from a branch of this repository: our client opens no others."""
     into, branch = text(asked, "base"), text(asked, "head").removeprefix(f"{asked.hosted.owner.login}:")
     if asked.token.user == ACTIONS_BOT and not asked.hosted.actions_propose:
@@ -73,12 +73,12 @@ def _open(asked: Asked) -> Answer:
         raise Refused(422, "Validation Failed")
     made = asked.github.open_pull(asked.hosted, asked.hosted, branch, text(asked, "title"), into, asked.token.user)
     made.body = asked.body.get("body")
-    return Answer(
+    return ApiResponse(
         201, responses.whole_pull_document(*asked.place, made, asked.hosted.git.changes(made.base, made.head))
     )
 
 
-def _change(asked: Asked) -> Answer:
+def _change(asked: ApiRequest) -> ApiResponse:
     pull = asked.pull()
     for name in ("title", "body", "state"):
         if name in asked.body:
@@ -87,7 +87,7 @@ def _change(asked: Asked) -> Answer:
     return _pull(asked)
 
 
-def _brought(asked: Asked) -> Answer:
+def _brought(asked: ApiRequest) -> ApiResponse:
     """The merged pull requests that brought a commit; where it is on no branch they were merged into, all with it."""
     sha = found(asked.hosted.git.find(f"{asked.word}^{{commit}}"))
     pulls = [each for each in asked.hosted.issues.values() if each.head]

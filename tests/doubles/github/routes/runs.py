@@ -5,38 +5,38 @@ from __future__ import annotations
 from typing import Final
 
 from tests.doubles.github import responses
-from tests.doubles.github.routes.api_request import Answer, Asked, Needs, Refused, found, listed, operation
+from tests.doubles.github.routes.api_request import ApiRequest, ApiResponse, Needs, Refused, found, listed, operation
 
 _ACTIONS: Final[Needs] = (("actions", "read"),)
 _CHECKS: Final[Needs] = (("checks", "read"),)
 
 
-def _run(asked: Asked) -> Answer:
-    return Answer(200, responses.run_document(*asked.place, found(asked.hosted.runs.get(asked.number))))
+def _run(asked: ApiRequest) -> ApiResponse:
+    return ApiResponse(200, responses.run_document(*asked.place, found(asked.hosted.runs.get(asked.number))))
 
 
-def _artifacts(asked: Asked) -> Answer:
+def _artifacts(asked: ApiRequest) -> ApiResponse:
     run = found(asked.hosted.runs.get(asked.number))
     rows = [responses.artifact_document(*asked.place, each) for each in run.artifacts]
     return listed(rows, under="artifacts")
 
 
-def _download(asked: Asked) -> Answer:
+def _download(asked: ApiRequest) -> ApiResponse:
     every = (each for run in asked.hosted.runs.values() for each in run.artifacts)
     artifact = found(next((each for each in every if each.id == asked.number), None))
     if artifact.expired:
         raise Refused(410, "Artifact has expired")
-    return Answer(302, None, {"Location": asked.github.signed(artifact)})
+    return ApiResponse(302, None, {"Location": asked.github.signed(artifact)})
 
 
-def _jobs(asked: Asked) -> Answer:
+def _jobs(asked: ApiRequest) -> ApiResponse:
     run = found(asked.hosted.runs.get(asked.number))
     latest = asked.query.get("filter", "latest") == "latest"
     jobs = [each for each in run.jobs if not latest or each.attempt == run.attempt]
     return listed([responses.job_document(*asked.place, run, each) for each in jobs], under="jobs")
 
 
-def _annotations(asked: Asked) -> Answer:
+def _annotations(asked: ApiRequest) -> ApiResponse:
     every = ((run, job) for run in asked.hosted.runs.values() for job in run.jobs)
     run, job = found(next((pair for pair in every if pair[1].check_run == asked.number), None))
     return listed([responses.annotation_document(*asked.place, run, each) for each in job.annotations])

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from evaluator.leaderboard.escaping import plain_text
+from evaluator.leaderboard.html_text import plain_text
 from evaluator.records import Standing
 
 MAX_ROWS: Final = 30

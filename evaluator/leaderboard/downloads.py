@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from evaluator.leaderboard.columns import csv_fields, topics_of
-from evaluator.leaderboard.escaping import plain_text
+from evaluator.leaderboard.html_text import plain_text
 from evaluator.records import JudgedBy, Result, Standing, json_lines
 
 _Read = Callable[[Mapping[str, Any]], Any]

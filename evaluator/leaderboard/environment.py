@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup
 
-from evaluator.leaderboard import escaping, formats
+from evaluator.leaderboard import formats, html_text
 from evaluator.records import Standing
 from evaluator.wording import format_p_value, pluralize
 
@@ -74,10 +74,10 @@ ENVIRONMENT: Final = Environment(
     auto_reload=False,
 )
 ENVIRONMENT.filters |= {
-    "visible": escaping.inline,
-    "command": escaping.command,
-    "web_link": escaping.web_link,
-    "plain": escaping.plain_text,
+    "visible": html_text.inline,
+    "command": html_text.command,
+    "web_link": html_text.web_link,
+    "plain": html_text.plain_text,
     "data_value": _data_value,
     "verdict": _verdict,
     "begins_group": formats.begins_group,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.leaderboard.environment import render
-from evaluator.leaderboard.escaping import inline
+from evaluator.leaderboard.html_text import inline
 
 
 def render_environment(boards: Iterable[SuiteBoard]) -> str:

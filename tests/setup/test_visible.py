@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaluator.escaping import classify, is_hidden, printable, visible
 from evaluator.github.comment.markdown import cell, code
 from evaluator.judges.panel.untrusted_data import data_line
-from evaluator.leaderboard.escaping import inline, plain_text
+from evaluator.leaderboard.html_text import inline, plain_text
 
 HIDDEN = (
     "\x00\x1b\x7f\x85\xad\u034f\u115f\u1160\u17b4\u180e\u200b\u202e\u2066\u2800\u3164\ufe0f\uffa0\ufeff\ue000"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.escaping import is_hidden
-from evaluator.leaderboard.escaping import command, inline, plain_text, web_link
+from evaluator.leaderboard.html_text import command, inline, plain_text, web_link
 
 MARKS = re.compile(r'<span class="(?:mark|cut|empty)">|</span>|<br>')
 

@@ -8,8 +8,8 @@ A reader must see every character of an untrusted text. Hidden are:
 * accents that are stacked, or that stand on no letter, because they are drawn over other text.
 
 Each place where text is shown writes hidden characters out in its own way: a terminal here, a page in
-`leaderboard/html_text.py`, a comment in `github/comment/markdown.py`, a prompt in `judges/panel/untrusted_data.py`. Some
-hide more.
+`leaderboard/html_text.py`, a comment in `github/comment/markdown.py`, a prompt in `judges/panel/untrusted_data.py`.
+Some hide more.
 """
 
 from __future__ import annotations

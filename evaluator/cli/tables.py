@@ -35,7 +35,7 @@ def _notes(board: SuiteBoard) -> Iterator[str]:
         yield "group: no paired test tells its systems from the best of it (McNemar, exact; Holm); they are tied"
     if board.resolution is not None and board.resolution.difference is not None:
         least = 100 * board.resolution.difference
-        yield f"differences under {least:.1f} points are seldom told apart at {board.resolution.tasks} tasks"
+        yield f"differences under {least:.1f} points are seldom detectable with {board.resolution.tasks} tasks"
     if any(row.judged_by and row.judged_by.differs for row in board.standings):
         yield "judged by: what gave these verdicts and is not today's; they await a rescore, and are hard to compare"
 
@@ -47,7 +47,7 @@ def comparison_text(comparison: SubmissionComparison) -> Group:
     systems = f"{comparison.first} (A) and {comparison.second} (B)"
     head = f"{comparison.suite} {comparison.suite_version}: {systems}, {comparison.compared} tasks{left}"
     low, high = 100 * comparison.difference_low, 100 * comparison.difference_high
-    verdict = "told apart" if comparison.p_value <= 0.05 else "not told apart"
+    verdict = "distinguishable" if comparison.p_value <= 0.05 else "not distinguishable"
     lines = (
         f"difference A - B: {100 * comparison.difference:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f}",
         f"McNemar, exact, two-sided: {format_p_value(comparison.p_value)}: {verdict} by these tasks alone",

@@ -68,7 +68,7 @@ def _reason(standing: Standing) -> str:
         return _UNRANKED[standing.unranked.value] + left
     if standing.compared_with is None or standing.p_adjusted is None:
         return "the best"
-    verb = "told apart from" if standing.p_adjusted <= APART else "tied with"
+    verb = "distinguishable from" if standing.p_adjusted <= APART else "tied with"
     counts = f"{standing.only_this} : {standing.only_other}"
     return f"{verb} {standing.compared_with}, {counts}, {format_p_value(standing.p_adjusted)}"
 

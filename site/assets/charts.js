@@ -1,4 +1,4 @@
-// Draws the charts anew where scripts run, so that they answer to the pointer and fit the page. Until then, and
+// Draws the charts again if scripts run, so that they answer to the pointer and fit the page. Until then, and
 // where anything fails, the drawing that is already in the page stays.
 
 const load = (address) => import(new URL(address, document.baseURI).href);

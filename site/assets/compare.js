@@ -145,7 +145,7 @@ const figures = (counts, total) => {
   const entries = [
     ...Object.entries(WORDS).map(([key, word]) => [`Passed by ${word}`, `${counts[key]}`, `of ${total}`]),
     ["A − B, accuracy", points(total ? (counts.a - counts.b) / total : 0), `points, 95 % interval ${points(low)} to ${points(high)}`],
-    ["McNemar, exact", pWords(p), p <= 0.05 ? "told apart by these tasks alone" : "not told apart"],
+    ["McNemar, exact", pWords(p), p <= 0.05 ? "distinguishable by these tasks alone" : "not distinguishable"],
   ];
   return make("dl", { className: "figures" }, ...entries.map(([name, value, note]) => make("div", {},
     make("dt", { textContent: name }), make("dd", {}, `${value} `, make("small", { className: "note", textContent: note })))));
@@ -217,7 +217,7 @@ class Comparison {
     }
     try {
       const [tasks, ones, others] = await Promise.all([fetched("../tasks.json").then(JSON.parse), answersOf(a), answersOf(b)]);
-      if (a !== this.a.value || b !== this.b.value) return; // chosen anew meanwhile
+      if (a !== this.a.value || b !== this.b.value) return; // the reader chose others meanwhile
       this.compare(tasks, ones, others);
     } catch (error) {
       this.say(`This could not be fetched: ${error.message}`);

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
-from evaluator.judges.consensus.early import early_verdict
+from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.records import Ending, Finding, Outcome, Step
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
 from evaluator.judges.case import Case, Judge
-from evaluator.judges.consensus.early import early_verdict, settle_by_text
+from evaluator.judges.consensus.prechecks import early_verdict, settle_by_text
 from evaluator.records import Ending, Finding, Outcome, Step
 
 THRESHOLD: Final = 0.75

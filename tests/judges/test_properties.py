@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.assignment import assign
+from evaluator.judges.consensus.nondeterministic import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.consensus.outputs import compare_lines
 from evaluator.judges.consensus.rows import RowKey, table_of
-from evaluator.judges.consensus.volatile import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Evidence, Finding, Observation, Outcome, OutputMode, PathChange
 from evaluator.testing.evidence import (

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.rows import OutputRow, RowKey, Table, table_of
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
 
 _UNIT: Final = 10**12

@@ -19,10 +19,11 @@ from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
 from evaluator.judges.consensus.collateral import has_collateral
-from evaluator.judges.consensus.early import early_verdict
 from evaluator.judges.consensus.effects import differences
+from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_presentation
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
-from evaluator.judges.consensus.presentation import FormatContext, is_presentation
+from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.judges.consensus.same_words import same_words
 from evaluator.judges.consensus.sets import alignment_of, compare_sets, is_same_set
 from evaluator.judges.consensus.shell_effects import is_left_over
@@ -37,7 +38,6 @@ from evaluator.judges.consensus.views import (
     runs_by_variant,
     same_bytes,
 )
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Positions, Text, masked_fields, unmasked_words
 from evaluator.judges.consensus.normalise import diagnostic, without_trailing_blanks
-from evaluator.judges.consensus.volatile import Positions, Text, masked_fields, unmasked_words
 from evaluator.judges.reasons import shown
 from evaluator.records import OutputMode
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Text, masked_fields
 from evaluator.judges.consensus.normalise import is_heading, row_fields, split_fields
-from evaluator.judges.consensus.volatile import Text, masked_fields
 
 ANY_NUMBER: Final = 1 << 30
 """Volatile words of a row whose number of words changes from run to run."""

@@ -15,9 +15,9 @@ from typing import Final
 
 from evaluator.judges.consensus.alignment import Alignment, Item, align_references
 from evaluator.judges.consensus.assignment import Assignment, assign
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch
 from evaluator.judges.consensus.rows import OutputRow, Table, all_fields, is_other_layout, same_rows, table_of
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import shown
 
 _MAX_EDGES: Final = 50_000

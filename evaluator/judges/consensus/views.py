@@ -17,9 +17,9 @@ from evaluator.judges.consensus.collateral import scratch_leftovers
 from evaluator.judges.consensus.effects import EffectKey, Facts, changing
 from evaluator.judges.consensus.exit_status import STATUS
 from evaluator.judges.consensus.file_effects import FILES, has_text, unset_keys
+from evaluator.judges.consensus.nondeterministic import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.consensus.process_effects import PROCESSES
 from evaluator.judges.consensus.shell_effects import SHELL
-from evaluator.judges.consensus.volatile import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.reasons import shown
 from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed
-from evaluator.judges.consensus.early import early_verdict, settle_by_text
+from evaluator.judges.consensus.prechecks import early_verdict, settle_by_text
 from evaluator.records import Finding, Outcome, Step
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.panel.panel_bench import PanelHarness
+from tests.judges.panel.panel_harness import PanelHarness
 
 
 @pytest.fixture

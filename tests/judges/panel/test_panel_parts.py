@@ -27,7 +27,7 @@ from evaluator.judges.panel.vote import CastVote, is_settled, majority
 from evaluator.judges.panel.voters import is_own, voters_for
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, evidence
-from tests.judges.panel.panel_bench import undecided
+from tests.judges.panel.panel_harness import undecided
 
 # -- replies
 

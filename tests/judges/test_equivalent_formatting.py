@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
-from evaluator.judges.consensus.presentation import FormatContext, is_presentation
-from evaluator.judges.consensus.volatile import Position, Text
+from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_presentation
+from evaluator.judges.consensus.nondeterministic import Position, Text
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, task
 

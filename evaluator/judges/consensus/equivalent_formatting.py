@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.rows import table_of
-from evaluator.judges.consensus.volatile import Text
 
 Fields = tuple[bytes, ...]
 """The fields of one row, in the order printed."""

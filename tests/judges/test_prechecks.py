@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.judges import JUDGES, Case, EvidenceNeed, Executed, find_judge
-from evaluator.judges.consensus.early import syntax_error
+from evaluator.judges.consensus.prechecks import syntax_error
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import Shown, case, evidence, executed, shell, task
 

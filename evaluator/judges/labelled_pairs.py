@@ -1,8 +1,8 @@
-"""Pairs whose label is known, and what verdicts on them say of a judge.
+"""Pairs of commands with a known label, and the metrics of a judge's verdicts on them.
 
-The paper's Table 4 (Westenfelder et al. 2025) takes 300 pairs of commands that do the same, and as many where
-the second is another task's, ten further on. Such pairs are easy; near misses and mutants are not, and stand
-beside them. Pure: pairs from tasks, figures from verdicts. Executing and judging are the pipeline's.
+Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs, and 300 pairs in which the second command
+belongs to another task, ten tasks later. Such pairs are easy. Near misses and mutants are harder and are therefore
+measured too. This module is pure: the pipeline executes and judges the pairs.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 from evaluator.records import JudgeFigures, Mistake, Outcome, PairKind, Part, Task
 
 ROTATION: Final = 10
-"""How many tasks further on the paper takes a wrong command from."""
+"""Distance, in tasks, from which the paper takes a wrong command."""
 
 _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}), "nl2sh-alfa": frozenset({0})}
-"""Suites that rules of `consensus` were written from, and the remainders by 2 of the tasks' numbers that were."""
+"""Suites from which rules of `consensus` were developed. The values select the tasks used: task number modulo 2."""
 
 
 class Pair(NamedTuple):
-    """A command for a task, judged against all references but number `without`, and whether it does the same."""
+    """A command for a task, with its label. The judge gets all references except number `without`."""
 
     task: str
     command: bytes
@@ -30,9 +30,10 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """References judged by the others alone, and rotated ones. Tasks are numbered in the order of their ids.
+    """Yield each reference judged by the other references, and each task's rotated wrong command.
 
-    Where a task has two references, the second is judged by the first, as in the paper, and not the other way.
+    Tasks are numbered in the order of their ids. If a task has two references, only the second is judged by the first,
+    as in the paper.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -44,18 +45,18 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Every near miss, judged by all references."""
+    """Yield every near miss of every task, to be judged by all references."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks by number: in the order of their ids, which is that of the files a foreign suite comes from."""
+    """Return the tasks with two or more references, sorted by id: the file order of an imported suite."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Which tasks rules were written from, and which were held back, by id."""
+    """Map each task id to its part: used to develop the rules of `consensus`, or held back."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -64,7 +65,7 @@ def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
 
 
 class JudgedPair(NamedTuple):
-    """A pair with what became of it, and the seconds that judging it took."""
+    """A pair with its outcome and its judging time in seconds."""
 
     pair: Pair
     outcome: Outcome
@@ -72,7 +73,7 @@ class JudgedPair(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the figures are of."""
+    """The judge, suite and kind of pairs to which metrics belong."""
 
     judge: str
     version: int
@@ -84,7 +85,10 @@ class Origin(NamedTuple):
 def judge_metrics(
     origin: Origin, judged: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Figures of all pairs, and of each part of the tasks where there is more than one. Money is told for all."""
+    """Return the metrics of all pairs, and of each part if the tasks have more than one part.
+
+    The cost in US dollars appears only in the metrics of all pairs.
+    """
     by_part: dict[Part, list[JudgedPair]] = {}
     for each in judged:
         by_part.setdefault(parts.get(each.pair.task, Part.HELD_BACK), []).append(each)
@@ -118,18 +122,18 @@ def _kept(outcome: Outcome) -> Outcome:
 
 
 class HardPair(NamedTuple):
-    """A pair that a judge got wrong or left open, and how many other judges got it wrong too."""
+    """A pair that a judge decided wrongly or left undecided, with the number of other judges that also got it wrong."""
 
     mistake: Mistake
     others: int
 
 
 def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[HardPair]:
-    """The pairs that are hardest for `judge`: false passes, false failures, then what it left open.
+    """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
-    Among equals those come first that most other judges get wrong. Mutants are left out, for they count as wrong
-    until somebody has read them, and so are pairs held back where a suite has others: who reads them one by one
-    would write rules from them.
+    Within each group, the pairs that most other judges get wrong come first. Mutants are left out, because their label
+    "wrong" is only assumed until a person has read them. Held-back pairs are left out if their suite also has other
+    pairs: a developer who reads them could write rules from them.
     """
     others = Counter((each.suite, each.kind, each.task, each.command, each.equivalent) for each in mistakes)
     halved = {each.suite for each in mistakes if each.part is Part.WRITTEN_FROM}

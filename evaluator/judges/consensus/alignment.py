@@ -1,8 +1,7 @@
-"""What references teach about rows: which belong to one item, and which fields an item must and may show.
+"""Alignment of the references' rows: which rows show the same item, and which fields such rows must and may show.
 
-Rows of two references are aligned by the fields they share, rare ones counting most, and only where each
-row has one best partner that has it as its own best: a doubtful alignment would teach wrong fields, so it
-teaches nothing.
+Rows of two references are aligned by their shared fields, and rare fields count most. Two rows are paired only if each
+is the single best partner of the other. A doubtful alignment would allow wrong fields, so it is rejected.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from evaluator.judges.consensus.rows import OutputRow, RowKey, Table, table_of
 from evaluator.judges.reasons import reason, shown
 
 _UNIT: Final = 10**12
-"""Weight of a field that only two rows share; whole numbers, so that equal scores compare equal."""
+"""Weight of a field that only two rows share. It is a whole number, so that equal scores compare equal."""
 
 _COMMON: Final = 2_000
-"""A field shared by more pairs of rows than this tells nothing and would cost time."""
+"""A field that more pairs of rows share says nothing about them and would cost time."""
 
 
 class Item(NamedTuple):
-    """What rows of one item show: `core` in every reference, `known` in some; there are `times` such rows.
+    """The fields in the rows of one item: `core` in every reference, `known` in some. There are `times` such rows.
 
-    Volatile fields have no value to compare: at least `least_wild` of them must be there, at most `wild` may.
+    Nondeterministic fields have no value to compare. A row must show at least `least_wild` and at most `wild` of them.
     """
 
     core: Counter[bytes]
@@ -38,7 +37,7 @@ class Item(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The items learned, or None and the reason why nothing is."""
+    """The aligned items, or None and the reason why the references do not align."""
 
     items: tuple[Item, ...] | None
     problem: str = ""
@@ -46,9 +45,9 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align every reference's rows with those of one of them, whichever allows it.
+    """Align the rows of all references with the rows of the first reference that makes this possible.
 
-    Kept for a while: every candidate of a task is judged by the same lesson.
+    The result is cached, because every candidate of a task needs the same alignment.
     """
     tables = [table_of(text) for text in references]
     bags = [table.bags for table in tables]
@@ -96,7 +95,7 @@ def _explain(references: Sequence[Table], base: int, other: int) -> str:
 def _align(
     left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
 ) -> dict[RowKey, RowKey] | None:
-    """The right partner of each left bag, None where there is no one-to-one alignment."""
+    """Map each left row key to its partner on the right, or return None if there is no one-to-one alignment."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
     pairs = {bag: bag for bag in left if bag.fields and bag in right}

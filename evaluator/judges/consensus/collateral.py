@@ -1,7 +1,7 @@
-"""What a command does beyond the task: leftovers in scratch directories, and everything no reference touches.
+"""Changes outside the task: leftovers in scratch directories, and paths that no reference touches.
 
-Something left in the suite's scratch paths is no failure where the task does not name them, for temporary
-files are how shell work is done; it is told nevertheless, as is every other effect that no reference has.
+A file left in the suite's scratch paths is not a failure unless the task names these paths, because temporary files are
+usual in shell work. It is still reported, like every other effect that no reference has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Paths the candidate left in scratch directories that neither the task names nor a reference touches."""
+    """Return the new paths in scratch directories that neither the task names nor a reference touches."""
     if case.candidate is None:
         return frozenset()
     free = _free_scratch(case)
@@ -28,7 +28,7 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
 
 
 def changes_beyond_scratch(case: Case, command: Executed) -> bool:
-    """True where a command changes something outside of the suite's scratch directories, in any variant."""
+    """Return whether a command changes something outside the suite's scratch directories, in any variant."""
     home = case.home.rstrip("/")
     scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
     changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
@@ -61,7 +61,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """True where the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
+    """Return whether the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
     return case.candidate is not None and any(
         _beyond(case.candidate, case.references, variant)
         for variant in case.variants
@@ -70,7 +70,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """The paths for which `has_collateral` holds, in any variant, sorted."""
+    """Return the sorted paths for which `has_collateral` holds, in any variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
@@ -91,7 +91,7 @@ def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:
-    """Every path that any reference touches in any variant."""
+    """Return every path that some reference touches in some variant."""
     return frozenset(
         change.path
         for reference in case.references

@@ -1,9 +1,9 @@
-"""One answer in two presentations: what a command prints around an answer, and spellings of paths and sizes.
+"""Known equivalent formats of one answer: decorations around it, and spellings of paths and sizes.
 
-The references of a task teach which layouts are the same, but only those that they use. Here stands what needs no
-teaching: what a reader of the question knows already (numbers of lines, words of the question, a sum of what
-stands above it), and paths and sizes whose two spellings are equal without rounding. All of it is looked at only
-where every field of the answer is compared and equal, row by row, and none where the task asks for a form.
+The references show which layouts are equivalent, but only the layouts that they use. This module adds the layouts that
+every reader knows: line numbers, words of the question, and a total of the rows above. It also accepts two spellings of
+a path or size that are equal without rounding. These rules apply only if every field of the answer has been compared,
+row by row. They do not apply if the task asks for a particular format.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.rows import table_of
 
 Fields = tuple[bytes, ...]
-"""The fields of one row, in the order printed."""
+"""The fields of one row, in printed order."""
 
 _FORM: Final = re.compile(
     r"\b(only|just|without|not?|alone|omit\w*|suppress\w*|exclud\w*|hid(e|ing)|bare|plain|exact\w*|format\w*"
     r"|head(er|ing)s?|titles?|prefix\w*|label\w*|preced\w*|numbered|numbering|line numbers?|quot\w+|spell\w*)\b",
     re.IGNORECASE,
 )
-"""Words of a task that asks for a form, or for something to be left out: then nothing here is decoration."""
+"""Words of a task that asks for a format or for an omission. In such a task, nothing counts as decoration."""
 
 _UNIT: Final = re.compile(
     r"\b(bytes?|blocks?|human|readable|units?|[KMGT]i?B|(kilo|mega|giga|kibi|mebi|gibi)\w*)\b", re.I
@@ -43,18 +43,18 @@ _COPULAS: Final = frozenset({b"is", b"are", b"total", b"the", b"of"})
 _LONGEST: Final = 40
 
 LEAST_NUMBERED: Final = 3
-"""Rows that must count up before their first fields are taken for line numbers: a lone `1` may be a count."""
+"""Minimum number of rows that count up before their first fields are line numbers: a single `1` may be a count."""
 
 
 class FormatContext(NamedTuple):
-    """What a presentation is seen against: the words of the task, and the folder that relative paths start from."""
+    """The context of a comparison: the words of the task, and the directory at which relative paths start."""
 
     words: str
     cwd: bytes
 
 
 def is_presentation(candidate: Text, reference: Text, asked: FormatContext) -> bool:
-    """True where both texts give one answer and differ only in what is said above. Never of volatile fields."""
+    """Return whether both texts give one answer in equivalent formats. Nondeterministic or truncated texts never do."""
     if candidate.truncated or reference.truncated or candidate.masked or reference.masked or _FORM.search(asked.words):
         return False
     theirs = _rows(reference)
@@ -70,7 +70,7 @@ def _rows(text: Text) -> list[Fields]:
 
 
 def _undecorated(candidate: Text, theirs: Sequence[Fields]) -> Iterator[list[Fields]]:
-    """The candidate's rows as they are, without line numbers, and without a sum."""
+    """Yield the candidate's rows unchanged, then without line numbers, then without a total."""
     ours = _rows(candidate)
     yield ours
     plain = without_numbers(candidate.data)
@@ -90,11 +90,11 @@ def _are_one(ours: Sequence[Fields], theirs: Sequence[Fields], asked: FormatCont
 
 
 def without_numbers(data: bytes) -> bytes | None:
-    """The text without the numbers of its lines, None where they do not count up from 1, line by line.
+    """Return the text without its line numbers, or None if its lines do not count up from 1 without gaps.
 
-    Such a number says where a line stands and nothing of what it says, so every line of a wrong answer stays
-    as wrong. Counts (`uniq -c`) and numbers of lines in a longer file (`grep -n`) do not go up by one from 1.
-    A line without any text, which `nl` does not count, may stand between.
+    A line number only tells the position of a line, so a wrong answer stays wrong without it. Counts (`uniq -c`) and
+    line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. Blank lines, which `nl` does not
+    number, are allowed between.
     """
     lines, expected = [], 1
     for line in data.split(b"\n"):
@@ -112,10 +112,10 @@ def _counts_up(rows: Sequence[Fields]) -> bool:
 
 
 def has_sum(rows: Sequence[Fields]) -> bool:
-    """True where the last of three rows or more is `N total` and N the sum of the others' first fields.
+    """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
 
-    `wc` and `du -c` print it. It follows from the rows above, which are all compared: another set of rows, or
-    other numbers in them, stays another.
+    `wc` and `du -c` print this row. It follows from the rows above it, which are all compared. Other rows or numbers
+    therefore still differ.
     """
     if len(rows) < LEAST_NUMBERED or len(rows[-1]) != 2 or rows[-1][1] != b"total":
         return False
@@ -124,12 +124,12 @@ def has_sum(rows: Sequence[Fields]) -> bool:
 
 
 def is_labelled(ours: Fields, theirs: Fields, words: str) -> bool:
-    """True for one row that says what the other says, with words of the question or without a name from it.
+    """Return whether one row equals the other except for words of the question, or for a file name from it.
 
-    `11 directories` is `11` where directories are asked for, and `11` is `11 notes.txt` where the question names
-    that file and no other. A near miss gives another value, or a value more, which no question contains; words
-    are of letters alone, so neither a number nor a path is taken for one, and where a question names two files
-    the name is the answer.
+    `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
+    that file and no other. A near miss has another value or an extra value, which no question contains. Label words
+    have only letters, so a number or a path is never a label. If a question names two files, the name is part of the
+    answer.
     """
     more, less = list((Counter(ours) - Counter(theirs)).elements()), list((Counter(theirs) - Counter(ours)).elements())
     if len(more) == len(ours) or len(less) == len(theirs) or bool(more) == bool(less):
@@ -159,28 +159,28 @@ def _placed(row: Fields, asked: FormatContext) -> Fields:
 
 
 def without_directory(field: bytes, cwd: bytes) -> bytes:
-    """`a/b` for `/home/me/a/b` where commands start in `/home/me` (that directory itself stays what it is).
+    """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave that directory itself unchanged.
 
-    Both name one file, whatever it is; a near miss names another, and a path outside of the directory keeps its
-    beginning. `./a/b` is not taken for it by `is_presentation`: it comes from a search that began in the directory
-    itself, which is wider than one that began in `a`.
+    Both spellings name one file. A near miss names another file, and a path outside the directory keeps its prefix.
+    `is_presentation` does not accept `./a/b` for it, because such a path comes from a search of the whole directory,
+    which is wider than a search of `a`.
     """
     start = cwd.rstrip(b"/") + b"/"
     return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field
 
 
 def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
-    """Rows without the line of titles of `df`, which names units that the amounts below are compared with."""
+    """Return the rows without the title row of `df`, which names the unit of the amounts below."""
     kept = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
     return kept if len(kept) == len(rows) - 1 else list(rows)
 
 
 def same_amounts(ours: Sequence[Fields], theirs: Sequence[Fields]) -> bool:
-    """True where rows differ in whether blocks of 1,024 bytes are counted in their number or in larger units.
+    """Return whether the rows are equal, except that some count blocks of 1,024 bytes and others use larger units.
 
-    `80K` is `80` where `du`, `df` and `ls -s` count, and so is all that is no amount, by which the rows are told
-    apart. What is rounded is not equal (`1.5M` is 1,536 blocks and no other number), so a near miss that measures
-    something else differs. Bytes are not compared with units: `4.0K` may be 4,090 of them, rounded up.
+    `80K` equals `80` in the output of `du`, `df` and `ls -s`. The other fields must be equal, and they identify the
+    row. A rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else
+    therefore differs. Bytes are not compared with units, because `4.0K` may be 4,090 bytes rounded up.
     """
     left, right = _by_words(ours), _by_words(theirs)
     if left is None or right is None or left.keys() != right.keys() or not left:
@@ -191,7 +191,10 @@ def same_amounts(ours: Sequence[Fields], theirs: Sequence[Fields]) -> bool:
 
 
 def _by_words(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
-    """The amounts of each row by its other fields; None where two rows have the same others."""
+    """Map each row's other fields to its amounts.
+
+    Return None if a row has no other fields, or if two rows have the same ones.
+    """
     found: dict[Fields, Fields] = {}
     for row in rows:
         key = tuple(field for field in row if not _AMOUNT.fullmatch(field))

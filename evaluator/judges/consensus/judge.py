@@ -1,14 +1,14 @@
-"""Our judge: what the references agree on is required, what any of them does is allowed.
+"""Bashboard's own judge: effects that all references share are required, and effects of any reference are allowed.
 
-Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
-output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is looked at only to see whether it is a reference, byte for byte or as the shell reads its words,
-and a pass is left open where the text is a reference's with one slip in it (`Case.slip`).
+The judge takes these steps, and the first step that decides is final: the text and the limits, equality with one
+reference, effects, output. The panel, which decides undecided cases, is elsewhere. Only evidence decides. The command's
+text is used for two questions: whether it is a reference, byte for byte or as the same shell words, and whether it is a
+known mutant of a reference (`Case.slip`). A known mutant never passes. It stays undecided.
 
-Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
-changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
-to that does not pass: otherwise `echo $RANDOM` would answer every question that has one number for an
-answer. Where the references were repeated and stand still, the candidate fails; else it is undecided.
+Nondeterministic fields: a field that changes between two runs of a *reference* is masked on both sides. A field that
+changes only between two runs of the *candidate* is also masked, but a candidate that needs this mask does not pass.
+Otherwise `echo $RANDOM` would answer every question that asks for one number. If the references were repeated and did
+not change, the candidate fails. Otherwise it is undecided.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ _NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "is a text, which no r
 
 
 class Consensus:
-    """Required and allowed effects, and the output rules, learned from the task's references."""
+    """Derives required and allowed effects, and the output rules, from the task's references."""
 
     name: Final = "consensus"
     version: Final = 6
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
-        """Step 1 for every judge, then steps 2 to 4."""
+        """Run the prechecks, then compare with the references, and mark collateral changes."""
         finding = early_verdict(case) or _settle_by_words(case) or _with_slip_in_mind(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Why the case's references teach no tolerance for `set`, or None where they do or none is needed.
+    """Return why `set` output gets no tolerance from the case's references, or None if it does or needs none.
 
-    The candidate is not looked at. For `suite verify`: a task whose references do not align, or of which
-    one does not end by itself, is judged by equality with single references alone.
+    The candidate is ignored. `suite verify` uses this: if the references do not align, or one of them does not end by
+    itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -94,7 +94,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """A pass where the text is a reference's own, which needs no evidence."""
+    """Return a pass if the text is that of a reference. This needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command
@@ -107,10 +107,10 @@ def _settle_by_words(case: Case) -> Finding | None:
 
 
 def _with_slip_in_mind(case: Case, finding: Finding) -> Finding:
-    """The finding, or undecided where it is a pass that evidence alone does not bear out.
+    """Return the finding, or "undecided" if a known mutant passes by evidence alone.
 
-    A flag dropped from a reference, a number one off: whoever reads such commands finds most of them wrong, also of
-    those that no variant tells from the reference. A maintainer's mark, or the panel, says what it is.
+    A mutant drops a flag or changes a number by one. A person who reads such commands finds most of them wrong, even if
+    no variant shows a difference from the reference. A maintainer's mark or the panel decides.
     """
     if finding.outcome is not Outcome.PASS or not case.slip or finding.step is Step.VERIFIER:
         return finding
@@ -136,7 +136,7 @@ def _settle_by_comparison(case: Case) -> Finding:
 
 
 def _excuse(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """The failure, or undecided where only the candidate's own volatile fields make it one."""
+    """Return the failure, or "undecided" if only the candidate's own nondeterministic fields cause it."""
     if _is_steady(variant_runs, finding.step) or _decide(case, variant_runs).outcome is Outcome.FAIL:
         return finding
     sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
@@ -196,7 +196,7 @@ def _is_same_answer(asked: FormatContext, task: Task, candidate: Text, reference
 
 
 def _objections(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
-    """What speaks against a pass: failures, and what cannot be decided, in the order of the steps."""
+    """Yield all reasons against a pass, failures and undecidable points, in the order of the steps."""
     for runs in variant_runs:
         yield from _incomplete_changes(runs)
     for step in (dimension.step for dimension in DIMENSIONS if dimension.is_observed(task)):
@@ -282,7 +282,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """In how many variants one reference's output differs, and in how many that cannot be told."""
+    """Return the number of variants in which one reference's output differs, and the number of undecidable ones."""
     found = [comparison.agreement for comparison in comparisons]
     return found.count(OutputMatch.DIFFERENT), found.count(OutputMatch.UNKNOWN)
 

@@ -1,8 +1,8 @@
-"""Fields that change from run to run of one command, found from its two runs, and how they are masked.
+"""Nondeterministic fields: how two runs of one command reveal them, and how they are masked.
 
-A field is one word of one line, or one fact (the content of one path, the value of one variable). Never a
-whole dimension: where two outputs have different numbers of lines nothing is masked, and where masking
-leaves nothing to compare the comparison is said to tell nothing.
+A field is one word of one line, or one fact (the content of one path, the value of one variable). A whole dimension is
+never masked. If the two outputs have different numbers of lines, nothing is masked. If masking leaves nothing to
+compare, the comparison is undecided.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from evaluator.records import Output, OutputMode
 
 
 class Position(NamedTuple):
-    """A word of a text: line and field, both from 0. `field` is None where the line's number of words changes."""
+    """A word's position in a text: line and field, both from 0. `field` is None if the line's word count changes."""
 
     line: int
     field: int | None
 
     def __str__(self) -> str:
-        """The place as people count."""
+        """Return the position with numbers from 1."""
         return f"line {self.line + 1}" + ("" if self.field is None else f", field {self.field + 1}")
 
 
 Positions = frozenset[Position]
 
 NOTHING: Positions = frozenset()
-"""No position at all."""
+"""The empty set of positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text to compare: standard output, standard error, or a file that the task lists.
 
-    `digest` names all of it, also where only a part is kept (`truncated`); `masked` are its volatile words.
+    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the nondeterministic
+    words.
     """
 
     data: bytes
@@ -46,12 +47,12 @@ class Text:
 
 
 def text_of(output: Output, masked: Positions = NOTHING) -> Text:
-    """A stream as a text."""
+    """Convert a recorded stream to a text."""
     return Text(output.data, output.digest, output.truncated, masked)
 
 
 def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
-    """Words of the first text that the second does not repeat. For a set, lines are paired whatever their order."""
+    """Return the words of the first text that differ in the second. For a set, lines may be in another order."""
     if first == again or mode is OutputMode.NONE:
         return NOTHING
     ours, theirs = first.split(b"\n"), again.split(b"\n")
@@ -64,7 +65,7 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _unpaired(ours: list[bytes], theirs: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Lines that only one of two equally long texts has, paired in their order."""
+    """Pair the lines that appear in only one of two texts of equal length, in their order."""
     common = Counter(ours) & Counter(theirs)
     left, right = _without(ours, common), _without(theirs, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
@@ -91,7 +92,7 @@ def _changed(line: int, left: bytes, right: bytes) -> list[Position]:
 
 
 def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
-    """The masked fields of each line that has any."""
+    """Group the masked fields by line."""
     lines: dict[int, set[int | None]] = {}
     for line, field in masked:
         lines.setdefault(line, set()).add(field)
@@ -99,7 +100,7 @@ def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
 
 
 def unmasked_words(line: bytes, fields: frozenset[int | None]) -> list[bytes | None]:
-    """The line's words with None for each masked one; no word at all where the whole line is masked."""
+    """Return the line's words, with None for each masked one. If the whole line is masked, return an empty list."""
     if None in fields:
         return []
     return [None if field in fields else word for field, word in enumerate(split_fields(line))]

@@ -1,7 +1,7 @@
-"""Comparing texts as a task's `output` says: bytes, a sequence of lines, or a set of rows.
+"""Comparison of texts by the task's `output` mode: exact bytes or a sequence of lines.
 
-Serves standard output, files listed in `text_files` (where `none`, which is about chatter, means `exact`)
-and standard error.
+It serves standard output, standard error and the files in `text_files`. For files, the mode `none` means `exact`,
+because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.records import OutputMode
 
 
 class OutputMatch(StrEnum):
-    """How two texts stand to each other."""
+    """The result of comparing two texts."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -25,7 +25,7 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """How texts agree, in one sentence, and on which line (from 1, 0 for none) that was decided."""
+    """The result, one sentence about it, and the deciding line number (from 1, or 0 for none)."""
 
     agreement: OutputMatch
     sentence: str = ""
@@ -36,7 +36,7 @@ SAME = OutputComparison(OutputMatch.SAME)
 
 
 def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
-    """Compare as `exact` (bytes, final newline apart) or `lines` (also blanks at the ends of lines apart)."""
+    """Compare two texts as `exact` (ignoring the final newline) or `lines` (also ignoring trailing blanks of lines)."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
         return SAME
@@ -49,7 +49,7 @@ def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputC
 
 
 def compare_diagnostics(candidate: Text, reference: Text) -> OutputComparison:
-    """Compare standard error line by line, without colour and without the script's line numbers."""
+    """Compare standard error line by line, ignoring colour and the script's line numbers."""
     ours, theirs = (_with_data(text, _plain_diagnostics(text.data)) for text in (candidate, reference))
     return compare_lines(ours, theirs, OutputMode.LINES)
 

@@ -1,4 +1,4 @@
-"""Printed text as a bag of rows: what one row is, and when two bags differ in layout alone."""
+"""Printed text as a multiset of rows, and the test whether two multisets differ only in layout."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from evaluator.judges.consensus.nondeterministic import Text, masked_fields
 from evaluator.judges.consensus.normalise import is_heading, row_fields, split_fields
 
 ANY_NUMBER: Final = 1 << 30
-"""Volatile words of a row whose number of words changes from run to run."""
+"""Number of nondeterministic words in a row if this number itself changes from run to run."""
 
 
 class OutputRow(NamedTuple):
-    """A printed line that has fields: these in the order printed, and how many more are volatile."""
+    """A printed line with fields: stable fields in printed order, and the number of nondeterministic ones (`wild`)."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -25,14 +25,14 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """What makes two rows the same: their fields in any order, and how many are volatile."""
+    """The identity of a row: its fields in sorted order, and the number of nondeterministic ones."""
 
     fields: tuple[bytes, ...]
     wild: int
 
 
 class Table(NamedTuple):
-    """A text as rows, in the order printed and by what makes them the same."""
+    """A text as rows: in printed order, and grouped by their keys."""
 
     rows: tuple[OutputRow, ...]
     bags: Mapping[RowKey, list[OutputRow]]
@@ -40,9 +40,9 @@ class Table(NamedTuple):
 
 @lru_cache(maxsize=32)
 def table_of(text: Text) -> Table:
-    """The rows of a text. Blank lines have no fields and are layout.
+    """Return the rows of a text. Blank lines have no fields and count as layout.
 
-    Kept for a while, because a case looks at a text several times and a task's references stay the same.
+    The result is cached, because a case reads each text several times and a task's references stay the same.
     """
     rows = _rows_of(text)
     return Table(tuple(rows), _bags_of(rows))
@@ -76,7 +76,7 @@ def _bags_of(rows: Iterable[OutputRow]) -> dict[RowKey, list[OutputRow]]:
 
 
 def same_rows(left: Table, right: Table) -> bool:
-    """True where both hold the same rows equally often, and no volatile field hides what they hold."""
+    """Return whether both tables hold the same rows equally often, and no nondeterministic field hides a value."""
     if len(left.rows) != len(right.rows) or left.bags.keys() != right.bags.keys():
         return False
     counts = all(len(rows) == len(right.bags[bag]) for bag, rows in left.bags.items())
@@ -84,15 +84,15 @@ def same_rows(left: Table, right: Table) -> bool:
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
-    """How often each field is printed."""
+    """Count how often each field appears."""
     return Counter(field for row in rows for field in row.fields)
 
 
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
-    """True where the rows are the reference's with other line breaks: joined, split, or both, in any order.
+    """Return whether the rows are the reference's rows with other line breaks: joined or split, in any order.
 
-    The fields of one reference row must follow each other, so `a 5` and `b 3` are no layout of `a 3` and
-    `b 5`: a near miss that gives values to the wrong items has the same bag of fields, and is not let pass.
+    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
+    miss that assigns values to the wrong items has the same fields, but it does not pass.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False

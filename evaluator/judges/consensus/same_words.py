@@ -1,7 +1,7 @@
-"""Whether the shell reads two commands as the same words, so that they are one command in two spellings.
+"""The test whether the shell reads two commands as the same words, so that they are one command in two spellings.
 
-What is one command needs no evidence, which may show nothing, or what changes from run to run. Only what is certain
-is read: plain words, quotes around what the shell would not touch, and pipes between them.
+Such commands need no evidence, and evidence could be empty or nondeterministic. The parser accepts only certain cases:
+plain words, quotes around text that the shell would not change, and pipes.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ _KEYWORDS: Final = frozenset(
 
 
 def same_words(left: bytes, right: bytes) -> bool:
-    """True where bash gives the same words to the same utilities, and `find` its own default or that default named.
+    """Return whether bash passes the same words to the same utilities. An explicit `-print` equals the default of
+    `find`.
 
-    Nothing is known of any utility but that a `find` without an action prints, as POSIX has it: the two commands
-    are the same calls, so one cannot be right and the other wrong.
+    This uses no knowledge of any utility, except that `find` without an action prints (POSIX). The two commands make
+    the same calls, so either both are right or both are wrong.
     """
     ours, theirs = _stages(left), _stages(right)
     return ours is not None and ours == theirs
 
 
 def _stages(command: bytes) -> list[list[bytes]] | None:
-    """The words of each stage of a pipeline; None where the shell may read more than words and pipes."""
+    """Split a pipeline into the words of each stage. Return None if the shell may read more than words and pipes."""
     stages: list[list[bytes]] = [[]]
     at, is_open = 0, False
     text = command.strip(b" \t\n")

@@ -1,9 +1,9 @@
-"""Comparing printed rows as a set, with the tolerance that the references teach.
+"""Comparison of printed rows as a set, with the tolerance that the references show.
 
-Each item needs a row of its own that shows every core field. If rows can be given so that they show known
-fields only, the candidate passes; if they can be given but show more, nobody taught us what that is, and
-the case is undecided; if they cannot be given, a core field or an item is absent, or there is one too many.
-Nothing is guessed on the candidate's side: the question is whether an assignment exists, not which is likely.
+Each item needs its own row, which must show every core field. If the rows can be assigned so that they show only known
+fields, the candidate passes. If they can be assigned but show more, no reference explains the extra fields, and the
+case is undecided. If they cannot be assigned, a core field or an item is missing, or there is an extra row. The judge
+does not guess which assignment is likely: it only tests whether one exists.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from evaluator.judges.consensus.rows import OutputRow, Table, all_fields, is_oth
 from evaluator.judges.reasons import shown
 
 _MAX_EDGES: Final = 50_000
-"""Pairs of item and row that are looked at; beyond it, rows are too much alike to be told apart."""
+"""Maximum number of (item, row) pairs. With more pairs, the rows are too similar to distinguish."""
 
 _TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
-    """Compare the candidate's rows with those of all references of one variant."""
+    """Compare the candidate's rows with the rows of all references in one variant."""
     if candidate.truncated or any(text.truncated for text in references):
         return _compare_truncated(candidate, references)
     table, aligned = table_of(candidate), [table_of(text) for text in references]
@@ -42,14 +42,14 @@ def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputCompariso
 
 
 def is_same_set(candidate: Text, reference: Text) -> bool:
-    """True where both hold the same rows, whatever their order and the order of their fields."""
+    """Return whether both texts hold the same rows, in any order and with their fields in any order."""
     if candidate.truncated or reference.truncated:
         return candidate.digest == reference.digest
     return same_rows(table_of(candidate), table_of(reference))
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Why these references teach nothing; empty where they do."""
+    """Return why these references do not align, or an empty string if they do."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -84,12 +84,12 @@ def _compare_taught(table: Table, aligned: Sequence[Table], items: Sequence[Item
 
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
-    """True for a reference's fields in more or fewer rows: a table turned round, or values at wrong items."""
+    """Return whether the table has a reference's fields in another number of rows, such as a transposed table."""
     return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """For each item the rows that show its whole core; None where there are too many such pairs."""
+    """Return for each item the rows that show its whole core, or None if there are too many such pairs."""
     holders: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
         for field in set(row.fields):
@@ -106,7 +106,7 @@ def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] 
 
 
 def _has_core(item: Item, row: OutputRow, fields: Counter[bytes]) -> bool:
-    """True where the row shows every core field, volatile ones by their number."""
+    """Return whether the row shows every core field. Nondeterministic fields are only counted."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - fields).total() <= row.wild
 
@@ -140,7 +140,7 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment)
 
 
 def _compare_untaught(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Where the references teach nothing: one of them alone, or what all of them contradict."""
+    """Compare without an alignment: with single references, then with the fields that all references share or lack."""
     aligned = [table_of(text) for text in references]
     for text, reference in zip(references, aligned, strict=True):
         alone = align_references((text,)).items

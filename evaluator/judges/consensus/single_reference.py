@@ -1,14 +1,10 @@
-"""What one reference alone cannot prove: that other output than its own is wrong.
+"""Failures that a single reference cannot prove, because nothing shows which of its fields matter.
 
-With two references, what they share is required; with one, nothing tells which of its fields matter. So a
-failure by what was printed stands only where the two texts have little in common, and where printing is what the
-reference is there for: one that changes files may chatter, and another that does the same may not.
-
-Whether two texts may be two presentations of one answer: how many words they share.
-
-Asked only where one reference is all there is, because then nothing tells which of its fields matter, and only
-to keep from calling a failure what may be another layout. What shares its words is never passed for it. Words of
-the command itself are left out: a list of processes shows them, and so does every path below a folder it names.
+Two references require the fields that they share. With one reference, a failure by output stands only if the two texts
+have few words in common, and if the reference changes no files. A command that changes files may print messages, and an
+equivalent command may not. Otherwise the case is undecided. A shared vocabulary never makes a pass. Words of the
+command itself do not count, because a list of processes shows them, and so does every path below a directory in the
+command.
 """
 
 from __future__ import annotations
@@ -25,25 +21,25 @@ from evaluator.records import Finding, Outcome, OutputMode, Step
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
 LEAST_CONTAINED: Final = 0.6
-"""Of the smaller text's different words, the part that the other must have."""
+"""Minimum share of the smaller text's distinct words that the other text must contain."""
 
 LEAST_ALIKE: Final = 0.15
-"""Of all different words, the part that both must have, so that one word out of a long listing is not enough.
+"""Minimum share of all distinct words that both texts must contain: one common word of a long listing is not enough.
 
-Both numbers are from the even-numbered tasks of NL2SH-ALFA. Of the outputs there that differ beyond layout,
-31 of 33 of equivalent commands reach them, and 2 of 72 of commands that were taken from another task.
+Both thresholds were chosen on the even-numbered tasks of NL2SH-ALFA. Of the outputs there that differ in more than
+layout, 31 of 33 from equivalent commands reach both thresholds, and 2 of 72 from commands of another task.
 """
 
 
 class Printed(NamedTuple):
-    """What a command printed, and the command."""
+    """The output of a command, and the command."""
 
     text: bytes
     command: bytes
 
 
 def has_word_overlap(left: Printed, right: Printed) -> bool:
-    """True where two texts share so many words that only their layout may differ."""
+    """Return whether two texts share so many words that they may differ only in layout."""
     ours, theirs = (_words(each.text) - _words(each.command) for each in (left, right))
     if not ours or not theirs:
         return False
@@ -56,10 +52,10 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """The finding, or undecided where it is a failure by output that the only reference does not prove.
+    """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
 
-    No failure becomes a pass by it, so no near miss does. Whatever prints nothing has failed, unless files show
-    that it did what is asked.
+    It never makes a pass of a failure, so no near miss passes by it. A command that prints nothing stays a failure,
+    unless the reference's work is a change of files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

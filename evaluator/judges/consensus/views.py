@@ -1,8 +1,7 @@
-"""What a judge sees of one command in one variant: facts and texts, and which of their fields are volatile.
+"""The comparable form of evidence: facts and texts of a run, with the fields that change between two runs.
 
-Built once for a command and variant, and only where plain equality has not settled the case.
-
-A candidate beside its references, variant by variant, as the rules of `consensus` look at them.
+`ComparableRun` is one command in one variant. `VariantRuns` puts a candidate beside its references in one variant. Both
+are built only if the simple test for equality has not decided the case.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from evaluator.judges.reasons import shown
 from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
 
 DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
-"""Everything compared by facts, in the order in which it is judged."""
+"""All evidence that is compared by facts, in the order of judging."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableRun:
-    """One command in one variant. `changing` holds the volatile facts of each dimension by its step."""
+    """One command in one variant. `changing` maps each step to the keys of its nondeterministic facts."""
 
     evidence: Evidence
     facts: Mapping[Step, Facts]
@@ -40,13 +39,13 @@ class ComparableRun:
     repeated: bool
 
     def without_masks(self) -> ComparableRun:
-        """The same view as if the command had run once."""
+        """Return the same run as if the command had run only once."""
         files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
         stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
         return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
-        """True where a second run showed other fields in what this step compares."""
+        """Return whether the second run showed different values in the fields that this step compares."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:
@@ -56,7 +55,7 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """What the task compares of a trial's first run; its second run tells which fields are volatile."""
+    """Return what the task compares of a trial's first run. The second run shows its nondeterministic fields."""
     first, again = trial.first, _comparable_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
@@ -76,10 +75,10 @@ def comparable_run(trial: Trial, task: Task) -> ComparableRun:
 
 
 def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
-    """The fields the task compares that differ between a trial's two runs, one short name each.
+    """Return a short name for each compared field that differs between a trial's two runs.
 
-    Empty where the trial was not repeated, or its second run cannot be compared. Outputs whose numbers of
-    lines differ are one entry: nothing in them can be masked.
+    The result is empty if the trial was not repeated or its second run cannot be compared. If the number of output
+    lines differs, the whole output is one entry, because nothing in it can be masked.
     """
     run = _comparable_run(trial)
     if run is None:
@@ -97,10 +96,10 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 
 
 def _comparable_run(trial: Trial) -> Evidence | None:
-    """The second run, if it shows all that the first does.
+    """Return the second run, or None if it shows less than the first.
 
-    One that ran into a limit, lost its shell or flooded the record lacks whole dimensions, and taking what
-    it lacks for volatile would mask them.
+    A second run that hit a limit, lost its shell or flooded the record lacks whole dimensions. They must not be masked
+    as if they were nondeterministic.
     """
     first, again = trial.first, trial.again
     if again is None or again.ending is not Ending.EXITED or again.changes_truncated:
@@ -110,7 +109,7 @@ def _comparable_run(trial: Trial) -> Evidence | None:
 
 
 def file_mode(task: Task) -> OutputMode:
-    """How listed files are compared: as standard output, but never not at all, for they were listed to count."""
+    """Return how listed files are compared: like standard output, but `exact` if the task ignores output."""
     return OutputMode.EXACT if task.output is OutputMode.NONE else task.output
 
 
@@ -152,7 +151,10 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """One variant. `unset` are modes and owners that no reference sets, `leftovers` candidate's facts in scratch."""
+    """The runs of one variant. `unset` holds modes and owners that no reference sets.
+
+    `leftovers` holds the facts of files that the candidate left in scratch directories.
+    """
 
     variant: str
     candidate: ComparableRun
@@ -161,17 +163,17 @@ class VariantRuns:
     leftovers: frozenset[EffectKey]
 
     def without_own_masks(self) -> VariantRuns:
-        """The same, with nothing masked that only the candidate's own second run shows as volatile."""
+        """Return the same runs without the masks that only the candidate's second run justifies."""
         return replace(self, candidate=self.candidate.without_masks())
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> set[EffectKey]:
-        """Facts that are not compared with these references: volatile in any of them, or set by none."""
+        """Return the facts that are not compared with these references: nondeterministic facts and `unset` ones."""
         keys = set(self.unset) if step is Step.FILES else set()
         return keys.union(*(seen.changing.get(step, frozenset()) for seen in (self.candidate, *references)))
 
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
-    """Every variant of the case, seen."""
+    """Return the runs of candidate and references for every variant of the case."""
     return [_variant_runs(case, variant, candidate, references) for variant in case.variants]
 
 
@@ -189,7 +191,7 @@ def _variant_runs(case: Case, variant: str, candidate: Executed, references: tup
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """True where everything the task compares is the same to the byte: the common case, settled cheaply."""
+    """Return whether all evidence that the task compares is equal. This is the common case, and the test is cheap."""
     return all(
         _same_evidence(task, candidate.trials[variant].first, reference.trials[variant].first) for variant in variants
     )

@@ -1,4 +1,4 @@
-"""Replies: those of the ledger for nothing, others from a server, each bought once and kept before it counts."""
+"""A model client behind the reply cache: each reply is requested once and stored before it is used."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
 
 class NoReplyError(BashboardError):
-    """There is no reply to a question; the message says why."""
+    """No reply to a question is available. The message tells why."""
 
 
 class CachedClient:
-    """The ledger before the servers. Without a `key` nothing is bought.
+    """The reply cache in front of the servers. Without a `key`, it sends no request.
 
-    `stopped` says why nothing more is bought, if that is so; `failed` that it is not for the budget.
+    `stopped` is the reason why it sends no more requests, or empty. `failed` is true if this reason is not the budget.
     """
 
     def __init__(
@@ -42,24 +42,24 @@ class CachedClient:
 
     @property
     def is_open(self) -> bool:
-        """Whether a reply that the ledger lacks may be bought."""
+        """Return whether the client may request a reply that the cache lacks."""
         return self._key is not None and not self.stopped
 
     async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
-        """A model's reply to a chat. Raises NoReplyError."""
+        """Return a model's reply to a chat. Raises NoReplyError."""
         return await self._reply(
             key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
-        """A text's embedding. Raises NoReplyError."""
+        """Return the embedding of a text. Raises NoReplyError."""
         url, own_key = self._settings.base_url, self._key
         if embeddings.base_url is not None:
             url, own_key = embeddings.base_url, self._embeddings_key or "none"
         return await self._reply(key, url, own_key, lambda client: client.embed(embeddings.model, text))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -70,7 +70,7 @@ class CachedClient:
         return self._clients[url]
 
     async def _reply(self, key: ReplyKey, url: str, own_key: str | None, send: Send) -> Reply:
-        """The ledger's reply, or a new one. One that is under way is waited for."""
+        """Return the cached reply, or request one. If the same request is already in progress, wait for it."""
         known = self._reply_cache.find(key)
         if known is not None:
             return known
@@ -91,10 +91,10 @@ class CachedClient:
             self._note(error)
             missing = NoReplyError(str(error))
             future.set_exception(missing)
-            future.exception()  # nobody may be waiting
+            future.exception()  # marks the error as retrieved, because no task may be waiting
             raise missing from error
         finally:
-            future.cancel()  # of no effect on what is done
+            future.cancel()  # has no effect on a finished future
             self._waiting.pop(key, None)
 
     def _note(self, error: BashboardError) -> None:

@@ -1,7 +1,7 @@
-"""The one place that speaks to models: through the openai SDK, to any server with the same interface.
+"""The client for model servers: the only module that calls them, through the openai SDK.
 
-Requests go through a few slots and one gate; what fails on the way is sent again, ever later and never at the
-same moment as the others'. The key goes to the SDK and nowhere else.
+A semaphore limits concurrent requests, and one rate limiter delays them all. A failed request is sent again with
+exponential backoff and random jitter. The key is passed only to the SDK.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 LONGEST_PAUSE_S: Final = 120.0
-"""A server that asks for more has a quota that is used up; the run ends instead of waiting."""
+"""If a server asks for a longer pause, its quota is used up. The run then ends instead of waiting."""
 
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _NEVER: Final = frozenset({401, 402, 403, 404})
 _NO_SCHEMA: Final = frozenset({400, 415, 422, 501})
 _FAILURES: Final = 3
-"""Requests in a row that get no answer, however often sent, after which the server counts as gone."""
+"""Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
 
 
 class ModelReply(NamedTuple):
-    """What a model replied, whether without the schema, and what that cost."""
+    """A model's reply, whether it was requested without the schema (`plain`), and its cost."""
 
     text: str
     finish: str
@@ -52,7 +52,7 @@ class ModelReply(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """A request: how to send it, how to read what comes, and the most that it can cost in US dollars."""
+    """A request: how to send it, how to parse the response, and its maximum cost in US dollars."""
 
     model: PanelModel
     send: Callable[[], Awaitable[Any]]
@@ -62,7 +62,7 @@ class _Order(NamedTuple):
 
 
 class ModelClient:
-    """One endpoint. Has at most `settings.concurrency` requests under way."""
+    """A client for one endpoint. At most `settings.concurrency` requests are in progress at a time."""
 
     def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
         self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
@@ -80,20 +80,20 @@ class ModelClient:
             self._sdk = AsyncOpenAI(
                 base_url=self._base_url,
                 api_key=self._key,
-                max_retries=0,  # ours know the budget and the gate
+                max_retries=0,  # `_order` retries, because it knows the budget and the rate limits
                 timeout=self._settings.timeout_s,
-                # the SDK takes these from the environment and would tell them to any server
+                # the SDK would read these from the environment and send them to any server
                 default_headers={"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},  # type: ignore[dict-item]
             )
         return self._sdk
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._sdk is not None:
             await self._sdk.close()
 
     async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """A model's reply, with the schema where the server has it.
+        """Return a model's reply, requested with the schema if the server supports it.
 
         Raises RequestRefusedError, StoppedError, BudgetSpentError.
         """
@@ -109,18 +109,18 @@ class ModelClient:
     def _chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool) -> _Order:
         create: Any = self._open().chat.completions.with_raw_response.create
         request = chat_request(model.name, messages, seed, self._settings.reply_tokens, plain=plain)
-        size = sum(len(each["content"].encode()) for each in messages)  # a token is a byte or more
+        size = sum(len(each["content"].encode()) for each in messages)  # a token has at least one byte
         return _Order(model, lambda: create(**request), read_chat, model.usd(size, self._settings.reply_tokens), plain)
 
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
-        """A text's embedding, encoded. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
+        """Return the encoded embedding of a text. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
         create: Any = self._open().embeddings.with_raw_response.create
         request = {"model": model.name, "input": text, "encoding_format": "float"}
         most_usd = model.usd(len(text.encode()), 0)
         return await self._order(_Order(model, lambda: create(**request), read_embedding, most_usd, plain=True))
 
     async def _order(self, order: _Order) -> ModelReply:
-        """Send until there is an answer or none is to be expected."""
+        """Send a request until it is answered, or until no answer can be expected."""
         problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
@@ -135,7 +135,7 @@ class ModelClient:
             else:
                 self._failed = 0
                 return answer
-        if schema_at_fault:  # llama.cpp's server answers so where its model breaks off inside the schema
+        if schema_at_fault:  # llama.cpp's server answers 500 if its model stops inside the schema
             raise SchemaError(problem)
         self._failed += 1
         if self._failed >= _FAILURES:
@@ -143,13 +143,13 @@ class ModelClient:
         raise RequestRefusedError(f"{order.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Seconds before an attempt: none before the first, then ever twice as long, half of it left to chance."""
+        """Return the seconds before an attempt: 0 before the first, then doubling, with half of the time random."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._chance.random() * longest / 2
 
     async def _attempt(self, order: _Order) -> ModelReply:
         self._budget.begin(order.most_usd, is_priced=order.model.is_priced)
-        usd, tokens = order.most_usd, (0, 0)  # what is lost on the way may have been work
+        usd, tokens = order.most_usd, (0, 0)  # the server may have done the work of a lost request
         try:
             body, headers = await self._exchange(order)
             received = order.read(body)
@@ -167,11 +167,11 @@ class ModelClient:
         return ModelReply(received.text, received.finish, order.plain, *tokens, usd)
 
     async def _exchange(self, order: _Order) -> tuple[bytes, Mapping[str, str]]:
-        """A whole answer with status 200, in time."""
+        """Return the body and headers of a complete response with status 200, within the time limit."""
         from openai import APIError, APIStatusError
 
         try:
-            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's begins anew with every byte
+            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's timeout restarts with every byte
                 response = (await order.send()).http_response
                 return response.content, response.headers
         except TimeoutError:
@@ -183,7 +183,7 @@ class ModelClient:
             raise LostError(shown(str(error.__cause__ or error))) from None
 
     def _refusal(self, error: StatusError, order: _Order) -> str:
-        """What the server said, where the request may be sent again; raises where it may not."""
+        """Return a description of the server's refusal if the request may be sent again. Raise an error if not."""
         said = f"it answers {error.status}: {shown(self._without_key(error.message))}"
         if error.status in _NEVER or error.code == "insufficient_quota":
             hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
@@ -199,5 +199,5 @@ class ModelClient:
         raise RequestRefusedError(f"{order.model.name}: {said}")
 
     def _without_key(self, text: str) -> str:
-        """The text without our key, which some servers quote when they refuse it; a placeholder is no secret."""
+        """Replace the key in the text, because some servers quote it in an error. A placeholder is not secret."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

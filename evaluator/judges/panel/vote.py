@@ -1,4 +1,4 @@
-"""From votes to a finding. More than half of all seats decide; whatever else comes of it stays undecided."""
+"""From votes to a finding: more than half of all voters decide, and every other result stays undecided."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _SAYS: Final = {Vote.YES: "that it does the task", Vote.NO: "that it does not do
 
 
 class CastVote(NamedTuple):
-    """One seat's vote and the reason given with it. None: there is no vote, and `reason` says why."""
+    """The vote of one voter and its reason. If the vote is None, `reason` tells why it is missing."""
 
     vote: Vote | None
     reason: str
 
 
 def majority(cast: Sequence[CastVote], voters: int) -> Vote | None:
-    """Yes or no where more than half of all seats say so, however many have voted."""
+    """Return yes or no if more than half of all voters say so, else None. Voters that have not voted count too."""
     return next((vote for vote in _OUTCOMES if 2 * _number(cast, vote) > voters), None)
 
 
 def is_settled(cast: Sequence[CastVote], voters: int) -> bool:
-    """True where no vote still to come could change the outcome."""
+    """Return whether no remaining vote can change the outcome."""
     most = max(_number(cast, vote) for vote in _OUTCOMES)
     return majority(cast, voters) is not None or 2 * (most + voters - len(cast)) <= voters
 
@@ -36,7 +36,7 @@ def _number(cast: Sequence[CastVote], vote: Vote) -> int:
 
 
 def finding_of(finding: Finding, cast: Sequence[CastVote], voters: int, *, whole: bool) -> Finding:
-    """The judge's finding as the panel leaves it. Nothing passes of which the models saw only a part."""
+    """Return the judge's finding after the vote. Nothing passes if the models saw truncated data."""
     won = majority(cast, voters)
     if won is None:
         return still_open(finding, _division(cast, voters))
@@ -57,11 +57,11 @@ def _division(cast: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """The finding with the panel's outcome; what else the judge told of the command stays."""
+    """Return the finding with the panel's outcome and reason. The judge's other fields stay."""
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 
 
 def still_open(finding: Finding, why: str) -> Finding:
-    """The judge's finding as it was, with why the panel does not decide it."""
+    """Return the judge's finding, with an added reason why the panel does not decide it."""
     return finding.model_copy(update={"reason": reason(f"{finding.reason}; {why}")})

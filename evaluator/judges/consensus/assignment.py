@@ -35,7 +35,11 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:
-            _give(state, item, row, min(state.need[item], state.free[row]))
+            amount = min(state.need[item], state.free[row])
+            if amount:
+                state.need[item] -= amount
+                state.free[row] -= amount
+                state.flow[row][item] = state.flow[row].get(item, 0) + amount
     for item in range(len(items)):
         while state.need[item]:
             path = _augmenting_path(state, item)
@@ -45,24 +49,17 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
     return state
 
 
-def _give(state: Assignment, item: int, row: int, amount: int) -> None:
-    if amount:
-        state.need[item] -= amount
-        state.free[row] -= amount
-        state.flow[row][item] = state.flow[row].get(item, 0) + amount
-
-
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
     """Return (item, row) pairs from `start` to a free row. Each following item gives up its former row."""
     reached: dict[int, tuple[int, int] | None] = {start: None}
-    seen: set[int] = set()
+    visited: set[int] = set()
     queue = deque([start])
     while queue:
         item = queue.popleft()
         for row in state.edges[item]:
-            if row in seen:
+            if row in visited:
                 continue
-            seen.add(row)
+            visited.add(row)
             if state.free[row]:
                 return _trace(reached, item, row)
             for other in state.flow[row]:

@@ -19,11 +19,11 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
     """Return the new paths in scratch directories that neither the task names nor a reference touches."""
     if case.candidate is None:
         return frozenset()
-    free = _free_scratch(case)
+    free_paths = _free_scratch(case)
     return frozenset(
         change.path
         for change in case.candidate.trials[variant].first.changes
-        if change.kind is Kind.ADDED and any(_is_within(change.path, path) for path in free)
+        if change.kind is Kind.ADDED and any(_is_within(change.path, path) for path in free_paths)
     )
 
 
@@ -36,19 +36,17 @@ def changes_beyond_scratch(case: Case, command: Executed) -> bool:
 
 
 def _free_scratch(case: Case) -> list[bytes]:
-    home = case.home.rstrip("/")
-    spellings = [
-        {path, path.replace("~", home, 1), path.replace("~", "$HOME", 1)} if path.startswith("~") else {path}
-        for path in case.scratch
-    ]
-    named = [any(_names(case.task, spelling) for spelling in spelled) for spelled in spellings]
-    paths = [(home + path[1:] if path.startswith("~") else path).encode() for path in case.scratch]
-    touched = touched_paths(case)
-    return [
-        path
-        for path, is_named in zip(paths, named, strict=True)
-        if not is_named and not any(_is_within(other, path) for other in touched)
-    ]
+    home, touched = case.home.rstrip("/"), touched_paths(case)
+    free_paths = []
+    for path in case.scratch:
+        spellings, absolute = {path}, path.encode()
+        if path.startswith("~"):
+            spellings |= {path.replace("~", home, 1), path.replace("~", "$HOME", 1)}
+            absolute = (home + path[1:]).encode()
+        is_named = any(_names(case.task, spelling) for spelling in spellings)
+        if not is_named and not any(_is_within(other, absolute) for other in touched):
+            free_paths.append(absolute)
+    return free_paths
 
 
 def _names(task: Task, path: str) -> bool:
@@ -63,7 +61,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 def has_collateral(case: Case) -> bool:
     """Return whether the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
     return case.candidate is not None and any(
-        _beyond(case.candidate, case.references, variant)
+        _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants
         if variant in case.candidate.trials
     )
@@ -74,16 +72,20 @@ def collateral_paths(case: Case) -> tuple[bytes, ...]:
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
-    found = frozenset[EffectKey]().union(*(_beyond(case.candidate, case.references, each) for each in variants))
-    return tuple(sorted({key.subject for key in found}))
+    keys = frozenset[EffectKey]().union(
+        *(_unmatched_keys(case.candidate, case.references, variant) for variant in variants)
+    )
+    return tuple(sorted({key.subject for key in keys}))
 
 
-def _beyond(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
-    ours = candidate.trials[variant].first.changes
-    theirs = [item.trials[variant].first.changes for item in references if variant in item.trials]
-    if not ours or ours in theirs:
+def _unmatched_keys(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
+    candidate_changes = candidate.trials[variant].first.changes
+    reference_changes = [
+        reference.trials[variant].first.changes for reference in references if variant in reference.trials
+    ]
+    if not candidate_changes or candidate_changes in reference_changes:
         return frozenset()
-    return _footprint(ours) - frozenset[EffectKey]().union(*map(_footprint, theirs))
+    return _footprint(candidate_changes) - frozenset[EffectKey]().union(*map(_footprint, reference_changes))
 
 
 def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:

@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 
     key: EffectKey
     present: bool
-    found: Hashable
+    actual: Hashable
     expected: tuple[Hashable, ...]
 
 

@@ -37,7 +37,7 @@ _LETTERS: Final = re.compile(rb"[A-Za-z]+:?")
 _FILE_NAME: Final = re.compile(r"(?<![\w./*~-])[\w./~-]*(?:/[\w.-]+|\w\.[A-Za-z]\w*)(?![\w*])")
 _AMOUNT: Final = re.compile(rb"(\d+)(?:\.(\d+))?([KMGTPE]?)")
 _DISK_TITLES: Final = re.compile(rb"Filesystem[ \t].*[ \t]Mounted on[ \t]*")
-_FROM_HERE: Final = re.compile(rb"(?:^|[\s'\"])\.(?:/|\s|$)")
+_STARTS_AT_CWD: Final = re.compile(rb"(?:^|[\s'\"])\.(?:/|\s|$)")
 _COPULAS: Final = frozenset({b"is", b"are", b"total", b"the", b"of"})
 
 _LONGEST: Final = 40
@@ -53,40 +53,41 @@ class FormatContext(NamedTuple):
     cwd: bytes
 
 
-def is_presentation(candidate: Text, reference: Text, asked: FormatContext) -> bool:
+def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
     """Return whether both texts give one answer in equivalent formats. Nondeterministic or truncated texts never do."""
-    if candidate.truncated or reference.truncated or candidate.masked or reference.masked or _FORM.search(asked.words):
+    if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
-    theirs = _rows(reference)
-    if not theirs:
+    reference_rows = _rows(reference)
+    if not reference_rows:
         return False
-    if any(_FROM_HERE.search(text.data) for text in (candidate, reference)):
-        asked = asked._replace(cwd=b"")
-    return any(_are_one(ours, theirs, asked) for ours in _undecorated(candidate, theirs))
+    if any(_STARTS_AT_CWD.search(text.data) for text in (candidate, reference)):
+        context = context._replace(cwd=b"")
+    return any(_is_same_answer(rows, reference_rows, context) for rows in _undecorated(candidate, reference_rows))
 
 
 def _rows(text: Text) -> list[Fields]:
     return [row.fields for row in table_of(text).rows]
 
 
-def _undecorated(candidate: Text, theirs: Sequence[Fields]) -> Iterator[list[Fields]]:
+def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[list[Fields]]:
     """Yield the candidate's rows unchanged, then without line numbers, then without a total."""
-    ours = _rows(candidate)
-    yield ours
+    candidate_rows = _rows(candidate)
+    yield candidate_rows
     plain = without_numbers(candidate.data)
-    if plain is not None and not _counts_up(theirs):
+    if plain is not None and not _counts_up(reference_rows):
         yield _rows(Text(plain, ""))
-    if has_sum(ours) and not has_sum(theirs):
-        yield ours[:-1]
+    if has_total(candidate_rows) and not has_total(reference_rows):
+        yield candidate_rows[:-1]
 
 
-def _are_one(ours: Sequence[Fields], theirs: Sequence[Fields], asked: FormatContext) -> bool:
-    left, right = [_placed(row, asked) for row in ours], [_placed(row, asked) for row in theirs]
+def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[Fields], context: FormatContext) -> bool:
+    left = [_without_cwd(row, context) for row in candidate_rows]
+    right = [_without_cwd(row, context) for row in reference_rows]
     if Counter(left) == Counter(right):
         return True
-    if len(left) == len(right) == 1 and is_labelled(left[0], right[0], asked.words):
+    if len(left) == len(right) == 1 and is_labelled(left[0], right[0], context.words):
         return True
-    return not _UNIT.search(asked.words) and same_amounts(_without_titles(left), _without_titles(right))
+    return not _UNIT.search(context.words) and same_amounts(_without_titles(left), _without_titles(right))
 
 
 def without_numbers(data: bytes) -> bytes | None:
@@ -99,10 +100,10 @@ def without_numbers(data: bytes) -> bytes | None:
     lines, expected = [], 1
     for line in data.split(b"\n"):
         if line.strip():
-            found = _NUMBERED.match(line)
-            if found is None or int(found[1][:9]) != expected:
+            match = _NUMBERED.match(line)
+            if match is None or int(match[1][:9]) != expected:
                 return None
-            lines.append(line[found.end() :])
+            lines.append(line[match.end() :])
             expected += 1
     return b"\n".join(lines) if expected > LEAST_NUMBERED else None
 
@@ -111,7 +112,7 @@ def _counts_up(rows: Sequence[Fields]) -> bool:
     return len(rows) > 1 and all(row[0].rstrip(b":.)") == b"%d" % number for number, row in enumerate(rows, start=1))
 
 
-def has_sum(rows: Sequence[Fields]) -> bool:
+def has_total(rows: Sequence[Fields]) -> bool:
     """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
 
     `wc` and `du -c` print this row. It follows from the rows above it, which are all compared. Other rows or numbers
@@ -123,7 +124,7 @@ def has_sum(rows: Sequence[Fields]) -> bool:
     return all(amount.isdigit() for amount in amounts) and sum(map(int, amounts[:-1])) == int(amounts[-1])
 
 
-def is_labelled(ours: Fields, theirs: Fields, words: str) -> bool:
+def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
     """Return whether one row equals the other except for words of the question, or for a file name from it.
 
     `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
@@ -131,39 +132,40 @@ def is_labelled(ours: Fields, theirs: Fields, words: str) -> bool:
     have only letters, so a number or a path is never a label. If a question names two files, the name is part of the
     answer.
     """
-    more, less = list((Counter(ours) - Counter(theirs)).elements()), list((Counter(theirs) - Counter(ours)).elements())
-    if len(more) == len(ours) or len(less) == len(theirs) or bool(more) == bool(less):
+    extra = list((Counter(candidate) - Counter(reference)).elements())
+    missing = list((Counter(reference) - Counter(candidate)).elements())
+    if len(extra) == len(candidate) or len(missing) == len(reference) or bool(extra) == bool(missing):
         return False
-    known = {word.casefold() for word in re.findall(r"[A-Za-z]+", words)}
-    if more:
-        return all(_is_word_of(field, known) for field in more)
+    question_words = {word.casefold() for word in re.findall(r"[A-Za-z]+", words)}
+    if extra:
+        return all(_is_word_of(field, question_words) for field in extra)
     named = {_base(name) for name in _FILE_NAME.findall(words)}
-    return len(named) == 1 and len(less) == 1 and {_base(less[0].decode(errors="replace"))} == named
+    return len(named) == 1 and len(missing) == 1 and {_base(missing[0].decode(errors="replace"))} == named
 
 
-def _is_word_of(field: bytes, known: set[str]) -> bool:
+def _is_word_of(field: bytes, question_words: set[str]) -> bool:
     if not _LETTERS.fullmatch(field):
         return False
     word = field.rstrip(b":").lower()
-    return word in _COPULAS or bool(known & {word.decode(), f"{word.decode()}s"})
+    return word in _COPULAS or bool(question_words & {word.decode(), f"{word.decode()}s"})
 
 
 def _base(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _placed(row: Fields, asked: FormatContext) -> Fields:
-    if not asked.cwd or _PATHS.search(asked.words):
+def _without_cwd(row: Fields, context: FormatContext) -> Fields:
+    if not context.cwd or _PATHS.search(context.words):
         return row
-    return tuple(without_directory(field, asked.cwd) for field in row)
+    return tuple(without_directory(field, context.cwd) for field in row)
 
 
 def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave that directory itself unchanged.
 
     Both spellings name one file. A near miss names another file, and a path outside the directory keeps its prefix.
-    `is_presentation` does not accept `./a/b` for it, because such a path comes from a search of the whole directory,
-    which is wider than a search of `a`.
+    `is_equivalent_format` does not accept `./a/b` for it, because such a path comes from a search of the whole
+    directory, which is wider than a search of `a`.
     """
     start = cwd.rstrip(b"/") + b"/"
     return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field
@@ -171,45 +173,45 @@ def without_directory(field: bytes, cwd: bytes) -> bytes:
 
 def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
     """Return the rows without the title row of `df`, which names the unit of the amounts below."""
-    kept = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
-    return kept if len(kept) == len(rows) - 1 else list(rows)
+    remaining = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
+    return remaining if len(remaining) == len(rows) - 1 else list(rows)
 
 
-def same_amounts(ours: Sequence[Fields], theirs: Sequence[Fields]) -> bool:
+def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bool:
     """Return whether the rows are equal, except that some count blocks of 1,024 bytes and others use larger units.
 
     `80K` equals `80` in the output of `du`, `df` and `ls -s`. The other fields must be equal, and they identify the
     row. A rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else
     therefore differs. Bytes are not compared with units, because `4.0K` may be 4,090 bytes rounded up.
     """
-    left, right = _by_words(ours), _by_words(theirs)
+    left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:
         return False
     return all(
-        len(row) == len(right[words]) and all(map(_is_same_amount, row, right[words])) for words, row in left.items()
+        len(row) == len(right[label]) and all(map(_is_same_amount, row, right[label])) for label, row in left.items()
     )
 
 
-def _by_words(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
+def _amounts_by_label(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
     """Map each row's other fields to its amounts.
 
     Return None if a row has no other fields, or if two rows have the same ones.
     """
-    found: dict[Fields, Fields] = {}
+    amounts: dict[Fields, Fields] = {}
     for row in rows:
-        key = tuple(field for field in row if not _AMOUNT.fullmatch(field))
-        if not key or key in found:
+        label = tuple(field for field in row if not _AMOUNT.fullmatch(field))
+        if not label or label in amounts:
             return None
-        found[key] = tuple(field for field in row if _AMOUNT.fullmatch(field))
-    return found
+        amounts[label] = tuple(field for field in row if _AMOUNT.fullmatch(field))
+    return amounts
 
 
 def _is_same_amount(one: bytes, other: bytes) -> bool:
     if one == other:
         return True
-    blocks, spelled = (one, other) if one.isdigit() else (other, one)
-    found = _AMOUNT.fullmatch(spelled)
-    if not blocks.isdigit() or found is None or not found[3] or len(one + other) > _LONGEST:
+    blocks, with_unit = (one, other) if one.isdigit() else (other, one)
+    match = _AMOUNT.fullmatch(with_unit)
+    if not blocks.isdigit() or match is None or not match[3] or len(one + other) > _LONGEST:
         return False
-    whole, decimals, unit = found[1], found[2] or b"", b"KMGTPE".index(found[3])
-    return int(whole + decimals) << (10 * unit) == int(blocks) * int(b"1" + b"0" * len(decimals))
+    digits, decimals, unit = match[1], match[2] or b"", b"KMGTPE".index(match[3])
+    return int(digits + decimals) << (10 * unit) == int(blocks) * int(b"1" + b"0" * len(decimals))

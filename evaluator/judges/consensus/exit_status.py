@@ -30,8 +30,8 @@ def name_fact(key: EffectKey) -> str:
 
 def describe(difference: Difference) -> str:
     """Describe in one sentence how the command and the references exit."""
-    found, wanted = ("zero", "another status") if difference.found else ("a status that is not zero", "zero")
-    return f"ends with {found}, expected {wanted}"
+    actual, expected = ("zero", "another status") if difference.actual else ("a status that is not zero", "zero")
+    return f"ends with {actual}, expected {expected}"
 
 
 STATUS: Final = Dimension(Step.EXIT, Observation.EXIT, status_facts, describe, name_fact)

@@ -35,7 +35,7 @@ class FileFacet(IntEnum):
 _NEW_FILE_MODE: Final = 0o644
 _NEW_DIRECTORY_MODE: Final = 0o755
 _NEW_OWNER: Final = (0, 0)
-_DONE: Final = {
+_VERBS: Final = {
     Kind.ADDED: "adds",
     Kind.MODIFIED: "modifies",
     Kind.MODE: "changes mode or owner of",
@@ -125,9 +125,9 @@ def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
 
 def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
     """Return the keys of modes and owners that no reference sets, for all paths that any of these runs touches."""
-    kept: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
+    keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
-    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - kept
+    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set
 
 
 def name_fact(key: EffectKey) -> str:
@@ -142,22 +142,22 @@ def name_fact(key: EffectKey) -> str:
 
 def describe(difference: Difference) -> str:
     """Describe in one sentence how the command's and the references' changes of a path differ."""
-    key, present, found, expected = difference
+    key, present, actual, expected = difference
     if key.facet is FileFacet.KIND:
-        return _describe_kind(key, present, found, expected)
+        return _describe_kind(key, present, actual, expected)
     if key.facet is FileFacet.MEMBER:
         return _describe_member(key, present, expected)
-    wanted = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
-    return f"{name_fact(key)} is {_value(key, found) if present else 'not given'}, expected {wanted}"
+    wanted_values = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
+    return f"{name_fact(key)} is {_value(key, actual) if present else 'not given'}, expected {wanted_values}"
 
 
-def _describe_kind(key: EffectKey, present: bool, found: object, expected: tuple[object, ...]) -> str:
+def _describe_kind(key: EffectKey, present: bool, actual: object, expected: tuple[object, ...]) -> str:
     path = shown(key.subject)
     if not present:
-        return f"does not touch {path}; every reference {_deed(expected[0])} it"
+        return f"does not touch {path}; every reference {_verb_of(expected[0])} it"
     if not expected:
-        return f"{_deed(found)} {path}{_as_type(found)}, which no reference touches"
-    return f"{_deed(found)} {path}{_as_type(found)}; a reference {_deed(expected[0])} it{_as_type(expected[0])}"
+        return f"{_verb_of(actual)} {path}{_as_type(actual)}, which no reference touches"
+    return f"{_verb_of(actual)} {path}{_as_type(actual)}; a reference {_verb_of(expected[0])} it{_as_type(expected[0])}"
 
 
 def _describe_member(key: EffectKey, present: bool, expected: tuple[object, ...]) -> str:
@@ -169,8 +169,8 @@ def _describe_member(key: EffectKey, present: bool, expected: tuple[object, ...]
     return f"member {member} of archive {path} has another type, mode or content than in the references"
 
 
-def _deed(value: object) -> str:
-    return _DONE[value[0]] if isinstance(value, tuple) else "touches"
+def _verb_of(value: object) -> str:
+    return _VERBS[value[0]] if isinstance(value, tuple) else "touches"
 
 
 def _as_type(value: object) -> str:

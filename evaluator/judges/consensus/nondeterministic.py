@@ -55,40 +55,40 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
     """Return the words of the first text that differ in the second. For a set, lines may be in another order."""
     if first == again or mode is OutputMode.NONE:
         return NOTHING
-    ours, theirs = first.split(b"\n"), again.split(b"\n")
-    if len(ours) != len(theirs):
+    first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
+    if len(first_lines) != len(again_lines):
         return NOTHING
-    pairs = list(zip(range(len(ours)), ours, theirs, strict=True))
+    pairs = list(zip(range(len(first_lines)), first_lines, again_lines, strict=True))
     if mode is OutputMode.SET:
-        pairs = _unpaired(ours, theirs)
-    return frozenset(position for line, left, right in pairs for position in _changed(line, left, right))
+        pairs = _pair_changed_lines(first_lines, again_lines)
+    return frozenset(position for line, left, right in pairs for position in _changed_positions(line, left, right))
 
 
-def _unpaired(ours: list[bytes], theirs: list[bytes]) -> list[tuple[int, bytes, bytes]]:
+def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
     """Pair the lines that appear in only one of two texts of equal length, in their order."""
-    common = Counter(ours) & Counter(theirs)
-    left, right = _without(ours, common), _without(theirs, common)
+    common = Counter(first_lines) & Counter(again_lines)
+    left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
 
 
-def _without(lines: list[bytes], common: Counter[bytes]) -> list[tuple[int, bytes]]:
-    left = common.copy()
+def _lines_without(lines: list[bytes], common: Counter[bytes]) -> list[tuple[int, bytes]]:
+    remaining = common.copy()
     rest = []
     for number, line in enumerate(lines):
-        if left[line] > 0:
-            left[line] -= 1
+        if remaining[line] > 0:
+            remaining[line] -= 1
         else:
             rest.append((number, line))
     return rest
 
 
-def _changed(line: int, left: bytes, right: bytes) -> list[Position]:
+def _changed_positions(line: int, left: bytes, right: bytes) -> list[Position]:
     if left == right:
         return []
-    ours, theirs = split_fields(left), split_fields(right)
-    if len(ours) != len(theirs):
+    left_words, right_words = split_fields(left), split_fields(right)
+    if len(left_words) != len(right_words):
         return [Position(line, None)]
-    return [Position(line, field) for field, word in enumerate(ours) if word != theirs[field]]
+    return [Position(line, field) for field, word in enumerate(left_words) if word != right_words[field]]
 
 
 def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:

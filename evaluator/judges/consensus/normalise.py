@@ -66,11 +66,11 @@ def size_spelling(field: bytes) -> bytes:
     """
     if not field[:1].isdigit() or field[-1] not in _UNIT_ENDINGS:
         return field
-    found = _SIZE.fullmatch(field)
-    if found is None:
+    match = _SIZE.fullmatch(field)
+    if match is None:
         return field
-    decimals = (found[2] or b"").rstrip(b"0")
-    return found[1] + (b"." + decimals if decimals else b"") + found[3]
+    decimals = (match[2] or b"").rstrip(b"0")
+    return match[1] + (b"." + decimals if decimals else b"") + match[3]
 
 
 def split_fields(line: bytes) -> list[bytes]:
@@ -100,10 +100,10 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
     row that begins with a file mode, or as `total 0` with nothing below. A sum that a task asks for has no such row
     below it, and is 0 only if there is nothing to add.
     """
-    found = _HEADING.fullmatch(line)
-    if found is None:
+    match = _HEADING.fullmatch(line)
+    if match is None:
         return False
-    return _LONG_ROW.match(following) is not None if following else found[1] == b"0"
+    return _LONG_ROW.match(following) is not None if following else match[1] == b"0"
 
 
 def diagnostic(line: bytes) -> bytes:

@@ -43,20 +43,16 @@ def settle_by_text(case: Case) -> Finding | None:
 
 
 def _settle_missing(case: Case) -> Finding | None:
-    for command, name in _executed(case):
+    commands = [(case.candidate, "the command")] if case.candidate else []
+    commands += [(reference, f"reference {number}") for number, reference in enumerate(case.references, start=1)]
+    for command, name in commands:
         for variant in case.variants:
-            if variant not in command:
+            if variant not in command.trials:
                 return _infra(f"there is no evidence of {name} in this variant", variant)
-            lacking = _lacking(case, command[variant])
+            lacking = _lacking(case, command.trials[variant].first)
             if lacking:
                 return _infra(f"the evidence of {name} lacks {lacking}, which the task observes", variant)
     return None if case.variants else _infra("no reference of the task was executed", None)
-
-
-def _executed(case: Case) -> list[tuple[dict[str, Evidence], str]]:
-    commands = [(case.candidate, "the command")] if case.candidate else []
-    commands += [(item, f"reference {number}") for number, item in enumerate(case.references, start=1)]
-    return [({variant: trial.first for variant, trial in item.trials.items()}, name) for item, name in commands]
 
 
 def _lacking(case: Case, evidence: Evidence) -> str | None:
@@ -92,9 +88,9 @@ def syntax_error(evidence: Evidence) -> bytes | None:
     """
     if evidence.status not in (1, 2):
         return None
-    for found in _SYNTAX_ERROR.finditer(evidence.stderr.data):
-        if evidence.status == 2 or found[1] == b"unexpected EOF":
-            return found[0]
+    for match in _SYNTAX_ERROR.finditer(evidence.stderr.data):
+        if evidence.status == 2 or match[1] == b"unexpected EOF":
+            return match[0]
     return None
 
 

@@ -47,11 +47,11 @@ def name_fact(key: EffectKey) -> str:
 
 def describe(difference: Difference) -> str:
     """Describe in one sentence how many such processes the command and the references leave."""
-    key, present, found, expected = difference
+    key, present, actual, expected = difference
     if not present:
         return f"leaves no {name_fact(key)}; every reference leaves {expected[0]}"
-    wanted = " or ".join(map(str, expected)) or "none"
-    return f"leaves {found} {name_fact(key)}, expected {wanted}"
+    wanted_counts = " or ".join(map(str, expected)) or "none"
+    return f"leaves {actual} {name_fact(key)}, expected {wanted_counts}"
 
 
 PROCESSES: Final = Dimension(Step.PROCESSES, Observation.PROCESSES, process_facts, describe, name_fact)

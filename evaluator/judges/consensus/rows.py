@@ -35,7 +35,7 @@ class Table(NamedTuple):
     """A text as rows: in printed order, and grouped by their keys."""
 
     rows: tuple[OutputRow, ...]
-    bags: Mapping[RowKey, list[OutputRow]]
+    by_key: Mapping[RowKey, list[OutputRow]]
 
 
 @lru_cache(maxsize=32)
@@ -44,21 +44,20 @@ def table_of(text: Text) -> Table:
 
     The result is cached, because a case reads each text several times and a task's references stay the same.
     """
-    rows = _rows_of(text)
-    return Table(tuple(rows), _bags_of(rows))
-
-
-def _rows_of(text: Text) -> list[OutputRow]:
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
-    rows = (
+    all_rows = (
         _masked_row(line, number, masked[number - 1])
         if number - 1 in masked
         else OutputRow(tuple(row_fields(line)), 0, number, line)
         for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
         if not is_heading(line, following)
     )
-    return [row for row in rows if row.fields or row.wild]
+    rows = tuple(row for row in all_rows if row.fields or row.wild)
+    by_key: dict[RowKey, list[OutputRow]] = {}
+    for row in rows:
+        by_key.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
+    return Table(rows, by_key)
 
 
 def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> OutputRow:
@@ -68,19 +67,12 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
     return OutputRow(tuple(row_fields(b" ".join(words))), len(fields), number, line)
 
 
-def _bags_of(rows: Iterable[OutputRow]) -> dict[RowKey, list[OutputRow]]:
-    bags: dict[RowKey, list[OutputRow]] = {}
-    for row in rows:
-        bags.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
-    return bags
-
-
 def same_rows(left: Table, right: Table) -> bool:
     """Return whether both tables hold the same rows equally often, and no nondeterministic field hides a value."""
-    if len(left.rows) != len(right.rows) or left.bags.keys() != right.bags.keys():
+    if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
-    counts = all(len(rows) == len(right.bags[bag]) for bag, rows in left.bags.items())
-    return counts and not any(bag.wild for bag in left.bags)
+    counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())
+    return counts and not any(key.wild for key in left.by_key)
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
@@ -96,18 +88,18 @@ def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -
     """
     if any(row.wild for row in (*rows, *reference)):
         return False
-    words = [field for row in rows for field in row.fields]
-    if words == [field for row in reference for field in row.fields]:
+    fields = [field for row in rows for field in row.fields]
+    if fields == [field for row in reference for field in row.fields]:
         return True
-    if len(words) != sum(len(row.fields) for row in reference):
+    if len(fields) != sum(len(row.fields) for row in reference):
         return False
-    left = Counter(row.fields for row in reference)
+    unmatched = Counter(row.fields for row in reference)
     lengths = sorted({len(row.fields) for row in reference}, reverse=True)
     start = 0
-    while start < len(words):
-        taken = next((n for n in lengths if left[tuple(words[start : start + n])] > 0), 0)
-        if not taken:
+    while start < len(fields):
+        length = next((n for n in lengths if unmatched[tuple(fields[start : start + n])] > 0), 0)
+        if not length:
             return False
-        left[tuple(words[start : start + taken])] -= 1
-        start += taken
+        unmatched[tuple(fields[start : start + length])] -= 1
+        start += length
     return True

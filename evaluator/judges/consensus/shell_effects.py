@@ -31,14 +31,14 @@ class ShellFacet(IntEnum):
     TRAP = 7
 
 
-_ITS_OWN: Final = re.compile(
+_MANAGED_BY_BASH: Final = re.compile(
     r"_|PIPESTATUS|BASH(OPTS|PID)?|BASH_.*|SHELLOPTS|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH(SECONDS|REALTIME)"
     r"|PPID|SHLVL|PWD|OLDPWD|FUNCNAME|DIRSTACK|GROUPS|HISTCMD|COMP_.*|OPT(ARG|ERR|IND)|REPLY"
 )
 _HELPER: Final = re.compile(rb"declare -[-aAi]+ ")
 """The beginning of `declare -p` for a variable that only has attributes of a helper variable."""
 
-_HEEDED: Final = frozenset(
+_READ_BY_BASH: Final = frozenset(
     {
         "CDPATH",
         "ENV",
@@ -92,7 +92,7 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
     facts[EffectKey(b"", ShellFacet.DIRECTORY)] = shell.cwd
     facts[EffectKey(b"", ShellFacet.UMASK)] = shell.umask.lstrip("0")
     for name, value in shell.variables.items():
-        if not is_its_own(name):
+        if not is_managed_by_bash(name):
             facts[EffectKey(name.encode(), ShellFacet.VARIABLE)] = value
     facts.update({EffectKey(name.encode(), ShellFacet.FUNCTION): body for name, body in shell.functions.items()})
     facts.update({EffectKey(name.encode(), ShellFacet.ALIAS): text for name, text in shell.aliases.items()})
@@ -103,21 +103,21 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
 
 def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
     """Return an option and its state from a line of `set +o` or `shopt -p`. A bare name is an option that is on."""
-    found = _OPTION.fullmatch(line)
-    name, state = (found["name"], found["state"] in ("-o", "-s")) if found else (line, True)
+    match = _OPTION.fullmatch(line)
+    name, state = (match["name"], match["state"] in ("-o", "-s")) if match else (line, True)
     return EffectKey(name.encode(), ShellFacet.OPTION), "on" if state else "off"
 
 
-def is_its_own(variable: str) -> bool:
+def is_managed_by_bash(variable: str) -> bool:
     """Return whether bash itself manages this variable.
 
     No task can ask to set such a variable: bash overwrites it, refuses the change, or copies a value that is compared
     elsewhere. A near miss sets another variable, value, option or directory, which is compared.
     """
-    return _ITS_OWN.fullmatch(variable) is not None
+    return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
 
-def is_left_over(difference: Difference) -> bool:
+def is_helper_variable(difference: Difference) -> bool:
     """Return whether this is a helper variable that the command left behind, which no reference sets and no program
     sees.
 
@@ -125,13 +125,13 @@ def is_left_over(difference: Difference) -> bool:
     and then the right one is missing. A variable is not a helper if it is exported or read-only, or if bash reads it.
     The variables of the initial shell are set in every reference too.
     """
-    value = difference.found
+    value = difference.actual
     return (
         difference.key.facet is ShellFacet.VARIABLE
         and not difference.expected
         and isinstance(value, bytes)
         and _HELPER.match(value) is not None
-        and difference.key.subject.decode(errors="replace") not in _HEEDED
+        and difference.key.subject.decode(errors="replace") not in _READ_BY_BASH
     )
 
 
@@ -143,15 +143,15 @@ def name_fact(key: EffectKey) -> str:
 
 def describe(difference: Difference) -> str:
     """Describe in one sentence how the command and the references leave the shell."""
-    key, present, found, expected = difference
+    key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
-        return "leaves no shell to look at" if not found else "leaves a shell where the references leave none"
+        return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"
     if not expected:
         return f"leaves {name_fact(key)} set, which no reference does"
     if not present:
         return f"leaves {name_fact(key)} not set, which every reference sets"
-    wanted = " or ".join(_value(value) for value in expected)
-    return f"leaves {name_fact(key)} at {_value(found)}, expected {wanted}"
+    wanted_values = " or ".join(_value(value) for value in expected)
+    return f"leaves {name_fact(key)} at {_value(actual)}, expected {wanted_values}"
 
 
 def _value(value: object) -> str:

@@ -40,11 +40,11 @@ class Printed(NamedTuple):
 
 def has_word_overlap(left: Printed, right: Printed) -> bool:
     """Return whether two texts share so many words that they may differ only in layout."""
-    ours, theirs = (_words(each.text) - _words(each.command) for each in (left, right))
-    if not ours or not theirs:
+    left_words, right_words = (_words(printed.text) - _words(printed.command) for printed in (left, right))
+    if not left_words or not right_words:
         return False
-    shared = len(ours & theirs)
-    return shared >= LEAST_CONTAINED * min(len(ours), len(theirs)) and shared >= LEAST_ALIKE * len(ours | theirs)
+    shared, shorter = len(left_words & right_words), min(len(left_words), len(right_words))
+    return shared >= LEAST_CONTAINED * shorter and shared >= LEAST_ALIKE * len(left_words | right_words)
 
 
 def _words(text: bytes) -> set[str]:
@@ -63,8 +63,8 @@ def soften_failure(case: Case, finding: Finding) -> Finding:
         return finding
     if changes_beyond_scratch(case, references[0]):
         return _doubtful(finding, "may be chatter beside the changes, which are right")
-    ours, theirs = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
-    return _doubtful(finding, "may be another layout") if has_word_overlap(ours, theirs) else finding
+    candidate, reference = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
+    return _doubtful(finding, "may be another layout") if has_word_overlap(candidate, reference) else finding
 
 
 def _printed(command: Executed, variant: str | None) -> Printed:

@@ -69,24 +69,24 @@ def fails_on_unknown_file(case: Case) -> Finding | None:
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None
-    told = b"\n".join([case.task.nl.encode(), case.task.setup or b"", *(each.command for each in case.references)])
-    asked, found = case.candidate.command, None
+    commands = [reference.command for reference in case.references]
+    known_text = b"\n".join([case.task.nl.encode(), case.task.setup or b"", *commands])
+    command, unknown_path = case.candidate.command, None
     for variant in case.variants:
         evidence = case.candidate.trials[variant].first
-        missing = (path for path in _missing(evidence.stderr.data) if path in asked)
-        found = next((path for path in missing if _is_unknown(path, case.cwd.encode(), told)), None)
-        if evidence.status == 0 or found is None:
+        complaints = _MISSING.findall(evidence.stderr.data)
+        missing = (path for path in (quoted or plain for quoted, plain in complaints) if path in command)
+        unknown_path = next((path for path in missing if _is_unknown(path, case.cwd.encode(), known_text)), None)
+        if evidence.status == 0 or unknown_path is None:
             return None
-    if found is None:
+    if unknown_path is None:
         return None
-    sentence = reason(f"only complains that {shown(found)} is not there, of which neither task nor reference speaks")
+    sentence = reason(
+        f"only complains that {shown(unknown_path)} is not there, of which neither task nor reference speaks"
+    )
     return Finding(outcome=Outcome.FAIL, step=Step.STDERR, reason=sentence, variant=case.variants[-1])
 
 
-def _missing(stderr: bytes) -> list[bytes]:
-    return [quoted or plain for quoted, plain in _MISSING.findall(stderr)]
-
-
-def _is_unknown(path: bytes, cwd: bytes, told: bytes) -> bool:
-    whole = posixpath.normpath(posixpath.join(cwd, path))
-    return not _SYSTEM.match(whole) and posixpath.basename(whole) not in told
+def _is_unknown(path: bytes, cwd: bytes, known_text: bytes) -> bool:
+    full_path = posixpath.normpath(posixpath.join(cwd, path))
+    return not _SYSTEM.match(full_path) and posixpath.basename(full_path) not in known_text

@@ -36,4 +36,4 @@ class Bleu:
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
     """Replace a precision of 0 by the smallest positive float, as NLTK does without smoothing, but do not warn."""
-    return [float(each) if each.numerator else sys.float_info.min for each in precisions]
+    return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

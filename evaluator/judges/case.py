@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from evaluator.errors import UsageError
 from evaluator.records import Finding, Outcome, Step, Task, Trial
 
-_COMPARED: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
+_COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
 
 
 def needs_second_run(finding: Finding) -> bool:
@@ -23,7 +23,7 @@ def needs_second_run(finding: Finding) -> bool:
     This is so if the candidate did not pass and the judge decided by comparing evidence: a field that changes from run
     to run may be the cause. An over-long, unreadable, missing or verified command would get the same finding again.
     """
-    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARED
+    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Case:
     """One candidate for a task, with the task's references. `candidate` is None if the submission has no command.
 
     `scratch` holds the suite's scratch paths, in which `~` means the directory `home`. Commands start in the directory
-    `cwd`. The caller must leave the judged command out of the references. `slip` is true if the candidate's text is a
-    known mutant of a reference and no maintainer has marked that mutant as harmless.
+    `cwd`. The caller must leave the judged command out of the references. `is_known_mutant` is true if the candidate's
+    text is a known mutant of a reference that no maintainer has marked as harmless.
     """
 
     task: Task
@@ -49,7 +49,7 @@ class Case:
     home: str
     scratch: tuple[str, ...]
     cwd: str = "/"
-    slip: bool = False
+    is_known_mutant: bool = False
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Exact:
 
 def _first_difference(case: Case, candidate: Executed, reference: Executed) -> str | None:
     for variant in case.variants:
-        ours, theirs = candidate.trials[variant].first, reference.trials[variant].first
-        if theirs.ending is not Ending.EXITED or ours.stdout.digest != theirs.stdout.digest:
+        candidate_run, reference_run = candidate.trials[variant].first, reference.trials[variant].first
+        if reference_run.ending is not Ending.EXITED or candidate_run.stdout.digest != reference_run.stdout.digest:
             return variant
     return None

@@ -53,15 +53,15 @@ def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
     """Yield the agreement of every measure with the annotators: on all rows, without placeholders, and with them."""
-    measures = [*_baselines(references), *(each for judge in judges for each in _of_judge(judge, references))]
-    plain = [row for row in rows if not PLACEHOLDER.search(row.command)]
-    rest = [row for row in rows if PLACEHOLDER.search(row.command)]
+    measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
+    without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
+    with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
     groups: list[tuple[RowsOf, Sequence[Assessed]]] = [("all", rows)]
-    if rest and plain:
-        groups += [("without placeholders", plain), ("with placeholders", rest)]
-    for name, chosen in groups:
-        yield _between_people(name, chosen)
-        yield from (_agreement(name, chosen, measure) for measure in measures)
+    if with_placeholders and without_placeholders:
+        groups += [("without placeholders", without_placeholders), ("with placeholders", with_placeholders)]
+    for name, group in groups:
+        yield _between_annotators(name, group)
+        yield from (_agreement(name, group, measure) for measure in measures)
 
 
 def _baselines(references: Mapping[str, Sequence[str]]) -> Iterator[Measured]:
@@ -89,46 +89,46 @@ def _of_judge(judge: TextScorer, references: Mapping[str, Sequence[str]]) -> Ite
 
 def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> AnnotatorAgreement:
     scores = [measure.score(row) for row in rows]
-    ours, theirs = [measure.says_yes(score) for score in scores], [row.correct for row in rows]
+    answers, labels = [measure.says_yes(score) for score in scores], [row.correct for row in rows]
     return AnnotatorAgreement(
         measure=measure.name,
         rows_of=rows_of,
         rows=len(rows),
-        raw=_raw(ours, theirs),
-        kappa=kappa(ours, theirs),
-        auc=_auc(scores, theirs) if measure.is_graded else None,
+        raw=_raw(answers, labels),
+        kappa=kappa(answers, labels),
+        auc=_auc(scores, labels) if measure.is_graded else None,
     )
 
 
-def _between_people(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
+def _between_annotators(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
     """Return the agreement of the first two annotators of each row. Rows with fewer than two ratings are skipped."""
-    seen = [[answer for answer in row.people if answer is not None][:2] for row in rows]
-    pairs = [(answers[0], answers[1]) for answers in seen if len(answers) == 2]
-    ours, theirs = [first for first, _ in pairs], [second for _, second in pairs]
+    ratings = [[rating for rating in row.people if rating is not None][:2] for row in rows]
+    pairs = [(row_ratings[0], row_ratings[1]) for row_ratings in ratings if len(row_ratings) == 2]
+    first_ratings, second_ratings = [first for first, _ in pairs], [second for _, second in pairs]
     return AnnotatorAgreement(
         measure="two people",
         rows_of=rows_of,
         rows=len(pairs),
-        raw=_raw(ours, theirs),
-        kappa=kappa(ours, theirs),
+        raw=_raw(first_ratings, second_ratings),
+        kappa=kappa(first_ratings, second_ratings),
         auc=None,
     )
 
 
-def _raw(ours: Sequence[bool], theirs: Sequence[bool]) -> float | None:
-    return sum(a is b for a, b in zip(ours, theirs, strict=True)) / len(ours) if ours else None
+def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
+    return sum(a is b for a, b in zip(left, right, strict=True)) / len(left) if left else None
 
 
-def kappa(ours: Sequence[bool], theirs: Sequence[bool]) -> float | None:
+def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
     """Return Cohen's kappa (1960): (raw - expected) / (1 - expected).
 
     Return None if there are no rows, or if both sides give the same single answer to every row.
     """
-    raw = _raw(ours, theirs)
+    raw = _raw(left, right)
     if raw is None:
         return None
-    yes, other = sum(ours) / len(ours), sum(theirs) / len(theirs)
-    expected = yes * other + (1 - yes) * (1 - other)
+    yes, other_yes = sum(left) / len(left), sum(right) / len(right)
+    expected = yes * other_yes + (1 - yes) * (1 - other_yes)
     return None if expected == 1 else (raw - expected) / (1 - expected)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from evaluator.records import JudgeFigures, Mistake, Outcome, PairKind, Part, Task
@@ -37,8 +38,8 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
-        chosen = [1] if len(task.references) == 2 else range(len(task.references))
-        yield from (Pair(task.id, task.references[each], each, True) for each in chosen)
+        indices = [1] if len(task.references) == 2 else range(len(task.references))
+        yield from (Pair(task.id, task.references[index], index, True) for index in indices)
         other = ordered[(number + ROTATION) % len(ordered)]
         if other is not task:
             yield Pair(task.id, other.references[1], 1, False)
@@ -83,24 +84,24 @@ class Origin(NamedTuple):
 
 
 def judge_metrics(
-    origin: Origin, judged: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
+    origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
     """Return the metrics of all pairs, and of each part if the tasks have more than one part.
 
-    The cost in US dollars appears only in the metrics of all pairs.
+    Only the first of them contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
-    for each in judged:
-        by_part.setdefault(parts.get(each.pair.task, Part.HELD_BACK), []).append(each)
+    for pair in pairs:
+        by_part.setdefault(parts.get(pair.pair.task, Part.HELD_BACK), []).append(pair)
     if len(by_part) == 1:
         ((part, _),) = by_part.items()
-        return [_metrics_of_part(origin, part, judged, usd)]
-    found = [_metrics_of_part(origin, Part.ALL, judged, usd)]
-    return found + [_metrics_of_part(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
+        return [_metrics_of_part(origin, part, pairs, usd)]
+    metrics = [_metrics_of_part(origin, Part.ALL, pairs, usd)]
+    return metrics + [_metrics_of_part(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
 
 
-def _metrics_of_part(origin: Origin, part: Part, judged: Sequence[JudgedPair], usd: float) -> JudgeFigures:
-    counts = Counter((each.pair.equivalent, _kept(each.outcome)) for each in judged)
+def _metrics_of_part(origin: Origin, part: Part, pairs: Sequence[JudgedPair], usd: float) -> JudgeFigures:
+    counts = Counter((judged.pair.equivalent, _counted_as(judged.outcome)) for judged in pairs)
     return JudgeFigures(
         **origin._asdict(),
         part=part,
@@ -111,14 +112,14 @@ def _metrics_of_part(origin: Origin, part: Part, judged: Sequence[JudgedPair], u
         wrong_failed=counts[False, Outcome.FAIL],
         wrong_undecided=counts[False, Outcome.UNDECIDED],
         infra_errors=counts[True, Outcome.INFRA_ERROR] + counts[False, Outcome.INFRA_ERROR],
-        seconds=round(sum(each.seconds for each in judged), 3),
+        seconds=round(sum(judged.seconds for judged in pairs), 3),
         usd=usd,
     )
 
 
-def _kept(outcome: Outcome) -> Outcome:
-    kept = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR)
-    return outcome if outcome in kept else Outcome.FAIL
+def _counted_as(outcome: Outcome) -> Outcome:
+    separate = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR)
+    return outcome if outcome in separate else Outcome.FAIL
 
 
 class HardPair(NamedTuple):
@@ -128,6 +129,10 @@ class HardPair(NamedTuple):
     others: int
 
 
+_PAIR_OF: Final = attrgetter("suite", "kind", "task", "command", "equivalent")
+"""Identifies the pair of a mistake."""
+
+
 def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[HardPair]:
     """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
@@ -135,20 +140,20 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
     "wrong" is only assumed until a person has read them. Held-back pairs are left out if their suite also has other
     pairs: a developer who reads them could write rules from them.
     """
-    others = Counter((each.suite, each.kind, each.task, each.command, each.equivalent) for each in mistakes)
-    halved = {each.suite for each in mistakes if each.part is Part.WRITTEN_FROM}
-    own = [
-        HardPair(each, others[each.suite, each.kind, each.task, each.command, each.equivalent] - 1)
-        for each in mistakes
-        if each.judge == judge
-        and each.kind is not PairKind.MUTANTS
-        and not (each.part is Part.HELD_BACK and each.suite in halved)
+    judges_wrong = Counter(map(_PAIR_OF, mistakes))
+    developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}
+    pairs = [
+        HardPair(mistake, judges_wrong[_PAIR_OF(mistake)] - 1)
+        for mistake in mistakes
+        if mistake.judge == judge
+        and mistake.kind is not PairKind.MUTANTS
+        and not (mistake.part is Part.HELD_BACK and mistake.suite in developed_suites)
     ]
-    return sorted(own, key=_hardness)[:most]
+    return sorted(pairs, key=_hardness)[:most]
 
 
-def _hardness(hard: HardPair) -> tuple[int, int, str, str, bytes]:
-    mistake = hard.mistake
+def _hardness(pair: HardPair) -> tuple[int, int, str, str, bytes]:
+    mistake = pair.mistake
     is_open = mistake.finding.outcome is Outcome.UNDECIDED
     rank = 2 + (not mistake.equivalent) if is_open else int(mistake.equivalent)
-    return rank, -hard.others, mistake.suite, mistake.task, mistake.command
+    return rank, -pair.others, mistake.suite, mistake.task, mistake.command

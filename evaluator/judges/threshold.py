@@ -38,10 +38,10 @@ def judge_texts(case: Case, similarity: Similarity) -> Finding:
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)
     command = text_of(case.candidate.command)
-    found: list[tuple[float, str | None]] = [
-        (similarity(command, text_of(each.command)), None) for each in case.references
+    scores: list[tuple[float, str | None]] = [
+        (similarity(command, text_of(reference.command)), None) for reference in case.references
     ]
-    return _finding("text", found)
+    return _finding("text", scores)
 
 
 def judge_outputs(case: Case, similarity: Similarity) -> Finding:
@@ -49,18 +49,18 @@ def judge_outputs(case: Case, similarity: Similarity) -> Finding:
     early = early_verdict(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)
-    found: list[tuple[float, str | None]] = []
+    scores: list[tuple[float, str | None]] = []
     for reference in case.references:
         if any(trial.first.ending is not Ending.EXITED for trial in reference.trials.values()):
             continue
-        scores = [
+        by_variant = [
             (similarity(text_of(case.candidate.trials[name].first.stdout.data), text_of(trial.first.stdout.data)), name)
             for name, trial in reference.trials.items()
         ]
-        found.append(min(scores))
-    if not found:
+        scores.append(min(by_variant))
+    if not scores:
         return Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason="every reference ran into a limit")
-    return _finding("output", found)
+    return _finding("output", scores)
 
 
 def text_of(data: bytes) -> str:
@@ -68,13 +68,13 @@ def text_of(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
-def _finding(what: str, found: list[tuple[float, str | None]]) -> Finding:
-    number, (score, variant) = max(enumerate(found, 1), key=lambda each: each[1][0])
+def _finding(subject: str, scores: list[tuple[float, str | None]]) -> Finding:
+    number, (score, variant) = max(enumerate(scores, 1), key=lambda numbered: numbered[1][0])
     passes = score > THRESHOLD
     return Finding(
         outcome=Outcome.PASS if passes else Outcome.FAIL,
         step=Step.SCORE,
-        reason=f"its {what} has similarity {score:.3f} to that of reference {number}, the nearest; "
+        reason=f"its {subject} has similarity {score:.3f} to that of reference {number}, the nearest; "
         f"more than {THRESHOLD} passes",
         variant=None if passes else variant,
     )

@@ -3,7 +3,7 @@
 The judge takes these steps, and the first step that decides is final: the text and the limits, equality with one
 reference, effects, output. The panel, which decides undecided cases, is elsewhere. Only evidence decides. The command's
 text is used for two questions: whether it is a reference, byte for byte or as the same shell words, and whether it is a
-known mutant of a reference (`Case.slip`). A known mutant never passes. It stays undecided.
+known mutant of a reference (`Case.is_known_mutant`). A known mutant never passes. It stays undecided.
 
 Nondeterministic fields: a field that changes between two runs of a *reference* is masked on both sides. A field that
 changes only between two runs of the *candidate* is also masked, but a candidate that needs this mask does not pass.
@@ -114,7 +114,7 @@ def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
     A mutant drops a flag or changes a number by one. A person who reads such commands finds most of them wrong, even if
     no variant shows a difference from the reference. A maintainer's mark or the panel decides.
     """
-    if finding.outcome is not Outcome.PASS or not case.slip or finding.step is Step.VERIFIER:
+    if finding.outcome is not Outcome.PASS or not case.is_known_mutant or finding.step is Step.VERIFIER:
         return finding
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _KNOWN_MUTANT})
 

@@ -100,19 +100,19 @@ def chat_request(
 def read_chat(body: bytes) -> Received:
     """Parse a chat response. Raises LostError if it is invalid."""
     try:
-        found = _Completion.model_validate_json(body)
+        completion = _Completion.model_validate_json(body)
     except ValidationError:
         raise LostError("what it sent is no chat completion") from None
-    choice = found.choices[0]
+    choice = completion.choices[0]
     text = choice.message.content or choice.message.refusal or ""
-    return Received(text, choice.finish_reason or "", _tokens(found.usage))
+    return Received(text, choice.finish_reason or "", _tokens(completion.usage))
 
 
 def read_embedding(body: bytes) -> Received:
     """Parse a response with an embedding, and encode it. Raises LostError if it is invalid."""
     try:
-        found = _Embeddings.model_validate_json(body)
-        return Received(encode(found.data[0].embedding), "", _tokens(found.usage))
+        response = _Embeddings.model_validate_json(body)
+        return Received(encode(response.data[0].embedding), "", _tokens(response.usage))
     except ValueError:
         raise LostError("what it sent is no embedding") from None
 

@@ -36,7 +36,7 @@ class CachedClient:
         self._settings, self._reply_cache, self._budget = settings, reply_cache, budget
         self._key, self._embeddings_key = key, embeddings_key
         self._clients: dict[str, ModelClient] = {}
-        self._waiting: dict[ReplyKey, asyncio.Future[Reply]] = {}
+        self._in_progress: dict[ReplyKey, asyncio.Future[Reply]] = {}
         self.stopped = ""
         self.failed = False
 
@@ -53,10 +53,10 @@ class CachedClient:
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
         """Return the embedding of a text. Raises NoReplyError."""
-        url, own_key = self._settings.base_url, self._key
+        url, endpoint_key = self._settings.base_url, self._key
         if embeddings.base_url is not None:
-            url, own_key = embeddings.base_url, self._embeddings_key or "none"
-        return await self._reply(key, url, own_key, lambda client: client.embed(embeddings.model, text))
+            url, endpoint_key = embeddings.base_url, self._embeddings_key or "none"
+        return await self._reply(key, url, endpoint_key, lambda client: client.embed(embeddings.model, text))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -69,52 +69,32 @@ class CachedClient:
             self._clients[url] = ModelClient(self._settings, url, key, self._budget)
         return self._clients[url]
 
-    async def _reply(self, key: ReplyKey, url: str, own_key: str | None, send: Send) -> Reply:
+    async def _reply(self, key: ReplyKey, url: str, endpoint_key: str | None, send: Send) -> Reply:
         """Return the cached reply, or request one. If the same request is already in progress, wait for it."""
         known = self._reply_cache.find(key)
         if known is not None:
             return known
-        if not self.is_open or own_key is None:
+        if not self.is_open or endpoint_key is None:
             raise NoReplyError(self.stopped or "the panel was not asked")
-        if key in self._waiting:
-            return await asyncio.shield(self._waiting[key])
-        return await self._buy(key, send(self._client(url, own_key)))
+        if key in self._in_progress:
+            return await asyncio.shield(self._in_progress[key])
+        return await self._request(key, send(self._client(url, endpoint_key)))
 
-    async def _buy(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
-        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+    async def _request(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
+        future = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = _as_reply(key, await answer)
+            reply = Reply(format=1, **key._asdict(), **(await answer)._asdict())
             self._reply_cache.add(reply)
             future.set_result(reply)
             return reply
         except (StoppedError, BudgetSpentError, RequestRefusedError) as error:
-            self._note(error)
+            if not isinstance(error, RequestRefusedError):
+                self.stopped = self.stopped or str(error)
+                self.failed = self.failed or isinstance(error, StoppedError)
             missing = NoReplyError(str(error))
             future.set_exception(missing)
             future.exception()  # marks the error as retrieved, because no task may be waiting
             raise missing from error
         finally:
             future.cancel()  # has no effect on a finished future
-            self._waiting.pop(key, None)
-
-    def _note(self, error: BashboardError) -> None:
-        if not isinstance(error, RequestRefusedError):
-            self.stopped = self.stopped or str(error)
-            self.failed = self.failed or isinstance(error, StoppedError)
-
-
-def _as_reply(key: ReplyKey, answer: ModelReply) -> Reply:
-    return Reply(
-        format=1,
-        evidence=key.evidence,
-        judge=key.judge,
-        model=key.model,
-        prompt=key.prompt,
-        seed=key.seed,
-        text=answer.text,
-        plain=answer.plain,
-        finish=answer.finish,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        usd=answer.usd,
-    )
+            self._in_progress.pop(key, None)

@@ -56,26 +56,26 @@ def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequen
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
     """Return the cached replies on which the panel's findings about these items are based, sorted by key."""
-    found: dict[ReplyKey, Reply] = {}
+    replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:
             keys = [key for key, _ in _embeddings(settings, item)]
         else:
-            asked = questions(item.judge, item.case, item.finding, item.evidence)
-            keys = [_key(question, voter) for question in asked for voter in voters_for(settings, item.own)]
-        found |= {key: reply for key in keys if (reply := reply_cache.find(key)) is not None}
-    return tuple(found[key] for key in sorted(found))
+            asked_questions = questions(item.judge, item.case, item.finding, item.evidence)
+            keys = [_key(question, voter) for question in asked_questions for voter in voters_for(settings, item.own)]
+        replies |= {key: reply for key in keys if (reply := reply_cache.find(key)) is not None}
+    return tuple(replies[key] for key in sorted(replies))
 
 
 def _votes(settings: PanelSettings, reply_cache: ReplyCache, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
     voters = voters_for(settings, item.own)
     for question in questions(item.judge, item.case, item.finding, item.evidence):
         keys = {_key(question, voter): voter for voter in voters}
-        known = [reply for key in keys if (reply := reply_cache.find(key)) is not None]
-        if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in known], len(voters)):
+        cached = [reply for key in keys if (reply := reply_cache.find(key)) is not None]
+        if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in cached], len(voters)):
             continue
-        size = sum(len(each["content"].encode()) for each in question.messages)
-        yield from ((key, _Call(voter.model, size, REPLY_TOKENS)) for key, voter in keys.items())
+        input_bytes = sum(len(message["content"].encode()) for message in question.messages)
+        yield from ((key, _Call(voter.model, input_bytes, REPLY_TOKENS)) for key, voter in keys.items())
 
 
 def _key(question: Question, voter: Voter) -> ReplyKey:

@@ -20,7 +20,7 @@ from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.judges.panel.similarity import EMBEDDING, nearness
+from evaluator.judges.panel.similarity import EMBEDDING, nearest_similarity
 from evaluator.judges.panel.vote import CastVote, decided, finding_of, is_settled, still_open
 from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.judges.reasons import shown
@@ -90,7 +90,7 @@ class Panel:
         return asyncio.run(self._decide(undecided)) if undecided else []
 
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        findings = [each.finding for each in undecided]
+        findings = [item.finding for item in undecided]
         numbers = iter(range(len(undecided)))
         progress = self._progress if self._client.is_open else NullProgress()
         progress.stage("asking the panel", len(undecided))
@@ -151,8 +151,8 @@ class Panel:
             reply = await self._client.chat(key, voter.model, question.messages)
         except NoReplyError as error:
             return CastVote(None, str(error))
-        ballot = read_reply(reply.text)
-        return CastVote(ballot.vote, ballot.reason if ballot.vote else f"a reply off the menu: {shown(reply.text)}")
+        parsed = read_reply(reply.text)
+        return CastVote(parsed.vote, parsed.reason if parsed.vote else f"a reply off the menu: {shown(reply.text)}")
 
     async def _compare(self, item: Undecided, candidate: Executed) -> Finding:
         embeddings = self.settings.embeddings
@@ -167,13 +167,13 @@ class Panel:
             return (await self._client.embed(key, embeddings, text)).text
 
         try:
-            found = await nearness(item.judge, item.case, candidate, embed)
+            similarity = await nearest_similarity(item.judge, item.case, candidate, embed)
         except ValueError as error:
             raise NoReplyError(str(error)) from error
-        if found is None:
+        if similarity is None:
             raise NoReplyError(_NOTHING)
-        passes = found.cosine > THRESHOLD
-        sentence = f"cosine {found.cosine:.3f} with the nearest reference; more than {THRESHOLD} passes"
-        if passes and not found.whole:
+        passes = similarity.cosine > THRESHOLD
+        sentence = f"cosine {similarity.cosine:.3f} with the nearest reference; more than {THRESHOLD} passes"
+        if passes and not similarity.whole:
             return still_open(item.finding, f"{sentence}, but only a part is compared")
         return decided(item.finding, Outcome.PASS if passes else Outcome.FAIL, sentence)

@@ -46,9 +46,9 @@ def read_reply(text: str) -> ParsedReply:
     """Parse a reply into a vote and a reason."""
     body = text.strip()
     fenced = _FENCED.fullmatch(body)
-    found = _object(fenced[1] if fenced else body)
-    if found is not None:
-        return _from_object(found)
+    members = _object(fenced[1] if fenced else body)
+    if members is not None:
+        return _from_object(members)
     word = _WORD.fullmatch(body)
     return ParsedReply(_vote(word[1]) if word else None)
 
@@ -59,7 +59,7 @@ def _object(text: str) -> list[tuple[str, object]] | None:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, list) and all(isinstance(each, tuple) for each in value) else None
+    return value if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value) else None
 
 
 def _from_object(pairs: list[tuple[str, object]]) -> ParsedReply:

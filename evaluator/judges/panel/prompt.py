@@ -127,32 +127,32 @@ def template_digest(judge: str, settings: PanelSettings) -> str:
 def _question(judge: str, evidence: str, data: dict[str, Any], fields: Sequence[Fields]) -> Question:
     line = data_line(data)
     system, before, after = prompt_wrapper(judge, delimiter(line))
-    return Question(judge, evidence, system, f"{before}{line}{after}", all(each.whole for each in fields))
+    return Question(judge, evidence, system, f"{before}{line}{after}", all(group.whole for group in fields))
 
 
-Asked = list[tuple[dict[str, Any], tuple[Fields, ...]]]
+QuestionData = list[tuple[dict[str, Any], tuple[Fields, ...]]]
 
 
-def _ask_by_evidence(case: Case, candidate: Executed, finding: Finding) -> Asked:
+def _ask_by_evidence(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
     commands, outputs = Fields(COMMAND_CAP), Fields(_share(case, 1 + len(case.references)))
     runs = {
         variant: {
             "candidate": _run(case, candidate, variant, outputs),
-            "references": [_run(case, each, variant, outputs) for each in case.references],
+            "references": [_run(case, reference, variant, outputs) for reference in case.references],
         }
         for variant in case.variants
     }
     data = {
         "task": case.task.nl,
         "unsettled": finding.reason,
-        "references": [commands.text(each.command) for each in case.references],
+        "references": [commands.text(reference.command) for reference in case.references],
         "candidate": commands.text(candidate.command),
         "runs": runs,
     }
     return [(data, (commands, outputs))]
 
 
-def _ask_by_text(case: Case, candidate: Executed, finding: Finding) -> Asked:
+def _ask_by_text(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
     return [_pair(case, reference, candidate) for reference in case.references]
 
 
@@ -166,8 +166,8 @@ def _pair(case: Case, reference: Executed, candidate: Executed) -> tuple[dict[st
     return data, (commands,)
 
 
-def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Asked:
-    asked = []
+def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
+    question_data = []
     for reference in that_ended(case):
         data, fields = _pair(case, reference, candidate)
         outputs = Fields(_share(case, 2))
@@ -178,11 +178,11 @@ def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Asked:
             }
             for variant in case.variants
         }
-        asked.append(({**data, "runs": runs}, (*fields, outputs)))
-    return asked
+        question_data.append(({**data, "runs": runs}, (*fields, outputs)))
+    return question_data
 
 
-_ASKS: Final[Mapping[str, Callable[[Case, Executed, Finding], Asked]]] = {
+_ASKS: Final[Mapping[str, Callable[[Case, Executed, Finding], QuestionData]]] = {
     "consensus": _ask_by_evidence,
     "llm": _ask_by_text,
     "exec-llm": _ask_by_output,
@@ -204,16 +204,16 @@ def _run(case: Case, executed: Executed, variant: str, fields: Fields) -> dict[s
 
 
 def _changes(evidence: Evidence, fields: Fields) -> list[dict[str, Any]]:
-    listed = [_change(each, fields) for each in evidence.changes[:LISTED_CHANGES]]
-    left = len(evidence.changes) - len(listed)
-    if left or evidence.changes_truncated:
+    listed = [_change(change, fields) for change in evidence.changes[:LISTED_CHANGES]]
+    omitted = len(evidence.changes) - len(listed)
+    if omitted or evidence.changes_truncated:
         fields.whole = False
-        listed.append({"changes omitted after this": "not counted" if evidence.changes_truncated else left})
+        listed.append({"changes omitted after this": "not counted" if evidence.changes_truncated else omitted})
     return listed
 
 
 def _change(change: PathChange, fields: Fields) -> dict[str, Any]:
-    shown: dict[str, Any] = {"path": fields.text(change.path), "kind": change.kind.value}
+    entry: dict[str, Any] = {"path": fields.text(change.path), "kind": change.kind.value}
     if change.text is not None:
-        shown["content"] = fields.text(change.text)
-    return shown
+        entry["content"] = fields.text(change.text)
+    return entry

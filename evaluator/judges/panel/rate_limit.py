@@ -34,7 +34,7 @@ class RateLimiter:
             await asyncio.sleep(left)
 
 
-def asked_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Return the pause in seconds that the headers of a refusal request, or None if they request none."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -55,8 +55,8 @@ def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
     """Return the seconds until the limits in a response's headers allow a request of `tokens` tokens, or 0."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
-        left = _number(headers.get(f"x-ratelimit-remaining-{name}"))
-        if left is not None and left < needed:
+        remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))
+        if remaining is not None and remaining < needed:
             pause = max(pause, duration_s(headers.get(f"x-ratelimit-reset-{name}") or ""))
     return pause
 

@@ -77,7 +77,7 @@ class ReplyCache:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise InfraError(f"{self.path} does not read ({error}); it holds every reply paid for: mend it") from error
+            raise InfraError(f"cannot read {self.path} ({error}): it holds all paid replies, so repair it") from error
 
     def __len__(self) -> int:
         """Return the number of replies."""
@@ -97,10 +97,10 @@ class ReplyCache:
             written = os.write(self._file, line)
         except OSError as error:
             raise InfraError(
-                f"{self.path} takes no more replies ({error}): make room and run the same again"
+                f"cannot write a reply to {self.path} ({error}): make room and run the same command again"
             ) from error
         if written < len(line):
-            raise InfraError(f"{self.path} took only a part of a reply: make room and run the same again")
+            raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
         """Open the file for appending, and first end an incomplete last line."""

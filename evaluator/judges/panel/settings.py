@@ -31,10 +31,10 @@ def _odd(value: int) -> int:
     return value
 
 
-def _different(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
+def _unique(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
     names = [model.name for model in models]
     if len(set(names)) < len(names):
-        raise ValueError("a model stands there twice; it has more votes with a larger `votes`")
+        raise ValueError(f"expected different models, found {names}; to give each model more votes, raise `votes`")
     return models
 
 
@@ -86,7 +86,7 @@ class PanelSettings(Record):
 
     base_url: Endpoint
     models: Annotated[
-        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_different)
+        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_unique)
     ] = ()
     votes: Annotated[int, Field(ge=1, le=15), AfterValidator(_odd)] = 3
     seed: int = 123

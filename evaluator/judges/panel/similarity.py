@@ -46,16 +46,16 @@ def cosine(one: str, other: str) -> float:
     return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
 
 
-async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
+async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
     """Return the similarity to the most similar reference, or None if no reference can be compared."""
-    found = []
+    similarities = []
     for reference in that_ended(case):
         pairs = list(_texts(judge, case, candidate, reference))
-        least = 1.0
+        lowest = 1.0
         for pair in pairs:
-            least = min(least, await _similarity(*pair, embed))
-        found.append(Similarity(least, all(_is_whole(*pair) for pair in pairs)))
-    return max(found, key=lambda each: each.cosine) if found else None
+            lowest = min(lowest, await _similarity(*pair, embed))
+        similarities.append(Similarity(lowest, all(_is_whole(*pair) for pair in pairs)))
+    return max(similarities, key=lambda similarity: similarity.cosine) if similarities else None
 
 
 def texts_of(judge: str, case: Case, candidate: Executed) -> Iterator[str]:

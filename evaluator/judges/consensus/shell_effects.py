@@ -38,43 +38,11 @@ _MANAGED_BY_BASH: Final = re.compile(
 _HELPER: Final = re.compile(rb"declare -[-aAi]+ ")
 """The beginning of `declare -p` for a variable that only has attributes of a helper variable."""
 
-_READ_BY_BASH: Final = frozenset(
-    {
-        "CDPATH",
-        "ENV",
-        "EXECIGNORE",
-        "FIGNORE",
-        "GLOBIGNORE",
-        "GLOBSORT",
-        "IGNOREEOF",
-        "INPUTRC",
-        "POSIXLY_CORRECT",
-        "PROMPT_COMMAND",
-        "PS0",
-        "PS1",
-        "PS3",
-        "TIMEFORMAT",
-        "TMOUT",
-        "TMPDIR",
-        "HISTFILE",
-        "HISTSIZE",
-        "HISTCONTROL",
-        "HISTFILESIZE",
-        "HISTIGNORE",
-        "HISTTIMEFORMAT",
-        "HOSTFILE",
-        "MAILCHECK",
-        "MAIL",
-        "MAILPATH",
-        "LC_ALL",
-        "LC_COLLATE",
-        "LC_CTYPE",
-        "LC_MESSAGES",
-        "LC_NUMERIC",
-        "LC_TIME",
-        "FUNCNEST",
-        "BASH_ENV",
-    }
+_READ_BY_BASH: Final = re.compile(
+    r"CDPATH|ENV|EXECIGNORE|FIGNORE|GLOBIGNORE|GLOBSORT|IGNOREEOF|INPUTRC|POSIXLY_CORRECT|PROMPT_COMMAND|PS0"
+    r"|PS1|PS3|TIMEFORMAT|TMOUT|TMPDIR|HISTFILE|HISTSIZE|HISTCONTROL|HISTFILESIZE|HISTIGNORE|HISTTIMEFORMAT"
+    r"|HOSTFILE|MAILCHECK|MAIL|MAILPATH|LC_ALL|LC_COLLATE|LC_CTYPE|LC_MESSAGES|LC_NUMERIC|LC_TIME|FUNCNEST"
+    r"|BASH_ENV"
 )
 """Variables that change the behaviour of bash even if they are not exported."""
 
@@ -131,7 +99,7 @@ def is_helper_variable(difference: Difference) -> bool:
         and not difference.expected
         and isinstance(value, bytes)
         and _HELPER.match(value) is not None
-        and difference.key.subject.decode(errors="replace") not in _READ_BY_BASH
+        and _READ_BY_BASH.fullmatch(difference.key.subject.decode(errors="replace")) is None
     )
 
 

@@ -1,4 +1,4 @@
-"""Step 1: what is settled before anything is compared."""
+"""The checks that every judge makes before it compares anything."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def _words(text: bytes) -> set[str]:
 def soften_failure(case: Case, finding: Finding) -> Finding:
     """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
 
-    It never makes a pass of a failure, so no near miss passes by it. A command that prints nothing stays a failure,
-    unless the reference's work is a change of files.
+    It never turns a failure into a pass, so no near miss passes by it. A command that prints nothing stays a failure,
+    unless the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

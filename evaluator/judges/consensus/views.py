@@ -1,7 +1,7 @@
 """The comparable form of evidence: facts and texts of a run, with the fields that change between two runs.
 
-`ComparableRun` is one command in one variant. `VariantRuns` puts a candidate beside its references in one variant. Both
-are built only if the simple test for equality has not decided the case.
+`ComparableRun` is one command in one variant. `VariantRuns` puts a candidate beside its references in one variant. The
+judge builds them only if the simple test `same_bytes` has not decided the case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The panel's bench, which its tests share."""
+"""The panel harness that these tests share."""
 
 from __future__ import annotations
 

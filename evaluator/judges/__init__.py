@@ -1,6 +1,6 @@
-"""Judges: pure functions from evidence to finding, registered by name.
+"""Judges: pure functions from evidence to a finding, registered by name.
 
-Adding a judge is one file here and one line below.
+To add a judge, write one module in this folder and one `register` line below.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""`bleu`: BLEU between a command and a reference, on their characters.
+"""`bleu`: the BLEU score of a command and a reference, computed on characters.
 
-The heuristic of Westenfelder et al. 2025, whose figures are those of NLTK's `sentence_bleu` given two raw
-strings: it takes a string's characters for its words. It is not the corpus BLEU over words that is quoted
-for translations.
+This is the heuristic of Westenfelder et al. 2025. Their scores come from NLTK's `sentence_bleu` with two raw strings,
+and NLTK then treats each character as a word. It is not the corpus BLEU over words that papers quote for translations.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from evaluator.records import Finding
 
 
 class Bleu:
-    """Passes a command whose text has BLEU above the threshold with a reference's."""
+    """Passes a command if its BLEU score with some reference is above the threshold."""
 
     name: Final = "bleu"
     version: Final = 1
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """By the nearest reference."""
+        """Compare the score with the most similar reference to the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
-        """BLEU-4 of the command's characters against the reference's, in [0, 1]."""
+        """Return BLEU-4 over the characters of the command and the reference, in [0, 1]."""
         from nltk.translate.bleu_score import sentence_bleu
 
         return float(sentence_bleu([reference], command, smoothing_function=_unsmoothed))
 
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
-    """What NLTK does without smoothing, which it also says in a warning: a precision of 0 becomes the least number."""
-    return [float(each) if each.numerator else sys.float_info.min for each in precisions]
+    """Replace a precision of 0 by the smallest positive float, as NLTK does without smoothing, but do not warn."""
+    return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

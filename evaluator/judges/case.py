@@ -1,11 +1,7 @@
-"""What a judge is given and what it is: evidence in, finding out, nothing else.
+"""The interface of a judge, the case it decides, and the registry of judges by name.
 
-A judge never sees the world, the clock or another submission, so a finding can be derived again from
-stored evidence at any time and by any other judge.
-
-Which findings ask for a second, spaced run of the candidate before they count.
-
-Judges by name, so that a board can be graded again by any of them and they can be compared.
+A judge takes evidence and returns a finding. It never sees the world, the clock or another submission. A finding can
+therefore be derived again from stored evidence at any time, and any other judge can decide the same case.
 """
 
 from __future__ import annotations
@@ -18,21 +14,21 @@ from typing import Final, Protocol
 from evaluator.errors import UsageError
 from evaluator.records import Finding, Outcome, Step, Task, Trial
 
-_COMPARED: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
+_COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT, Step.STDERR, Step.OUTPUT, Step.SCORE})
 
 
 def needs_second_run(finding: Finding) -> bool:
-    """True where the candidate did not pass and comparing evidence decided so.
+    """Return whether the candidate needs a second, spaced run before this finding counts.
 
-    Only there can a field that changes from run to run be at fault. Over-long, unreadable, missing and
-    verified commands would say the same again.
+    This is so if the candidate did not pass and the judge decided by comparing evidence: a field that changes from run
+    to run may be the cause. An over-long, unreadable, missing or verified command would get the same finding again.
     """
-    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARED
+    return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command and its trials, by the name of the world's variant. No trials where nothing was run."""
+    """A command and its trials by variant name. There are no trials if the command was not executed."""
 
     command: bytes
     trials: Mapping[str, Trial]
@@ -40,11 +36,11 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One candidate of one task beside the task's references; `candidate` is None where none was given.
+    """One candidate for a task, with the task's references. `candidate` is None if the submission has no command.
 
-    `home` is the directory that `~` means in `scratch`, the suite's scratch paths, and `cwd` the one that commands
-    start in. Whoever is judged is never among the references: leaving them out is the caller's part. `slip` tells
-    that the candidate's text is a reference's with one slip in it, and that nobody has found that slip harmless.
+    `scratch` holds the suite's scratch paths, in which `~` means the directory `home`. Commands start in the directory
+    `cwd`. The caller must leave the judged command out of the references. `is_known_mutant` is true if the candidate's
+    text is a known mutant of a reference that no maintainer has marked as harmless.
     """
 
     task: Task
@@ -53,19 +49,19 @@ class Case:
     home: str
     scratch: tuple[str, ...]
     cwd: str = "/"
-    slip: bool = False
+    is_known_mutant: bool = False
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Names of the variants any reference ran in, in the order they were run."""
+        """Return the names of all variants in which a reference ran, in execution order."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 
 class EvidenceNeed(StrEnum):
-    """What a judge looks at, so that nothing is executed that it would not see.
+    """The evidence that a judge reads, so that the engine executes nothing that the judge ignores.
 
-    `TEXT`: the commands themselves; its cases may come without any evidence. `RUN`: a command's first run.
-    `REPEATS`: also the second run of a candidate that did not pass, which tells what changes by itself.
+    `TEXT`: only the commands. Its cases may have no evidence. `RUN`: the first run of each command. `REPEATS`: also the
+    second run of a candidate that did not pass, which shows the nondeterministic fields.
     """
 
     TEXT = "text"
@@ -74,38 +70,38 @@ class EvidenceNeed(StrEnum):
 
 
 class Judge(Protocol):
-    """A functional-equivalence heuristic. A change of its rules is a change of its `version`.
+    """A functional-equivalence heuristic. Every change of its rules must raise its `version`.
 
-    `judge` is pure: the same case gives the same finding, whatever was judged before. What the candidate
-    did, hostile or not, is never an exception; evidence that is missing is an infra-error, never a score.
+    `judge` is pure: the same case always gives the same finding. A candidate's behaviour, even a hostile one, never
+    makes it raise an exception. Missing evidence is an infra-error and never a score.
     """
 
     @property
     def name(self) -> str:
-        """The name a board is graded under."""
+        """Return the name by which a user selects this judge."""
         ...
 
     @property
     def version(self) -> int:
-        """Part of a verdict's key: a newer version makes older verdicts stale."""
+        """Return the version. It is part of the verdict key, so a newer version makes older verdicts outdated."""
         ...
 
     @property
     def basis(self) -> EvidenceNeed:
-        """What it looks at."""
+        """Return the evidence that this judge reads."""
         ...
 
     def judge(self, case: Case) -> Finding:
-        """What this heuristic says of the candidate."""
+        """Return this judge's finding about the candidate."""
         ...
 
 
 JUDGES: Final[dict[str, Judge]] = {}
-"""Every judge by its name, in the order of registration."""
+"""All judges by name, in the order of registration."""
 
 
 def register(judge: Judge) -> Judge:
-    """Add a judge under its own name and return it. Raises ValueError where the name is taken."""
+    """Add a judge under its own name and return it. Raises ValueError if the name is in use."""
     if judge.name in JUDGES:
         raise ValueError(f"a judge named {judge.name!r} is registered already")
     JUDGES[judge.name] = judge
@@ -113,7 +109,7 @@ def register(judge: Judge) -> Judge:
 
 
 def find_judge(name: str) -> Judge:
-    """The judge of that name. Raises UsageError, which lists the names there are."""
+    """Return the judge with this name. Raises UsageError, which lists the available names."""
     if name not in JUDGES:
         raise UsageError(f"no judge is named {name!r}; there are: {', '.join(JUDGES)}")
     return JUDGES[name]

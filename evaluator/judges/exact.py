@@ -1,6 +1,6 @@
-"""The field's simplest judge: the same bytes on standard output as one reference, in every variant.
+"""The field's simplest judge: the candidate must print the same bytes as one reference, in every variant.
 
-Blind to what a command does to files and unforgiving about layout, it is the yardstick others must beat.
+It ignores file changes and accepts no difference in layout. Other judges should do better than this baseline.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
-from evaluator.judges.consensus.early import early_verdict
+from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.records import Ending, Finding, Outcome, Step
 
 
 class Exact:
-    """Passes a candidate whose standard output has the digest of one and the same reference's everywhere."""
+    """Passes a candidate if its standard output has the same digest as one reference's in every variant."""
 
     name: Final = "exact"
     version: Final = 1
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Pass or fail by digest of standard output; step 1 and verifiers as for every judge."""
+        """Compare digests of standard output, after the prechecks and verifiers that all judges share."""
         early = early_verdict(case)
         if early is not None or case.candidate is None:
             return early or Finding(outcome=Outcome.UNANSWERED)
@@ -37,7 +37,7 @@ class Exact:
 
 def _first_difference(case: Case, candidate: Executed, reference: Executed) -> str | None:
     for variant in case.variants:
-        ours, theirs = candidate.trials[variant].first, reference.trials[variant].first
-        if theirs.ending is not Ending.EXITED or ours.stdout.digest != theirs.stdout.digest:
+        candidate_run, reference_run = candidate.trials[variant].first, reference.trials[variant].first
+        if reference_run.ending is not Ending.EXITED or candidate_run.stdout.digest != reference_run.stdout.digest:
             return variant
     return None

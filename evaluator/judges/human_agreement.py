@@ -1,9 +1,9 @@
-"""Text judges beside people: how often they agree on which commands are correct.
+"""Agreement of text judges with human annotators on which commands are correct.
 
-The people are NL2Bash's annotators (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
-Interface to the Linux Operating System"), who looked at models' commands for descriptions that have references.
-Nothing was executed. Some of those models left placeholders such as `[regex]` for what they did not know; no
-command with one can be right for a shell, but people judged some so: such rows are counted apart.
+The annotators are those of NL2Bash (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
+Interface to the Linux Operating System"). They rated models' commands for descriptions that have references, without
+executing them. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
+correctly, but annotators rated some of them correct. Rows with placeholders are therefore counted separately.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PLACEHOLDER: Final = re.compile(
     r"\[(?:regex|number|quantity|file|directory|path|permission|timespan|datetime|size|username|groupname|type|unit"
     r"|program|command|variable|string|option|argument)\]|__SP__\w+"
 )
-"""What NL2Bash's models put for a value they did not know. `[ch]` is none: it is a pattern of the shell."""
+"""Placeholders that NL2Bash's models print for unknown values. `[ch]` is not included because it is a shell pattern."""
 
 
 class Assessed(NamedTuple):
-    """A command for a description, what people say of it together, and what each of them said.
+    """A command for a description, with the annotators' joint rating (`correct`) and their single ratings.
 
-    `people` holds each one's answer, None from those who did not see it.
+    `people` holds one rating for each annotator, or None if that annotator did not see the command.
     """
 
     description: str
@@ -38,9 +38,9 @@ class Assessed(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A measure by its name: how near each command is to correct, and from which score on it says so.
+    """A named measure: a score for each command, and the scores that count as "correct".
 
-    `is_graded` is false for what only says yes or no.
+    `is_graded` is false if the measure only answers yes or no.
     """
 
     name: str
@@ -52,16 +52,16 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Every measure's agreement with people: on all rows, on those without placeholders and on those with."""
-    measures = [*_baselines(references), *(each for judge in judges for each in _of_judge(judge, references))]
-    plain = [row for row in rows if not PLACEHOLDER.search(row.command)]
-    rest = [row for row in rows if PLACEHOLDER.search(row.command)]
+    """Yield the agreement of every measure with the annotators: on all rows, without placeholders, and with them."""
+    measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
+    without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
+    with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
     groups: list[tuple[RowsOf, Sequence[Assessed]]] = [("all", rows)]
-    if rest and plain:
-        groups += [("without placeholders", plain), ("with placeholders", rest)]
-    for name, chosen in groups:
-        yield _between_people(name, chosen)
-        yield from (_agreement(name, chosen, measure) for measure in measures)
+    if with_placeholders and without_placeholders:
+        groups += [("without placeholders", without_placeholders), ("with placeholders", with_placeholders)]
+    for name, group in groups:
+        yield _between_annotators(name, group)
+        yield from (_agreement(name, group, measure) for measure in measures)
 
 
 def _baselines(references: Mapping[str, Sequence[str]]) -> Iterator[Measured]:
@@ -83,49 +83,52 @@ def _of_judge(judge: TextScorer, references: Mapping[str, Sequence[str]]) -> Ite
         return max(judge.similarity(row.command, reference) for reference in references[row.description])
 
     yield Measured(f"{judge.name} above {THRESHOLD}", score, lambda value: value > THRESHOLD)
-    if judge.name == "nl2cmd":  # NL2Bash's people were compared with a perfect score
+    if judge.name == "nl2cmd":  # NL2Bash compared its annotators with a perfect score
         yield Measured(f"{judge.name} of 1", score, lambda value: value >= 1.0)
 
 
 def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> AnnotatorAgreement:
     scores = [measure.score(row) for row in rows]
-    ours, theirs = [measure.says_yes(score) for score in scores], [row.correct for row in rows]
+    answers, labels = [measure.says_yes(score) for score in scores], [row.correct for row in rows]
     return AnnotatorAgreement(
         measure=measure.name,
         rows_of=rows_of,
         rows=len(rows),
-        raw=_raw(ours, theirs),
-        kappa=kappa(ours, theirs),
-        auc=_auc(scores, theirs) if measure.is_graded else None,
+        raw=_raw(answers, labels),
+        kappa=kappa(answers, labels),
+        auc=_auc(scores, labels) if measure.is_graded else None,
     )
 
 
-def _between_people(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
-    """The first two people of every row that two or more saw."""
-    seen = [[answer for answer in row.people if answer is not None][:2] for row in rows]
-    pairs = [(answers[0], answers[1]) for answers in seen if len(answers) == 2]
-    ours, theirs = [first for first, _ in pairs], [second for _, second in pairs]
+def _between_annotators(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
+    """Return the agreement of the first two annotators of each row. Rows with fewer than two ratings are skipped."""
+    ratings = [[rating for rating in row.people if rating is not None][:2] for row in rows]
+    pairs = [(row_ratings[0], row_ratings[1]) for row_ratings in ratings if len(row_ratings) == 2]
+    first_ratings, second_ratings = [first for first, _ in pairs], [second for _, second in pairs]
     return AnnotatorAgreement(
         measure="two people",
         rows_of=rows_of,
         rows=len(pairs),
-        raw=_raw(ours, theirs),
-        kappa=kappa(ours, theirs),
+        raw=_raw(first_ratings, second_ratings),
+        kappa=kappa(first_ratings, second_ratings),
         auc=None,
     )
 
 
-def _raw(ours: Sequence[bool], theirs: Sequence[bool]) -> float | None:
-    return sum(a is b for a, b in zip(ours, theirs, strict=True)) / len(ours) if ours else None
+def _raw(left: Sequence[bool], right: Sequence[bool]) -> float | None:
+    return sum(a is b for a, b in zip(left, right, strict=True)) / len(left) if left else None
 
 
-def kappa(ours: Sequence[bool], theirs: Sequence[bool]) -> float | None:
-    """Cohen's kappa (1960): (raw - expected) / (1 - expected), None where both sides never vary."""
-    raw = _raw(ours, theirs)
+def kappa(left: Sequence[bool], right: Sequence[bool]) -> float | None:
+    """Return Cohen's kappa (1960): (raw - expected) / (1 - expected).
+
+    Return None if there are no rows, or if both sides give the same single answer to every row.
+    """
+    raw = _raw(left, right)
     if raw is None:
         return None
-    yes, other = sum(ours) / len(ours), sum(theirs) / len(theirs)
-    expected = yes * other + (1 - yes) * (1 - other)
+    yes, other_yes = sum(left) / len(left), sum(right) / len(right)
+    expected = yes * other_yes + (1 - yes) * (1 - other_yes)
     return None if expected == 1 else (raw - expected) / (1 - expected)
 
 

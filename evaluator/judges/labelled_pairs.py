@@ -1,27 +1,28 @@
-"""Pairs whose label is known, and what verdicts on them say of a judge.
+"""Pairs of commands with a known label, and the metrics of a judge's verdicts on them.
 
-The paper's Table 4 (Westenfelder et al. 2025) takes 300 pairs of commands that do the same, and as many where
-the second is another task's, ten further on. Such pairs are easy; near misses and mutants are not, and stand
-beside them. Pure: pairs from tasks, figures from verdicts. Executing and judging are the pipeline's.
+Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs, and 300 pairs in which the second command
+belongs to another task, ten tasks later. Such pairs are easy. Near misses and mutants are harder and are therefore
+measured too. This module is pure: the pipeline executes and judges the pairs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from evaluator.records import JudgeFigures, Mistake, Outcome, PairKind, Part, Task
 
 ROTATION: Final = 10
-"""How many tasks further on the paper takes a wrong command from."""
+"""Distance, in tasks, from which the paper takes a wrong command."""
 
 _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}), "nl2sh-alfa": frozenset({0})}
-"""Suites that rules of `consensus` were written from, and the remainders by 2 of the tasks' numbers that were."""
+"""Suites from which rules of `consensus` were developed. The values select the tasks used: task number modulo 2."""
 
 
 class Pair(NamedTuple):
-    """A command for a task, judged against all references but number `without`, and whether it does the same."""
+    """A command for a task, with its label. The judge gets all references except number `without`."""
 
     task: str
     command: bytes
@@ -30,32 +31,33 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """References judged by the others alone, and rotated ones. Tasks are numbered in the order of their ids.
+    """Yield each reference judged by the other references, and each task's rotated wrong command.
 
-    Where a task has two references, the second is judged by the first, as in the paper, and not the other way.
+    Tasks are numbered in the order of their ids. If a task has two references, only the second is judged by the first,
+    as in the paper.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
-        chosen = [1] if len(task.references) == 2 else range(len(task.references))
-        yield from (Pair(task.id, task.references[each], each, True) for each in chosen)
+        indices = [1] if len(task.references) == 2 else range(len(task.references))
+        yield from (Pair(task.id, task.references[index], index, True) for index in indices)
         other = ordered[(number + ROTATION) % len(ordered)]
         if other is not task:
             yield Pair(task.id, other.references[1], 1, False)
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Every near miss, judged by all references."""
+    """Yield every near miss of every task, to be judged by all references."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks by number: in the order of their ids, which is that of the files a foreign suite comes from."""
+    """Return the tasks with two or more references, sorted by id: the file order of an imported suite."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Which tasks rules were written from, and which were held back, by id."""
+    """Map each task id to its part: used to develop the rules of `consensus`, or held back."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -64,7 +66,7 @@ def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
 
 
 class JudgedPair(NamedTuple):
-    """A pair with what became of it, and the seconds that judging it took."""
+    """A pair with its outcome and its judging time in seconds."""
 
     pair: Pair
     outcome: Outcome
@@ -72,7 +74,7 @@ class JudgedPair(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the figures are of."""
+    """The judge, suite and kind of pairs to which metrics belong."""
 
     judge: str
     version: int
@@ -82,21 +84,24 @@ class Origin(NamedTuple):
 
 
 def judge_metrics(
-    origin: Origin, judged: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
+    origin: Origin, pairs: Sequence[JudgedPair], parts: Mapping[str, Part], usd: float = 0.0
 ) -> list[JudgeFigures]:
-    """Figures of all pairs, and of each part of the tasks where there is more than one. Money is told for all."""
+    """Return the metrics of all pairs, and of each part if the tasks have more than one part.
+
+    Only the first of them contains the cost in US dollars.
+    """
     by_part: dict[Part, list[JudgedPair]] = {}
-    for each in judged:
-        by_part.setdefault(parts.get(each.pair.task, Part.HELD_BACK), []).append(each)
+    for pair in pairs:
+        by_part.setdefault(parts.get(pair.pair.task, Part.HELD_BACK), []).append(pair)
     if len(by_part) == 1:
         ((part, _),) = by_part.items()
-        return [_metrics_of_part(origin, part, judged, usd)]
-    found = [_metrics_of_part(origin, Part.ALL, judged, usd)]
-    return found + [_metrics_of_part(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
+        return [_metrics_of_part(origin, part, pairs, usd)]
+    metrics = [_metrics_of_part(origin, Part.ALL, pairs, usd)]
+    return metrics + [_metrics_of_part(origin, part, by_part[part], 0.0) for part in Part if part in by_part]
 
 
-def _metrics_of_part(origin: Origin, part: Part, judged: Sequence[JudgedPair], usd: float) -> JudgeFigures:
-    counts = Counter((each.pair.equivalent, _kept(each.outcome)) for each in judged)
+def _metrics_of_part(origin: Origin, part: Part, pairs: Sequence[JudgedPair], usd: float) -> JudgeFigures:
+    counts = Counter((judged.pair.equivalent, _counted_as(judged.outcome)) for judged in pairs)
     return JudgeFigures(
         **origin._asdict(),
         part=part,
@@ -107,44 +112,48 @@ def _metrics_of_part(origin: Origin, part: Part, judged: Sequence[JudgedPair], u
         wrong_failed=counts[False, Outcome.FAIL],
         wrong_undecided=counts[False, Outcome.UNDECIDED],
         infra_errors=counts[True, Outcome.INFRA_ERROR] + counts[False, Outcome.INFRA_ERROR],
-        seconds=round(sum(each.seconds for each in judged), 3),
+        seconds=round(sum(judged.seconds for judged in pairs), 3),
         usd=usd,
     )
 
 
-def _kept(outcome: Outcome) -> Outcome:
-    kept = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR)
-    return outcome if outcome in kept else Outcome.FAIL
+def _counted_as(outcome: Outcome) -> Outcome:
+    separate = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INFRA_ERROR)
+    return outcome if outcome in separate else Outcome.FAIL
 
 
 class HardPair(NamedTuple):
-    """A pair that a judge got wrong or left open, and how many other judges got it wrong too."""
+    """A pair that a judge decided wrongly or left undecided, with the number of other judges that also got it wrong."""
 
     mistake: Mistake
     others: int
 
 
+_PAIR_OF: Final = attrgetter("suite", "kind", "task", "command", "equivalent")
+"""Identifies the pair of a mistake."""
+
+
 def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[HardPair]:
-    """The pairs that are hardest for `judge`: false passes, false failures, then what it left open.
+    """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
-    Among equals those come first that most other judges get wrong. Mutants are left out, for they count as wrong
-    until somebody has read them, and so are pairs held back where a suite has others: who reads them one by one
-    would write rules from them.
+    Within each group, the pairs that most other judges get wrong come first. Mutants are left out, because their label
+    "wrong" is only assumed until a person has read them. Held-back pairs are left out if their suite also has other
+    pairs: a developer who reads them could write rules from them.
     """
-    others = Counter((each.suite, each.kind, each.task, each.command, each.equivalent) for each in mistakes)
-    halved = {each.suite for each in mistakes if each.part is Part.WRITTEN_FROM}
-    own = [
-        HardPair(each, others[each.suite, each.kind, each.task, each.command, each.equivalent] - 1)
-        for each in mistakes
-        if each.judge == judge
-        and each.kind is not PairKind.MUTANTS
-        and not (each.part is Part.HELD_BACK and each.suite in halved)
+    judges_wrong = Counter(map(_PAIR_OF, mistakes))
+    developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}
+    pairs = [
+        HardPair(mistake, judges_wrong[_PAIR_OF(mistake)] - 1)
+        for mistake in mistakes
+        if mistake.judge == judge
+        and mistake.kind is not PairKind.MUTANTS
+        and not (mistake.part is Part.HELD_BACK and mistake.suite in developed_suites)
     ]
-    return sorted(own, key=_hardness)[:most]
+    return sorted(pairs, key=_hardness)[:most]
 
 
-def _hardness(hard: HardPair) -> tuple[int, int, str, str, bytes]:
-    mistake = hard.mistake
+def _hardness(pair: HardPair) -> tuple[int, int, str, str, bytes]:
+    mistake = pair.mistake
     is_open = mistake.finding.outcome is Outcome.UNDECIDED
     rank = 2 + (not mistake.equivalent) if is_open else int(mistake.equivalent)
-    return rank, -hard.others, mistake.suite, mistake.task, mistake.command
+    return rank, -pair.others, mistake.suite, mistake.task, mistake.command

@@ -1,7 +1,7 @@
-"""`nl2cmd`: the NLC2CMD score of a command and a reference, taken for a verdict.
+"""`nl2cmd`: the NLC2CMD score of a command and a reference, used as a verdict.
 
-The metric of the NLC2CMD competition (Agarwal et al. 2021) as one of the heuristics that Westenfelder et al.
-2025 compare. It looks at utilities and flags alone, so whatever differs in arguments passes.
+This is the metric of the NLC2CMD competition (Agarwal et al. 2021), one of the heuristics that Westenfelder et al. 2025
+compare. It looks only at utilities and flags, so it accepts any difference in arguments.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from evaluator.records import Finding
 
 
 class Nl2cmd:
-    """Passes a command whose utilities and flags are nearly a reference's."""
+    """Passes a command if its utilities and flags are nearly those of some reference."""
 
     name: Final = "nl2cmd"
     version: Final = 1
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """By the nearest reference."""
+        """Compare the score with the most similar reference to the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
-        """The pair's NLC2CMD score, in [-1, 1]."""
+        """Return the NLC2CMD score of the pair, in [-1, 1]."""
         from evaluator.shell.nlc2cmd.score import score_pair
 
         return score_pair(command, reference)

@@ -1,9 +1,8 @@
-"""`tfidf` and `exec-tfidf`: cosine of two texts' TF-IDF vectors, of the commands or of what they print.
+"""`tfidf` and `exec-tfidf`: the cosine of two TF-IDF vectors, of the commands or of their outputs.
 
-`exec-tfidf` is InterCode's measure (Yang et al. 2023, "InterCode: Standardizing and Benchmarking Interactive
-Coding with Execution Feedback"): scikit-learn's vectorizer fitted on the two outputs alone. Equal outputs are
-1, and where neither holds a word, anything else is 0. `tfidf` does the same with the commands (Westenfelder
-et al. 2025).
+`exec-tfidf` is InterCode's measure (Yang et al. 2023, "InterCode: Standardizing and Benchmarking Interactive Coding
+with Execution Feedback"): scikit-learn's vectorizer, fitted on the two outputs alone. Equal outputs score 1. Two
+different outputs without any word score 0. `tfidf` does the same with the commands (Westenfelder et al. 2025).
 """
 
 from __future__ import annotations
@@ -16,41 +15,41 @@ from evaluator.records import Finding
 
 
 class Tfidf:
-    """Passes a command whose text is near a reference's."""
+    """Passes a command if its text is similar to some reference's text."""
 
     name: Final = "tfidf"
     version: Final = 1
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """By the nearest reference."""
+        """Compare the score with the most similar reference to the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
-        """Cosine of the two commands' vectors, in [0, 1]."""
+        """Return the cosine of the two commands' TF-IDF vectors, in [0, 1]."""
         return cosine(command, reference)
 
 
 class ExecTfidf:
-    """Passes a command that prints what is near one reference's output in every variant."""
+    """Passes a command if its output is similar to one reference's output in every variant."""
 
     name: Final = "exec-tfidf"
     version: Final = 1
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """By the nearest reference, in the variant where it is furthest."""
+        """Compare the lowest score over all variants, with the most similar reference, to the threshold."""
         return judge_outputs(case, cosine)
 
 
 def cosine(left: str, right: str) -> float:
-    """Cosine of the TF-IDF vectors of two texts that are all there is to count in, in [0, 1]."""
+    """Return the cosine of the TF-IDF vectors of two texts, in [0, 1]. The two texts are the whole corpus."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if left == right:
         return 1.0
     try:
         vectors = TfidfVectorizer().fit_transform([left, right])
-    except ValueError:  # neither holds a word
+    except ValueError:  # neither text contains a word
         return 0.0
     return float((vectors @ vectors.T)[0, 1])

@@ -19,7 +19,7 @@ from evaluator.judges.consensus.normalise import (
     without_final_slash,
     without_trailing_blanks,
 )
-from evaluator.judges.consensus.shell_effects import is_its_own
+from evaluator.judges.consensus.shell_effects import is_managed_by_bash
 from evaluator.testing.evidence import folder, member
 
 ONE: list[tuple[Callable[[bytes], bytes], bytes, bytes]] = [
@@ -139,9 +139,9 @@ def test_a_directorys_name_loses_also_the_slash_behind(stored: str, name: bytes)
     "name", ["_", "BASH_COMMAND", "BASHOPTS", "SHLVL", "OLDPWD", "RANDOM", "EPOCHREALTIME", "REPLY"]
 )
 def test_what_bash_keeps_for_itself_is_left_out(name: str) -> None:
-    assert is_its_own(name)
+    assert is_managed_by_bash(name)
 
 
 @pytest.mark.parametrize("name", ["PATH", "HOME", "IFS", "__", "RANDOMS", "MY_BASH_VERSION", "EPOCH", "PS1", "EDITOR"])
 def test_what_a_task_may_ask_to_set_is_compared(name: str) -> None:
-    assert not is_its_own(name)
+    assert not is_managed_by_bash(name)

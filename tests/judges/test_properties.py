@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
 from evaluator.judges.consensus.assignment import assign
+from evaluator.judges.consensus.nondeterministic import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.consensus.outputs import compare_lines
 from evaluator.judges.consensus.rows import RowKey, table_of
-from evaluator.judges.consensus.volatile import NOTHING, Text, text_of, volatile_words
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Evidence, Finding, Observation, Outcome, OutputMode, PathChange
 from evaluator.testing.evidence import (
@@ -121,7 +121,7 @@ def test_an_item_less_never_passes_in_a_set(rows: list[list[str]], index: int) -
 
 
 def bags(rows: list[list[str]]) -> dict[RowKey, int]:
-    return {bag: len(same) for bag, same in table_of(place(text(rows).encode())).bags.items()}
+    return {bag: len(same) for bag, same in table_of(place(text(rows).encode())).by_key.items()}
 
 
 @given(ROWS.filter(len), st.integers(0, 5), WORD)
@@ -159,7 +159,7 @@ def test_masking_is_symmetric(left: bytes, left_again: bytes, right: bytes, righ
     for mode in (OutputMode.EXACT, OutputMode.LINES):
         ours = place(left, volatile_words(left, left_again, mode))
         theirs = place(right, volatile_words(right, right_again, mode))
-        assert compare_lines(ours, theirs, mode).agreement is compare_lines(theirs, ours, mode).agreement
+        assert compare_lines(ours, theirs, mode).match is compare_lines(theirs, ours, mode).match
 
 
 @given(st.binary(max_size=30))

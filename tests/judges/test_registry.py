@@ -1,4 +1,4 @@
-"""The registry, the simplest judge, and which findings ask for a second run."""
+"""The registry, the simplest judge, and the findings that need a second run."""
 
 from __future__ import annotations
 

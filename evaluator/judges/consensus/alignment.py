@@ -1,8 +1,7 @@
-"""What references teach about rows: which belong to one item, and which fields an item must and may show.
+"""Alignment of the references' rows: which rows show the same item, and which fields such rows must and may show.
 
-Rows of two references are aligned by the fields they share, rare ones counting most, and only where each
-row has one best partner that has it as its own best: a doubtful alignment would teach wrong fields, so it
-teaches nothing.
+Rows of two references are aligned by their shared fields, and rare fields count most. Two rows are paired only if each
+is the single best partner of the other. A doubtful alignment would allow wrong fields, so it is rejected.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.rows import OutputRow, RowKey, Table, table_of
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
 
 _UNIT: Final = 10**12
-"""Weight of a field that only two rows share; whole numbers, so that equal scores compare equal."""
+"""Weight of a field that only two rows share. It is a whole number, so that equal scores compare equal."""
 
 _COMMON: Final = 2_000
-"""A field shared by more pairs of rows than this tells nothing and would cost time."""
+"""A field that more pairs of rows share says nothing about them and would cost time."""
 
 
 class Item(NamedTuple):
-    """What rows of one item show: `core` in every reference, `known` in some; there are `times` such rows.
+    """The fields in the rows of one item: `core` in every reference, `known` in some. There are `times` such rows.
 
-    Volatile fields have no value to compare: at least `least_wild` of them must be there, at most `wild` may.
+    Nondeterministic fields have no value to compare. A row must show at least `least_wild` and at most `wild` of them.
     """
 
     core: Counter[bytes]
@@ -38,7 +37,7 @@ class Item(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The items learned, or None and the reason why nothing is."""
+    """The aligned items, or None and the reason why the references do not align."""
 
     items: tuple[Item, ...] | None
     problem: str = ""
@@ -46,38 +45,38 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align every reference's rows with those of one of them, whichever allows it.
+    """Align the rows of all references with the rows of the first reference that makes this possible.
 
-    Kept for a while: every candidate of a task is judged by the same lesson.
+    The result is cached, because every candidate of a task needs the same alignment.
     """
     tables = [table_of(text) for text in references]
-    bags = [table.bags for table in tables]
-    problem = _unreadable(tables)
+    rows_by_key = [table.by_key for table in tables]
+    problem = _line_without_fields(tables)
     if problem:
         return Alignment(None, problem)
-    for base in range(len(bags)):
-        partners = [_align(bags[base], other) for other in bags]
+    for base in range(len(rows_by_key)):
+        partners = [_align(rows_by_key[base], other) for other in rows_by_key]
         if None not in partners:
-            return _items(bags[base], [partner for partner in partners if partner is not None])
-        problem = problem or _explain(tables, base, partners.index(None))
+            return _items(rows_by_key[base], [partner for partner in partners if partner is not None])
+        problem = problem or _misalignment(tables, base, partners.index(None))
     return Alignment(None, problem)
 
 
 def _items(base: Mapping[RowKey, list[OutputRow]], partners: Sequence[Mapping[RowKey, RowKey]]) -> Alignment:
     items = []
-    for bag, rows in base.items():
-        seen = [partner[bag] for partner in partners]
-        fields = [Counter(other.fields) for other in seen]
+    for key, rows in base.items():
+        partner_keys = [partner[key] for partner in partners]
+        fields = [Counter(partner_key.fields) for partner_key in partner_keys]
         core, known = reduce(Counter.__and__, fields), reduce(Counter.__or__, fields)
         if not core:
-            place = f"line {rows[0].line}, {shown(rows[0].text)},"
-            return Alignment(None, reason(f"no field of {place} is in every reference"))
-        wild = [other.wild for other in seen]
+            row_label = f"line {rows[0].line}, {shown(rows[0].text)},"
+            return Alignment(None, reason(f"no field of {row_label} is in every reference"))
+        wild = [partner_key.wild for partner_key in partner_keys]
         items.append(Item(core, known, min(wild), max(wild), len(rows), rows[0].text))
     return Alignment(tuple(items))
 
 
-def _unreadable(references: Sequence[Table]) -> str:
+def _line_without_fields(references: Sequence[Table]) -> str:
     for number, table in enumerate(references, start=1):
         for row in table.rows:
             if not row.fields:
@@ -85,69 +84,70 @@ def _unreadable(references: Sequence[Table]) -> str:
     return ""
 
 
-def _explain(references: Sequence[Table], base: int, other: int) -> str:
+def _misalignment(references: Sequence[Table], base: int, other: int) -> str:
     pair = f"references {base + 1} and {other + 1} do not align one to one"
-    ours, theirs = len(references[base].rows), len(references[other].rows)
-    if ours != theirs:
-        return f"{pair}: {ours} rows against {theirs}"
+    base_rows, other_rows = len(references[base].rows), len(references[other].rows)
+    if base_rows != other_rows:
+        return f"{pair}: {base_rows} rows against {other_rows}"
     return f"{pair}: their rows share too few fields to tell which belong together"
 
 
 def _align(
     left: Mapping[RowKey, list[OutputRow]], right: Mapping[RowKey, list[OutputRow]]
 ) -> dict[RowKey, RowKey] | None:
-    """The right partner of each left bag, None where there is no one-to-one alignment."""
+    """Map each left row key to its partner on the right, or return None if there is no one-to-one alignment."""
     if sum(map(len, left.values())) != sum(map(len, right.values())):
         return None
-    pairs = {bag: bag for bag in left if bag.fields and bag in right}
-    ours = [bag for bag in left if bag not in pairs]
-    theirs = [bag for bag in right if bag not in pairs]
-    while ours and theirs:
-        found = _mutual_best(ours, theirs)
-        if not found:
+    pairs = {key: key for key in left if key.fields and key in right}
+    unpaired_left = [key for key in left if key not in pairs]
+    unpaired_right = [key for key in right if key not in pairs]
+    while unpaired_left and unpaired_right:
+        new_pairs = _mutual_best(unpaired_left, unpaired_right)
+        if not new_pairs:
             return None
-        pairs |= found
-        taken = set(found.values())
-        ours = [bag for bag in ours if bag not in found]
-        theirs = [bag for bag in theirs if bag not in taken]
-    complete = not ours and not theirs and all(len(left[bag]) == len(right[other]) for bag, other in pairs.items())
-    return pairs if complete else None
+        pairs |= new_pairs
+        paired_right = set(new_pairs.values())
+        unpaired_left = [key for key in unpaired_left if key not in new_pairs]
+        unpaired_right = [key for key in unpaired_right if key not in paired_right]
+    if unpaired_left or unpaired_right:
+        return None
+    return pairs if all(len(left[key]) == len(right[partner]) for key, partner in pairs.items()) else None
 
 
 def _mutual_best(left: Sequence[RowKey], right: Sequence[RowKey]) -> dict[RowKey, RowKey]:
     scores = _scores(left, right)
-    best_right = {bag: _single_best(partners) for bag, partners in scores.items()}
+    best_right = {key: _single_best(partners) for key, partners in scores.items()}
     reverse: dict[RowKey, dict[RowKey, int]] = {}
-    for bag, partners in scores.items():
+    for key, partners in scores.items():
         for partner, score in partners.items():
-            reverse.setdefault(partner, {})[bag] = score
-    best_left = {bag: _single_best(partners) for bag, partners in reverse.items()}
-    return {bag: best for bag, best in best_right.items() if best is not None and best_left[best] == bag}
+            reverse.setdefault(partner, {})[key] = score
+    best_left = {key: _single_best(partners) for key, partners in reverse.items()}
+    return {key: best for key, best in best_right.items() if best is not None and best_left[best] == key}
 
 
 def _scores(left: Sequence[RowKey], right: Sequence[RowKey]) -> dict[RowKey, dict[RowKey, int]]:
-    ours, theirs = _holders(left), _holders(right)
+    left_by_field, right_by_field = _keys_by_field(left), _keys_by_field(right)
     scores: dict[RowKey, dict[RowKey, int]] = {}
-    for field in ours.keys() & theirs.keys():
-        pairs = len(ours[field]) * len(theirs[field])
+    for field in left_by_field.keys() & right_by_field.keys():
+        pairs = len(left_by_field[field]) * len(right_by_field[field])
         if pairs > _COMMON:
             continue
-        for bag in ours[field]:
-            row = scores.setdefault(bag, {})
-            for other in theirs[field]:
-                row[other] = row.get(other, 0) + _UNIT // pairs
+        for key in left_by_field[field]:
+            partner_scores = scores.setdefault(key, {})
+            for partner in right_by_field[field]:
+                partner_scores[partner] = partner_scores.get(partner, 0) + _UNIT // pairs
     return scores
 
 
-def _holders(bags: Collection[RowKey]) -> dict[bytes, list[RowKey]]:
-    holders: dict[bytes, list[RowKey]] = {}
-    for bag in bags:
-        for field in set(bag.fields):
-            holders.setdefault(field, []).append(bag)
-    return holders
+def _keys_by_field(keys: Collection[RowKey]) -> dict[bytes, list[RowKey]]:
+    by_field: dict[bytes, list[RowKey]] = {}
+    for key in keys:
+        for field in set(key.fields):
+            by_field.setdefault(field, []).append(key)
+    return by_field
 
 
 def _single_best(partners: Mapping[RowKey, int]) -> RowKey | None:
     best = max(partners.values())
-    found = [partner for partner, score in partners.items() if score == best]
-    return found[0] if len(found) == 1 else None
+    leaders = [partner for partner, score in partners.items() if score == best]
+    return leaders[0] if len(leaders) == 1 else None

@@ -1,8 +1,8 @@
-"""Giving every item a row: maximum flow from items to rows that can stand for them.
+"""Assignment of rows to items as a maximum-flow problem: each item needs a row that can show it.
 
-Items and rows come in classes of equal ones with a count, so that a thousand equal lines cost as much as
-one. Augmenting paths found breadth first (Edmonds and Karp 1972); an item that no path serves ends the
-search, because then no complete assignment exists.
+Equal items, and equal rows, form one class with a count, so a thousand equal lines cost as much as one. A breadth-first
+search finds augmenting paths (Edmonds and Karp 1972). If an item has no path, the search ends, because no complete
+assignment exists.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Assignment:
-    """How many of each item still need a row, how many of each row are free, and who got what.
+    """The state of the search: rows that each item still needs, free rows of each class, and the assigned rows.
 
-    `edges[item]` lists the rows that can stand for the item; `flow[row][item]` counts those given.
+    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts the assigned rows.
     """
 
     need: list[int]
@@ -26,16 +26,20 @@ class Assignment:
 
     @property
     def is_complete(self) -> bool:
-        """True where every item has its row and every row its item."""
+        """Return whether every item has its rows and no row is left."""
         return not any(self.need) and not any(self.free)
 
 
 def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[int]]) -> Assignment:
-    """Assign rows to items, both given by their counts, until all are served or one item cannot be."""
+    """Assign rows to items, both given as counts per class, until all are assigned or an item cannot get a row."""
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:
-            _give(state, item, row, min(state.need[item], state.free[row]))
+            amount = min(state.need[item], state.free[row])
+            if amount:
+                state.need[item] -= amount
+                state.free[row] -= amount
+                state.flow[row][item] = state.flow[row].get(item, 0) + amount
     for item in range(len(items)):
         while state.need[item]:
             path = _augmenting_path(state, item)
@@ -45,24 +49,17 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
     return state
 
 
-def _give(state: Assignment, item: int, row: int, amount: int) -> None:
-    if amount:
-        state.need[item] -= amount
-        state.free[row] -= amount
-        state.flow[row][item] = state.flow[row].get(item, 0) + amount
-
-
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Pairs of item and row from the start to a free row; each next item gives up its former row."""
+    """Return (item, row) pairs from `start` to a free row. Each following item gives up its former row."""
     reached: dict[int, tuple[int, int] | None] = {start: None}
-    seen: set[int] = set()
+    visited: set[int] = set()
     queue = deque([start])
     while queue:
         item = queue.popleft()
         for row in state.edges[item]:
-            if row in seen:
+            if row in visited:
                 continue
-            seen.add(row)
+            visited.add(row)
             if state.free[row]:
                 return _trace(reached, item, row)
             for other in state.flow[row]:

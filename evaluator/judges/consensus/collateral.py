@@ -1,7 +1,7 @@
-"""What a command does beyond the task: leftovers in scratch directories, and everything no reference touches.
+"""Changes outside the task: leftovers in scratch directories, and paths that no reference touches.
 
-Something left in the suite's scratch paths is no failure where the task does not name them, for temporary
-files are how shell work is done; it is told nevertheless, as is every other effect that no reference has.
+A file left in the suite's scratch paths is not a failure unless the task names these paths, because temporary files are
+usual in shell work. It is still reported, like every other effect that no reference has.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Paths the candidate left in scratch directories that neither the task names nor a reference touches."""
+    """Return the new paths in scratch directories that neither the task names nor a reference touches."""
     if case.candidate is None:
         return frozenset()
-    free = _free_scratch(case)
+    free_paths = _free_scratch(case)
     return frozenset(
         change.path
         for change in case.candidate.trials[variant].first.changes
-        if change.kind is Kind.ADDED and any(_is_within(change.path, path) for path in free)
+        if change.kind is Kind.ADDED and any(_is_within(change.path, path) for path in free_paths)
     )
 
 
 def changes_beyond_scratch(case: Case, command: Executed) -> bool:
-    """True where a command changes something outside of the suite's scratch directories, in any variant."""
+    """Return whether a command changes something outside the suite's scratch directories, in any variant."""
     home = case.home.rstrip("/")
     scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
     changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
@@ -36,19 +36,17 @@ def changes_beyond_scratch(case: Case, command: Executed) -> bool:
 
 
 def _free_scratch(case: Case) -> list[bytes]:
-    home = case.home.rstrip("/")
-    spellings = [
-        {path, path.replace("~", home, 1), path.replace("~", "$HOME", 1)} if path.startswith("~") else {path}
-        for path in case.scratch
-    ]
-    named = [any(_names(case.task, spelling) for spelling in spelled) for spelled in spellings]
-    paths = [(home + path[1:] if path.startswith("~") else path).encode() for path in case.scratch]
-    touched = touched_paths(case)
-    return [
-        path
-        for path, is_named in zip(paths, named, strict=True)
-        if not is_named and not any(_is_within(other, path) for other in touched)
-    ]
+    home, touched = case.home.rstrip("/"), touched_paths(case)
+    free_paths = []
+    for path in case.scratch:
+        spellings, absolute = {path}, path.encode()
+        if path.startswith("~"):
+            spellings |= {path.replace("~", home, 1), path.replace("~", "$HOME", 1)}
+            absolute = (home + path[1:]).encode()
+        is_named = any(_names(case.task, spelling) for spelling in spellings)
+        if not is_named and not any(_is_within(other, absolute) for other in touched):
+            free_paths.append(absolute)
+    return free_paths
 
 
 def _names(task: Task, path: str) -> bool:
@@ -61,29 +59,33 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """True where the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
+    """Return whether the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
     return case.candidate is not None and any(
-        _beyond(case.candidate, case.references, variant)
+        _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants
         if variant in case.candidate.trials
     )
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """The paths for which `has_collateral` holds, in any variant, sorted."""
+    """Return the sorted paths for which `has_collateral` holds, in any variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
-    found = frozenset[EffectKey]().union(*(_beyond(case.candidate, case.references, each) for each in variants))
-    return tuple(sorted({key.subject for key in found}))
+    keys = frozenset[EffectKey]().union(
+        *(_unmatched_keys(case.candidate, case.references, variant) for variant in variants)
+    )
+    return tuple(sorted({key.subject for key in keys}))
 
 
-def _beyond(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
-    ours = candidate.trials[variant].first.changes
-    theirs = [item.trials[variant].first.changes for item in references if variant in item.trials]
-    if not ours or ours in theirs:
+def _unmatched_keys(candidate: Executed, references: Sequence[Executed], variant: str) -> frozenset[EffectKey]:
+    candidate_changes = candidate.trials[variant].first.changes
+    reference_changes = [
+        reference.trials[variant].first.changes for reference in references if variant in reference.trials
+    ]
+    if not candidate_changes or candidate_changes in reference_changes:
         return frozenset()
-    return _footprint(ours) - frozenset[EffectKey]().union(*map(_footprint, theirs))
+    return _footprint(candidate_changes) - frozenset[EffectKey]().union(*map(_footprint, reference_changes))
 
 
 def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
@@ -91,7 +93,7 @@ def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:
-    """Every path that any reference touches in any variant."""
+    """Return every path that some reference touches in some variant."""
     return frozenset(
         change.path
         for reference in case.references

@@ -1,8 +1,8 @@
-"""Required and allowed: what every reference does, and what any of them does.
+"""The rules for required effects (every reference has them) and allowed effects (some reference has them).
 
-A dimension of evidence (files, shell, processes, exit) becomes *facts*: one value per subject, facet and
-part. On facts all rules are the same: a fact that every reference shows must be there, and what is there
-must be what some reference shows. Fields, never whole dimensions, are left out of the comparison.
+Each dimension of evidence (files, shell, processes, exit) becomes *facts*: one value for each subject, facet and part.
+The same rules hold for all facts. A fact that every reference shows is required. A fact that no reference shows is not
+allowed. Single fields can be excluded from the comparison, but never a whole dimension.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class EffectKey(NamedTuple):
-    """Names one comparable field: of which subject (a path, a variable), which facet, which part of it."""
+    """The name of one comparable field: its subject (a path, a variable), its facet, and its part."""
 
     subject: bytes
     facet: IntEnum
@@ -27,21 +27,21 @@ Facts: TypeAlias = Mapping[EffectKey, Hashable]
 
 
 class Difference(NamedTuple):
-    """A field that is not as the references have it.
+    """A field that differs from the references.
 
-    `present` tells whether the candidate shows the field at all; `expected` holds the values of the
-    references that show it, none where no reference does.
+    `present` tells whether the candidate shows the field. `expected` holds the values of the references that show it.
+    It is empty if no reference does.
     """
 
     key: EffectKey
     present: bool
-    found: Hashable
+    actual: Hashable
     expected: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One kind of evidence compared by facts; `observation` is None where it is always compared."""
+    """One kind of evidence that is compared by facts. `observation` is None if every task compares it."""
 
     step: Step
     observation: Observation | None
@@ -50,14 +50,14 @@ class Dimension:
     name: Callable[[EffectKey], str]
 
     def is_observed(self, task: Task) -> bool:
-        """True where the task asks for this dimension."""
+        """Return whether the task compares this dimension."""
         return self.observation is None or self.observation in task.observe
 
 
 def differences(
     candidate: Facts, references: Sequence[Facts], ignored: Collection[EffectKey] = ()
 ) -> Iterator[Difference]:
-    """Every required field missing and every field present that no reference allows, in order of keys."""
+    """Yield each missing required field and each present field that no reference allows, in key order."""
     if all(candidate == facts for facts in references):
         return
     required = set(references[0]).intersection(*references[1:])
@@ -69,7 +69,7 @@ def differences(
 
 
 def changing(first: Facts, again: Facts) -> frozenset[EffectKey]:
-    """Fields that two runs of one command do not show alike."""
+    """Return the keys of fields that differ between two runs of one command."""
     if first == again:
         return frozenset()
     return frozenset(

@@ -1,6 +1,6 @@
-"""The exit status as a fact: zero or not, for tasks that observe it.
+"""The exit status as a fact: zero or not zero, for tasks that observe it.
 
-Which number beyond zero is a utility's own habit (`grep` 1, `ls` 2, `find` 1), so it is not compared.
+The exact number is not compared, because each utility has its own convention (`grep` 1, `ls` 2, `find` 1).
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class ExitFacet(IntEnum):
-    """The one thing compared of an exit status."""
+    """The only compared property of an exit status."""
 
     SUCCESS = 0
 
 
 def status_facts(evidence: Evidence, task: Task) -> Facts:
-    """Whether the command ended with 0."""
+    """Return whether the command exited with 0, as a fact."""
     return {EffectKey(b"", ExitFacet.SUCCESS): evidence.status == 0}
 
 
 def name_fact(key: EffectKey) -> str:
-    """The field's name, for people."""
+    """Return the field's name for messages."""
     return "exit status"
 
 
 def describe(difference: Difference) -> str:
-    """One sentence: how the command ended, and how the references do."""
-    found, wanted = ("zero", "another status") if difference.found else ("a status that is not zero", "zero")
-    return f"ends with {found}, expected {wanted}"
+    """Describe in one sentence how the command and the references exit."""
+    actual, expected = ("zero", "another status") if difference.actual else ("a status that is not zero", "zero")
+    return f"ends with {actual}, expected {expected}"
 
 
 STATUS: Final = Dimension(Step.EXIT, Observation.EXIT, status_facts, describe, name_fact)

@@ -1,10 +1,10 @@
-"""The file-system change set as facts, and which of them count.
+"""File-system changes as facts, and the rules for which facts count.
 
-Compared are path, kind, type, content and link target; mode and owner only where a reference *sets* them:
-gives an existing path another one, or a new path another one than `touch` and `mkdir` would under the
-usual umask. A candidate that builds the same file by another way (`mv` of a copy instead of `sed -i`) is
-thus not failed for a mode nobody asked for. Archives count by their members and how they are packed, since
-the bytes of `tar czf` differ from run to run.
+The judge compares path, kind, type, content and link target. It compares mode and owner only if a reference *sets*
+them. A reference sets them if it changes those of an existing path, or if a new path gets others than `touch` and
+`mkdir` give under the usual umask. A candidate that builds the same file in another way (`mv` of a copy instead of `sed
+-i`) therefore does not fail because of a mode that the task does not ask for. Archives are compared by their members
+and packing, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evaluator.records import Evidence, FileType, Kind, Member, Observation, Pat
 
 
 class FileFacet(IntEnum):
-    """What is compared of a path, in the order in which differences are told."""
+    """The compared properties of a path, in the order in which differences are reported."""
 
     KIND = 0
     TARGET = 1
@@ -35,7 +35,7 @@ class FileFacet(IntEnum):
 _NEW_FILE_MODE: Final = 0o644
 _NEW_DIRECTORY_MODE: Final = 0o755
 _NEW_OWNER: Final = (0, 0)
-_DONE: Final = {
+_VERBS: Final = {
     Kind.ADDED: "adds",
     Kind.MODIFIED: "modifies",
     Kind.MODE: "changes mode or owner of",
@@ -47,7 +47,7 @@ _DONE: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Facts of all changes. A file whose text is kept has no content fact: it is compared as a text."""
+    """Return the facts of all changes. A listed file with its full text has no content fact: its text is compared."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -78,15 +78,15 @@ def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
 
 
 def has_text(change: PathChange) -> bool:
-    """True where the task lists the file and all of it is kept; a longer one is compared by its digest."""
+    """Return whether the task lists the file and its full text is stored. A longer file is compared by its digest."""
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
 def member_name(member: Member) -> bytes:
-    """A member's name without `./` before it and `/` behind it; empty for the archived directory itself.
+    """Return a member's name without leading `./` and trailing `/`. It is empty for the archived directory itself.
 
-    Unpacking gives the same paths whichever way the name is written, so a near miss, which packs other
-    files, other contents or from another directory, keeps another name or another content.
+    Both spellings unpack to the same path. A near miss packs other files, other contents or another directory, so its
+    names or contents still differ.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name)
     if member.type is not FileType.DIRECTORY:
@@ -95,7 +95,7 @@ def member_name(member: Member) -> bytes:
 
 
 def sets_mode(change: PathChange) -> bool:
-    """True where the command gave the path a mode that it would not have had by itself."""
+    """Return whether the command gave the path a mode other than the default or the former one."""
     if change.mode is None or change.type is FileType.LINK:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -107,7 +107,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """True where the command gave the path an owner or group that it would not have had by itself."""
+    """Return whether the command gave the path an owner or group other than the default or the former one."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -118,20 +118,20 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
-    """Modes and owners that these changes set."""
+    """Return the keys of modes and owners that these changes set."""
     modes = {EffectKey(change.path, FileFacet.MODE) for change in changes if sets_mode(change)}
     return frozenset(modes | {EffectKey(change.path, FileFacet.OWNER) for change in changes if sets_owner(change)})
 
 
 def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
-    """Modes and owners of paths the candidate or a reference touches, that no reference sets."""
-    kept: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
+    """Return the keys of modes and owners that no reference sets, for all paths that any of these runs touches."""
+    keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
-    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - kept
+    return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set
 
 
 def name_fact(key: EffectKey) -> str:
-    """Which field of which path, for people."""
+    """Return the field and its path for messages."""
     path = shown(key.subject)
     if key.facet is FileFacet.KIND:
         return path
@@ -141,23 +141,23 @@ def name_fact(key: EffectKey) -> str:
 
 
 def describe(difference: Difference) -> str:
-    """One sentence: what the command does to a path, and what the references do."""
-    key, present, found, expected = difference
+    """Describe in one sentence how the command's and the references' changes of a path differ."""
+    key, present, actual, expected = difference
     if key.facet is FileFacet.KIND:
-        return _describe_kind(key, present, found, expected)
+        return _describe_kind(key, present, actual, expected)
     if key.facet is FileFacet.MEMBER:
         return _describe_member(key, present, expected)
-    wanted = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
-    return f"{name_fact(key)} is {_value(key, found) if present else 'not given'}, expected {wanted}"
+    wanted_values = " or ".join(dict.fromkeys(_value(key, value) for value in expected)) or "none"
+    return f"{name_fact(key)} is {_value(key, actual) if present else 'not given'}, expected {wanted_values}"
 
 
-def _describe_kind(key: EffectKey, present: bool, found: object, expected: tuple[object, ...]) -> str:
+def _describe_kind(key: EffectKey, present: bool, actual: object, expected: tuple[object, ...]) -> str:
     path = shown(key.subject)
     if not present:
-        return f"does not touch {path}; every reference {_deed(expected[0])} it"
+        return f"does not touch {path}; every reference {_verb_of(expected[0])} it"
     if not expected:
-        return f"{_deed(found)} {path}{_as_type(found)}, which no reference touches"
-    return f"{_deed(found)} {path}{_as_type(found)}; a reference {_deed(expected[0])} it{_as_type(expected[0])}"
+        return f"{_verb_of(actual)} {path}{_as_type(actual)}, which no reference touches"
+    return f"{_verb_of(actual)} {path}{_as_type(actual)}; a reference {_verb_of(expected[0])} it{_as_type(expected[0])}"
 
 
 def _describe_member(key: EffectKey, present: bool, expected: tuple[object, ...]) -> str:
@@ -169,8 +169,8 @@ def _describe_member(key: EffectKey, present: bool, expected: tuple[object, ...]
     return f"member {member} of archive {path} has another type, mode or content than in the references"
 
 
-def _deed(value: object) -> str:
-    return _DONE[value[0]] if isinstance(value, tuple) else "touches"
+def _verb_of(value: object) -> str:
+    return _VERBS[value[0]] if isinstance(value, tuple) else "touches"
 
 
 def _as_type(value: object) -> str:
@@ -189,4 +189,4 @@ def _value(key: EffectKey, value: object) -> str:
 
 
 FILES: Final = Dimension(Step.FILES, None, file_facts, describe, name_fact)
-"""The dimension that is always compared."""
+"""The file-system changes. Every task compares them."""

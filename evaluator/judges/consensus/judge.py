@@ -1,14 +1,14 @@
-"""Our judge: what the references agree on is required, what any of them does is allowed.
+"""Bashboard's own judge: effects that all references share are required, and effects of any reference are allowed.
 
-Its steps, each final where it decides: the text and the limits, equality with one reference, effects,
-output. Asking a panel about what stays undecided is not this module's. Evidence alone decides: the text of
-a command is looked at only to see whether it is a reference, byte for byte or as the shell reads its words,
-and a pass is left open where the text is a reference's with one slip in it (`Case.slip`).
+The judge takes these steps, and the first step that decides is final: the text and the limits, equality with one
+reference, effects, output. The panel, which decides undecided cases, is elsewhere. Only evidence decides. The command's
+text is used for two questions: whether it is a reference, byte for byte or as the same shell words, and whether it is a
+known mutant of a reference (`Case.is_known_mutant`). A known mutant never passes. It stays undecided.
 
-Volatile fields. A field that changes between two runs of a *reference* is masked on both sides. One that
-changes between two runs of the *candidate* alone is masked on both sides too, but what passes only thanks
-to that does not pass: otherwise `echo $RANDOM` would answer every question that has one number for an
-answer. Where the references were repeated and stand still, the candidate fails; else it is undecided.
+Nondeterministic fields: a field that changes between two runs of a *reference* is masked on both sides. A field that
+changes only between two runs of the *candidate* is also masked, but a candidate that needs this mask does not pass.
+Otherwise `echo $RANDOM` would answer every question that asks for one number. If the references were repeated and did
+not change, the candidate fails. Otherwise it is undecided.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed, Executed
 from evaluator.judges.consensus.collateral import has_collateral
-from evaluator.judges.consensus.early import early_verdict
 from evaluator.judges.consensus.effects import differences
+from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_equivalent_format
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch, compare_diagnostics, compare_lines
-from evaluator.judges.consensus.presentation import FormatContext, is_presentation
+from evaluator.judges.consensus.prechecks import early_verdict
 from evaluator.judges.consensus.same_words import same_words
 from evaluator.judges.consensus.sets import alignment_of, compare_sets, is_same_set
-from evaluator.judges.consensus.shell_effects import is_left_over
+from evaluator.judges.consensus.shell_effects import is_helper_variable
 from evaluator.judges.consensus.single_reference import soften_failure
 from evaluator.judges.consensus.usable_references import fails_on_unknown_file, show_nothing, usable_references
 from evaluator.judges.consensus.views import (
@@ -37,55 +38,56 @@ from evaluator.judges.consensus.views import (
     runs_by_variant,
     same_bytes,
 )
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import reason, shown
 from evaluator.records import Finding, Observation, Outcome, OutputMode, Step, Task
 
 _OUTCOMES: Final = {OutputMatch.DIFFERENT: Outcome.FAIL, OutputMatch.UNKNOWN: Outcome.UNDECIDED}
 
-_NO_WITNESS: Final = "every reference ran into a limit, or fails and shows nothing"
+_NO_REFERENCE: Final = "every reference ran into a limit, or fails and shows nothing"
 
 _NOTHING_SHOWN: Final = "neither it nor any reference shows anything, so doing nothing would look the same"
 
-_A_SLIP: Final = (
+_KNOWN_MUTANT: Final = (
     "does here what a reference does, but is one slip away from a reference, and of such slips this world's variants "
     "let wrong ones through"
 )
 
-_Same = Callable[[Task, Text, Text | None], bool]
+_SameText = Callable[[Task, Text, Text | None], bool]
 
 _NO_TEXT: Final = OutputComparison(OutputMatch.DIFFERENT, "is a text, which no reference leaves there")
 
 
 class Consensus:
-    """Required and allowed effects, and the output rules, learned from the task's references."""
+    """Derives required and allowed effects, and the output rules, from the task's references."""
 
     name: Final = "consensus"
     version: Final = 6
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
-        """Step 1 for every judge, then steps 2 to 4."""
-        finding = early_verdict(case) or _settle_by_words(case) or _with_slip_in_mind(case, _settle_by_comparison(case))
+        """Run the prechecks, then compare with the references, and mark collateral changes."""
+        finding = early_verdict(case) or _settle_by_words(case)
+        finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
         return finding.model_copy(update={"collateral": collateral}) if collateral else finding
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Why the case's references teach no tolerance for `set`, or None where they do or none is needed.
+    """Return why `set` output gets no tolerance from the case's references, or None if it does or needs none.
 
-    The candidate is not looked at. For `suite verify`: a task whose references do not align, or of which
-    one does not end by itself, is judged by equality with single references alone.
+    The candidate is ignored. `suite verify` uses this: if the references do not align, or one of them does not end by
+    itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
     if case.task.output is not OutputMode.SET:
         return None
     for variant in case.variants:
-        seen = [comparable_run(item.trials[variant], case.task) for item in case.references if variant in item.trials]
-        paths = sorted({path for reference in seen for path in reference.files})
-        texts = [[reference.stdout for reference in seen]]
-        texts += [[reference.files[path] for reference in seen if path in reference.files] for path in paths]
+        trials = [reference.trials[variant] for reference in case.references if variant in reference.trials]
+        runs = [comparable_run(trial, case.task) for trial in trials]
+        paths = sorted({path for run in runs for path in run.files})
+        texts = [[run.stdout for run in runs]]
+        texts += [[run.files[path] for run in runs if path in run.files] for path in paths]
         for name, group in zip(["standard output", *map(shown, paths)], texts, strict=True):
             problem = alignment_of(group)
             if problem:
@@ -94,7 +96,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """A pass where the text is a reference's own, which needs no evidence."""
+    """Return a pass if the text is that of a reference. This needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command
@@ -106,15 +108,15 @@ def _settle_by_words(case: Case) -> Finding | None:
     return None
 
 
-def _with_slip_in_mind(case: Case, finding: Finding) -> Finding:
-    """The finding, or undecided where it is a pass that evidence alone does not bear out.
+def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
+    """Return the finding, or "undecided" if a known mutant passes by evidence alone.
 
-    A flag dropped from a reference, a number one off: whoever reads such commands finds most of them wrong, also of
-    those that no variant tells from the reference. A maintainer's mark, or the panel, says what it is.
+    A mutant drops a flag or changes a number by one. A person who reads such commands finds most of them wrong, even if
+    no variant shows a difference from the reference. A maintainer's mark or the panel decides.
     """
-    if finding.outcome is not Outcome.PASS or not case.slip or finding.step is Step.VERIFIER:
+    if finding.outcome is not Outcome.PASS or not case.is_known_mutant or finding.step is Step.VERIFIER:
         return finding
-    return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _A_SLIP})
+    return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "step": Step.EQUAL, "reason": _KNOWN_MUTANT})
 
 
 def _settle_by_comparison(case: Case) -> Finding:
@@ -122,40 +124,37 @@ def _settle_by_comparison(case: Case) -> Finding:
     if candidate is None:
         return Finding(outcome=Outcome.UNANSWERED)
     if not references:
-        return fails_on_unknown_file(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_WITNESS)
+        return fails_on_unknown_file(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.LIMIT, reason=_NO_REFERENCE)
     if show_nothing(case.task, [candidate, *references]):
         return fails_on_unknown_file(case) or Finding(outcome=Outcome.UNDECIDED, step=Step.EQUAL, reason=_NOTHING_SHOWN)
     for reference in references:
         if same_bytes(case.task, candidate, reference, case.variants):
-            return _equal(case, reference)
+            return _equal_to(case, reference)
     variant_runs = runs_by_variant(case, candidate, references)
     finding = _decide(case, [runs.without_own_masks() for runs in variant_runs])
     if finding.outcome is Outcome.FAIL and any(runs.candidate.repeated for runs in variant_runs):
-        return _excuse(case, variant_runs, finding)
+        return _downgrade(case, variant_runs, finding)
     return finding
 
 
-def _excuse(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """The failure, or undecided where only the candidate's own volatile fields make it one."""
-    if _is_steady(variant_runs, finding.step) or _decide(case, variant_runs).outcome is Outcome.FAIL:
+def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
+    """Return the failure, or "undecided" if only the candidate's own nondeterministic fields cause it."""
+    references = [reference for runs in variant_runs for reference in runs.references]
+    is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
+    if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:
         return finding
     sentence = reason(f"only fields that change from run to run of the command differ: {finding.reason}")
     return finding.model_copy(update={"outcome": Outcome.UNDECIDED, "reason": sentence})
 
 
-def _is_steady(variant_runs: Sequence[VariantRuns], step: Step | None) -> bool:
-    references = [reference for runs in variant_runs for reference in runs.references]
-    return all(reference.repeated and not reference.is_volatile(step) for reference in references)
-
-
 def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:
-    asked = FormatContext(case.task.nl, case.cwd.encode())
-    for is_same in (_is_same, partial(_is_same_answer, asked)):
+    context = FormatContext(case.task.nl, case.cwd.encode())
+    for is_same in (_is_same, partial(_is_same_answer, context)):
         for number in range(len(variant_runs[0].references)):
             if all(_is_equal(case.task, runs, runs.references[number], is_same) for runs in variant_runs):
-                return _equal(case, usable_references(case)[number])
+                return _equal_to(case, usable_references(case)[number])
     undecided = None
-    for finding in (soften_failure(case, each) for each in _objections(case.task, variant_runs)):
+    for finding in (soften_failure(case, mismatch) for mismatch in _mismatches(case.task, variant_runs)):
         if finding.outcome is Outcome.FAIL:
             return finding
         undecided = undecided or finding
@@ -163,13 +162,13 @@ def _decide(case: Case, variant_runs: Sequence[VariantRuns]) -> Finding:
     return undecided or Finding(outcome=Outcome.PASS, step=Step.OUTPUT, reason=sentence)
 
 
-def _equal(case: Case, reference: Executed) -> Finding:
-    number = next(number for number, item in enumerate(case.references, start=1) if item is reference)
+def _equal_to(case: Case, reference: Executed) -> Finding:
+    number = next(number for number, other in enumerate(case.references, start=1) if other is reference)
     sentence = f"equal to reference {number} in every variant"
     return Finding(outcome=Outcome.PASS, step=Step.EQUAL, reason=sentence)
 
 
-def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: _Same) -> bool:
+def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: _SameText) -> bool:
     candidate = runs.candidate
     if candidate.evidence.changes_truncated or reference.evidence.changes_truncated:
         return False
@@ -180,7 +179,7 @@ def _is_equal(task: Task, runs: VariantRuns, reference: ComparableRun, is_same: 
     files = (_is_same(task, text, reference.files.get(path)) for path, text in candidate.files.items())
     stderr = compare_diagnostics(candidate.stderr, reference.stderr) if _observes_stderr(task) else SAME
     printed = task.output is OutputMode.NONE or is_same(task, candidate.stdout, reference.stdout)
-    return printed and stderr.agreement is OutputMatch.SAME and all(files)
+    return printed and stderr.match is OutputMatch.SAME and all(files)
 
 
 def _is_same(task: Task, candidate: Text, reference: Text | None) -> bool:
@@ -188,15 +187,17 @@ def _is_same(task: Task, candidate: Text, reference: Text | None) -> bool:
         return False
     if task.output is OutputMode.SET:
         return is_same_set(candidate, reference)
-    return compare_lines(candidate, reference, file_mode(task)).agreement is OutputMatch.SAME
+    return compare_lines(candidate, reference, file_mode(task)).match is OutputMatch.SAME
 
 
-def _is_same_answer(asked: FormatContext, task: Task, candidate: Text, reference: Text | None) -> bool:
-    return reference is not None and task.output is OutputMode.SET and is_presentation(candidate, reference, asked)
+def _is_same_answer(context: FormatContext, task: Task, candidate: Text, reference: Text | None) -> bool:
+    return (
+        task.output is OutputMode.SET and reference is not None and is_equivalent_format(candidate, reference, context)
+    )
 
 
-def _objections(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
-    """What speaks against a pass: failures, and what cannot be decided, in the order of the steps."""
+def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
+    """Yield all reasons against a pass, failures and undecidable points, in the order of the steps."""
     for runs in variant_runs:
         yield from _incomplete_changes(runs)
     for step in (dimension.step for dimension in DIMENSIONS if dimension.is_observed(task)):
@@ -208,8 +209,8 @@ def _objections(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Fin
     if _observes_stderr(task):
         for runs in variant_runs:
             texts = [reference.stderr for reference in runs.references]
-            found = _closest([compare_diagnostics(runs.candidate.stderr, text) for text in texts])
-            yield from _objection(found, Step.STDERR, runs.variant)
+            comparison = _closest([compare_diagnostics(runs.candidate.stderr, text) for text in texts])
+            yield from _mismatch(comparison, Step.STDERR, runs.variant)
     yield from _wrong_output(task, variant_runs)
 
 
@@ -226,17 +227,17 @@ def _incomplete_changes(runs: VariantRuns) -> Iterator[Finding]:
         )
     else:
         comparison = SAME
-    yield from _objection(comparison, Step.FILES, runs.variant)
+    yield from _mismatch(comparison, Step.FILES, runs.variant)
 
 
 def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
-    if step is Step.FILES and any(r.evidence.changes_truncated for r in runs.references):
+    if step is Step.FILES and any(reference.evidence.changes_truncated for reference in runs.references):
         return
     dimension = next(dimension for dimension in DIMENSIONS if dimension.step is step)
     ignored = runs.ignored(step, runs.references) | (runs.leftovers if step is Step.FILES else frozenset())
     facts = [reference.facts[step] for reference in runs.references]
     for difference in differences(runs.candidate.facts[step], facts, ignored):
-        if step is Step.SHELL and is_left_over(difference):
+        if step is Step.SHELL and is_helper_variable(difference):
             continue
         yield Finding(
             outcome=Outcome.FAIL,
@@ -248,14 +249,14 @@ def _wrong_effects(runs: VariantRuns, step: Step) -> Iterator[Finding]:
 
 
 def _wrong_files(task: Task, runs: VariantRuns) -> Iterator[Finding]:
-    left = {key.subject for key in runs.leftovers}
+    leftover_paths = {key.subject for key in runs.leftovers}
     for path, text in runs.candidate.files.items():
         texts = [reference.files[path] for reference in runs.references if path in reference.files]
-        if path in left:
+        if path in leftover_paths:
             continue
-        found = _compare_text(task, text, texts) if texts else _NO_TEXT
-        comparison = found._replace(sentence=f"in {shown(path)}: {found.sentence}")
-        yield from _objection(comparison, Step.FILES, runs.variant, path)
+        text_comparison = _compare_text(task, text, texts) if texts else _NO_TEXT
+        comparison = text_comparison._replace(sentence=f"in {shown(path)}: {text_comparison.sentence}")
+        yield from _mismatch(comparison, Step.FILES, runs.variant, path)
 
 
 def _compare_text(task: Task, candidate: Text, references: Sequence[Text]) -> OutputComparison:
@@ -270,31 +271,31 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
     if task.output is OutputMode.SET:
         for runs in variant_runs:
             texts = [reference.stdout for reference in runs.references]
-            yield from _objection(compare_sets(runs.candidate.stdout, texts), Step.OUTPUT, runs.variant)
+            yield from _mismatch(compare_sets(runs.candidate.stdout, texts), Step.OUTPUT, runs.variant)
         return
     tables = [
-        [compare_lines(s.candidate.stdout, s.references[number].stdout, task.output) for s in variant_runs]
+        [compare_lines(runs.candidate.stdout, runs.references[number].stdout, task.output) for runs in variant_runs]
         for number in range(len(variant_runs[0].references))
     ]
-    found = min(tables, key=_distance)
-    for comparison, runs in zip(found, variant_runs, strict=True):
-        yield from _objection(comparison, Step.OUTPUT, runs.variant)
+    comparisons = min(tables, key=_distance)
+    for comparison, runs in zip(comparisons, variant_runs, strict=True):
+        yield from _mismatch(comparison, Step.OUTPUT, runs.variant)
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """In how many variants one reference's output differs, and in how many that cannot be told."""
-    found = [comparison.agreement for comparison in comparisons]
-    return found.count(OutputMatch.DIFFERENT), found.count(OutputMatch.UNKNOWN)
+    """Return the number of variants in which one reference's output differs, and the number of undecidable ones."""
+    matches = [comparison.match for comparison in comparisons]
+    return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 
 
 def _closest(comparisons: Sequence[OutputComparison]) -> OutputComparison:
     return min(comparisons, key=lambda comparison: _distance([comparison]))
 
 
-def _objection(comparison: OutputComparison, step: Step, variant: str, path: bytes | None = None) -> Iterator[Finding]:
-    if comparison.agreement is not OutputMatch.SAME:
+def _mismatch(comparison: OutputComparison, step: Step, variant: str, path: bytes | None = None) -> Iterator[Finding]:
+    if comparison.match is not OutputMatch.SAME:
         yield Finding(
-            outcome=_OUTCOMES[comparison.agreement],
+            outcome=_OUTCOMES[comparison.match],
             step=step,
             reason=reason(comparison.sentence),
             variant=variant,

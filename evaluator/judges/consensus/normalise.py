@@ -1,9 +1,8 @@
-"""Spellings of the same thing, made one: colour, trailing blanks, `./x` for `x`, sizes.
+"""Equivalent spellings mapped to one: colour, trailing blanks, `./x` for `x`, sizes.
 
-Each normaliser maps two texts onto one only where both say the same, and its docstring tells why a wrong
-command cannot hide behind it. What would lose a distinction (rounding, case, order of letters, carriage
-returns, NULs) is not done here. Where such a spelling is itself what a task asks for, the task's `output`
-is `exact`, for which nothing is normalised.
+Each function maps two texts to one only if both say the same. Its docstring explains why a wrong command still differs.
+Nothing here loses a distinction such as rounding, case, order of letters, carriage returns or NULs. If a task asks for
+a particular spelling, its `output` is `exact`, and then nothing is normalised.
 """
 
 from __future__ import annotations
@@ -23,67 +22,67 @@ _SHELL_LINE: Final = re.compile(rb"^bash: line \d+: ")
 
 
 def without_colour(line: bytes) -> bytes:
-    """The line without SGR sequences and the erase-to-the-right that `grep` prints beside them.
+    """Return the line without SGR sequences and without the erase-to-the-right that `grep` prints beside them.
 
-    A near miss differs in what it prints, not in how it is painted: every byte a reader sees stays. Other
-    escape sequences, which move or wipe out text, are kept, so nothing can be hidden by printing over it.
+    A near miss differs in its text and not in its colour, and all visible bytes stay. Other escape sequences can move
+    or erase text. They are kept, so a command cannot hide output by overwriting it.
     """
     return _COLOUR.sub(b"", line) if b"\x1b" in line else line
 
 
 def without_trailing_blanks(line: bytes) -> bytes:
-    """The line without blanks and tabs at its end.
+    """Return the line without trailing spaces and tabs.
 
-    No value ends there, so none is lost: two lines become one only where they differ in padding. A carriage
-    return stays, because whether a file has them is what conversions are about.
+    No value ends in them, so lines become equal only if they differ in padding. A carriage return stays, because some
+    tasks convert line endings.
     """
     return line.rstrip(b" \t")
 
 
 def without_dot_slash(field: bytes) -> bytes:
-    """`x` for `./x` (`.` and `./` stay what they are).
+    """Return `x` for `./x`. Leave `.` and `./` unchanged.
 
-    Both name the same file from the same directory, whatever x is; a near miss names another file, and
-    `../x`, `.x` and `a/./x` are untouched.
+    Both name the same file in the same directory. A near miss names another file. `../x`, `.x` and `a/./x` are
+    unchanged.
     """
     return field[2:] if len(field) > 2 and field.startswith(b"./") else field
 
 
 def without_final_slash(field: bytes) -> bytes:
-    """`x` for `x/` (`/` stays what it is).
+    """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash says that x is a folder, which it is or is not whatever is printed behind it; a near miss names
-    another path, or one more or less.
+    The slash only marks x as a directory, and this fact does not depend on the output. A near miss prints another path,
+    or one path more or less.
     """
     return field.rstrip(b"/") or field
 
 
 def size_spelling(field: bytes) -> bytes:
-    """`4K` for `4.0K`, `4Ki` and `4KiB`: number without zero decimals, binary unit in one letter.
+    """Return `4K` for `4.0K`, `4Ki` and `4KiB`: the number without zero decimals, the binary unit as one letter.
 
-    Injective on number and unit, so another size stays another size. Nothing is rounded or converted
-    (`4K` is not `4096`, which may be 4.0K rounded up), and decimal units (`k`, `kB`, `KB`), which differ
-    from binary ones by 2.4 % and more, are not touched.
+    The mapping keeps number and unit distinct, so different sizes stay different. Nothing is rounded or converted: `4K`
+    is not `4096`, which may be a rounded-up 4.0K. Decimal units (`k`, `kB`, `KB`) differ from binary ones by 2.4 % or
+    more and are unchanged.
     """
     if not field[:1].isdigit() or field[-1] not in _UNIT_ENDINGS:
         return field
-    found = _SIZE.fullmatch(field)
-    if found is None:
+    match = _SIZE.fullmatch(field)
+    if match is None:
         return field
-    decimals = (found[2] or b"").rstrip(b"0")
-    return found[1] + (b"." + decimals if decimals else b"") + found[3]
+    decimals = (match[2] or b"").rstrip(b"0")
+    return match[1] + (b"." + decimals if decimals else b"") + match[3]
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """The line's fields as printed: what stands between blanks and tabs. Masks count fields as this does."""
+    """Split a line at blanks and tabs. Masks number the fields in the same way."""
     return _FIELD.findall(line)
 
 
 def row_fields(line: bytes) -> list[bytes]:
-    """The line's fields in their one spelling, in the order printed.
+    """Return the line's normalised fields, in printed order.
 
-    Loses only colour, the width of blanks between fields, and the spellings above; a near miss that has
-    another value, or a value more or less, keeps other fields.
+    This loses only colour, the width of blanks between fields, and the equivalent spellings above. A near miss with
+    another value, or with one value more or less, still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -95,22 +94,22 @@ def row_fields(line: bytes) -> list[bytes]:
 
 
 def is_heading(line: bytes, following: bytes | None) -> bool:
-    """True for the line `total N` that `ls -l` prints above its rows, or alone above none.
+    """Return whether the line is the `total N` that `ls -l` prints above its rows, or prints alone without rows.
 
-    N counts blocks of what the rows name, so a listing with other rows keeps its difference. It is a heading
-    only before a row that begins with a mode, or as `total 0` before nothing: a sum that a task asks for has
-    no such row below it, and is 0 only where nothing is there.
+    N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only before a
+    row that begins with a file mode, or as `total 0` with nothing below. A sum that a task asks for has no such row
+    below it, and is 0 only if there is nothing to add.
     """
-    found = _HEADING.fullmatch(line)
-    if found is None:
+    match = _HEADING.fullmatch(line)
+    if match is None:
         return False
-    return _LONG_ROW.match(following) is not None if following else found[1] == b"0"
+    return _LONG_ROW.match(following) is not None if following else match[1] == b"0"
 
 
 def diagnostic(line: bytes) -> bytes:
-    """A line of standard error without colour, trailing blanks and the number of the script's line.
+    """Return a line of standard error without colour, trailing blanks and the line number of the script.
 
-    `bash: line 3: x` and `bash: line 1: x` are one message from two layouts of a script; the message
-    itself, and who says it, stay.
+    `bash: line 3: x` and `bash: line 1: x` are the same message from two layouts of a script. The message and the name
+    of the program stay.
     """
     return _SHELL_LINE.sub(b"bash: ", without_trailing_blanks(without_colour(line)))

@@ -1,23 +1,24 @@
-"""Comparing texts as a task's `output` says: bytes, a sequence of lines, or a set of rows.
+"""Comparison of texts by the task's `output` mode: exact bytes or a sequence of lines.
 
-Serves standard output, files listed in `text_files` (where `none`, which is about chatter, means `exact`)
-and standard error.
+It serves standard output, standard error and the files in `text_files`. For files, the mode `none` means `exact`,
+because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Positions, Text, masked_fields, unmasked_words
 from evaluator.judges.consensus.normalise import diagnostic, without_trailing_blanks
-from evaluator.judges.consensus.volatile import Positions, Text, masked_fields, unmasked_words
 from evaluator.judges.reasons import shown
 from evaluator.records import OutputMode
 
 
 class OutputMatch(StrEnum):
-    """How two texts stand to each other."""
+    """The result of comparing two texts."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -25,9 +26,9 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """How texts agree, in one sentence, and on which line (from 1, 0 for none) that was decided."""
+    """The result, one sentence about it, and the deciding line number (from 1, or 0 for none)."""
 
-    agreement: OutputMatch
+    match: OutputMatch
     sentence: str = ""
     line: int = 0
 
@@ -36,30 +37,23 @@ SAME = OutputComparison(OutputMatch.SAME)
 
 
 def compare_lines(candidate: Text, reference: Text, mode: OutputMode) -> OutputComparison:
-    """Compare as `exact` (bytes, final newline apart) or `lines` (also blanks at the ends of lines apart)."""
+    """Compare two texts as `exact` (ignoring the final newline) or `lines` (also ignoring trailing blanks of lines)."""
     masked = candidate.masked | reference.masked
     if candidate.digest == reference.digest and not masked:
         return SAME
     if candidate.truncated or reference.truncated:
         return _compare_truncated(candidate, reference)
-    ours, theirs = (_lines(text.data, mode) for text in (candidate, reference))
-    if ours == theirs and not masked:
+    candidate_lines, reference_lines = (_lines(text.data, mode) for text in (candidate, reference))
+    if candidate_lines == reference_lines and not masked:
         return SAME
-    return _compare_each(ours, theirs, masked)
+    return _compare_each(candidate_lines, reference_lines, masked)
 
 
 def compare_diagnostics(candidate: Text, reference: Text) -> OutputComparison:
-    """Compare standard error line by line, without colour and without the script's line numbers."""
-    ours, theirs = (_with_data(text, _plain_diagnostics(text.data)) for text in (candidate, reference))
-    return compare_lines(ours, theirs, OutputMode.LINES)
-
-
-def _plain_diagnostics(data: bytes) -> bytes:
-    return b"\n".join(map(diagnostic, data.split(b"\n")))
-
-
-def _with_data(text: Text, data: bytes) -> Text:
-    return Text(data, text.digest, text.truncated, text.masked)
+    """Compare standard error line by line, ignoring colour and the script's line numbers."""
+    texts = (candidate, reference)
+    plain = [replace(text, data=b"\n".join(map(diagnostic, text.data.split(b"\n")))) for text in texts]
+    return compare_lines(plain[0], plain[1], OutputMode.LINES)
 
 
 def _lines(data: bytes, mode: OutputMode) -> list[bytes]:
@@ -74,26 +68,30 @@ def _compare_truncated(candidate: Text, reference: Text) -> OutputComparison:
     return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and not the reference's bytes")
 
 
-def _compare_each(ours: Sequence[bytes], theirs: Sequence[bytes], masked: Positions) -> OutputComparison:
+def _compare_each(
+    candidate_lines: Sequence[bytes], reference_lines: Sequence[bytes], masked: Positions
+) -> OutputComparison:
     fields = masked_fields(masked)
-    kept = not masked
-    for number, (left, right) in enumerate(zip(ours, theirs, strict=False)):
-        words = unmasked_words(left, fields.get(number, frozenset()))
-        if left != right and (number not in fields or words != unmasked_words(right, fields[number])):
-            sentence = f"line {number + 1} is {shown(left)}, expected {shown(right)}"
+    has_unmasked_word = not masked
+    for number, (line, expected) in enumerate(zip(candidate_lines, reference_lines, strict=False)):
+        words = unmasked_words(line, fields.get(number, frozenset()))
+        if line != expected and (number not in fields or words != unmasked_words(expected, fields[number])):
+            sentence = f"line {number + 1} is {shown(line)}, expected {shown(expected)}"
             return OutputComparison(OutputMatch.DIFFERENT, sentence, number + 1)
-        kept = kept or any(word is not None for word in words)
-    if len(ours) != len(theirs):
-        return _compare_ends(ours, theirs)
-    return SAME if kept else OutputComparison(OutputMatch.UNKNOWN, "all that is printed changes from run to run")
+        has_unmasked_word = has_unmasked_word or any(word is not None for word in words)
+    if len(candidate_lines) != len(reference_lines):
+        return _compare_ends(candidate_lines, reference_lines)
+    if has_unmasked_word:
+        return SAME
+    return OutputComparison(OutputMatch.UNKNOWN, "all that is printed changes from run to run")
 
 
-def _compare_ends(ours: Sequence[bytes], theirs: Sequence[bytes]) -> OutputComparison:
-    number = min(len(ours), len(theirs)) + 1
-    if len(ours) > len(theirs):
-        sentence = f"line {number} is {shown(ours[number - 1])}, expected no more than {number - 1} lines"
-    elif ours:
-        sentence = f"ends after {number - 1} lines, expected line {number} to be {shown(theirs[number - 1])}"
+def _compare_ends(candidate_lines: Sequence[bytes], reference_lines: Sequence[bytes]) -> OutputComparison:
+    number = min(len(candidate_lines), len(reference_lines)) + 1
+    if len(candidate_lines) > len(reference_lines):
+        sentence = f"line {number} is {shown(candidate_lines[number - 1])}, expected no more than {number - 1} lines"
+    elif candidate_lines:
+        sentence = f"ends after {number - 1} lines, expected line {number} to be {shown(reference_lines[number - 1])}"
     else:
-        sentence = f"prints nothing, expected line 1 to be {shown(theirs[0])}"
+        sentence = f"prints nothing, expected line 1 to be {shown(reference_lines[0])}"
     return OutputComparison(OutputMatch.DIFFERENT, sentence, number)

@@ -1,8 +1,8 @@
-"""The processes left running, as facts: how many of each command line and user, running or stopped.
+"""The processes left running, as facts: their number by command line, user, and state (running or stopped).
 
-Process numbers, ages and the difference between sleeping and running say nothing of what a command left.
-A zombie has ended and waits for its parent only, so it is not left running; a stopped process is another
-thing than a running one, because stopping one is what tasks ask for.
+Process ids, ages, and the difference between sleeping and running say nothing about the effect of a command. A zombie
+has already ended and only waits for its parent, so it does not count. A stopped process differs from a running one,
+because some tasks ask to stop a process.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from evaluator.records import Evidence, Observation, Process, Step, Task
 
 
 class ProcessFacet(IntEnum):
-    """In which state processes are counted."""
+    """The state in which processes are counted."""
 
     RUNNING = 0
     STOPPED = 1
 
 
 _STOPPED: Final = frozenset({"T", "t", "stopped"})
-"""States in the kernel's letters, and in the runner's word for both."""
+"""Stopped states: the kernel's letters, and the word that the runner uses for both."""
 
 _ENDED: Final = frozenset({"Z", "X", "x"})
 
 
 def process_facts(evidence: Evidence, task: Task) -> Facts:
-    """How many processes there are of each command line, state and user."""
+    """Count the processes by command line, state and user."""
     return Counter(_key(process) for process in evidence.processes or () if process.state not in _ENDED)
 
 
@@ -40,18 +40,18 @@ def _key(process: Process) -> EffectKey:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Which processes, for people."""
+    """Return the kind of process for messages."""
     state = ProcessFacet(key.facet).name.lower()
     return f"{state} process {shown(key.subject.replace(bytes(1), b' '))} of user {key.part.decode()}"
 
 
 def describe(difference: Difference) -> str:
-    """One sentence: how many such processes are left, and how many the references leave."""
-    key, present, found, expected = difference
+    """Describe in one sentence how many such processes the command and the references leave."""
+    key, present, actual, expected = difference
     if not present:
         return f"leaves no {name_fact(key)}; every reference leaves {expected[0]}"
-    wanted = " or ".join(map(str, expected)) or "none"
-    return f"leaves {found} {name_fact(key)}, expected {wanted}"
+    wanted_counts = " or ".join(map(str, expected)) or "none"
+    return f"leaves {actual} {name_fact(key)}, expected {wanted_counts}"
 
 
 PROCESSES: Final = Dimension(Step.PROCESSES, Observation.PROCESSES, process_facts, describe, name_fact)

@@ -1,4 +1,4 @@
-"""Printed text as a bag of rows: what one row is, and when two bags differ in layout alone."""
+"""Printed text as a multiset of rows, and the test whether two multisets differ only in layout."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from evaluator.judges.consensus.nondeterministic import Text, masked_fields
 from evaluator.judges.consensus.normalise import is_heading, row_fields, split_fields
-from evaluator.judges.consensus.volatile import Text, masked_fields
 
 ANY_NUMBER: Final = 1 << 30
-"""Volatile words of a row whose number of words changes from run to run."""
+"""Number of nondeterministic words in a row if this number itself changes from run to run."""
 
 
 class OutputRow(NamedTuple):
-    """A printed line that has fields: these in the order printed, and how many more are volatile."""
+    """A printed line with fields: stable fields in printed order, and the number of nondeterministic ones (`wild`)."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -25,40 +25,39 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """What makes two rows the same: their fields in any order, and how many are volatile."""
+    """The identity of a row: its fields in sorted order, and the number of nondeterministic ones."""
 
     fields: tuple[bytes, ...]
     wild: int
 
 
 class Table(NamedTuple):
-    """A text as rows, in the order printed and by what makes them the same."""
+    """A text as rows: in printed order, and grouped by their keys."""
 
     rows: tuple[OutputRow, ...]
-    bags: Mapping[RowKey, list[OutputRow]]
+    by_key: Mapping[RowKey, list[OutputRow]]
 
 
 @lru_cache(maxsize=32)
 def table_of(text: Text) -> Table:
-    """The rows of a text. Blank lines have no fields and are layout.
+    """Return the rows of a text. Blank lines have no fields and count as layout.
 
-    Kept for a while, because a case looks at a text several times and a task's references stay the same.
+    The result is cached, because a case reads each text several times and a task's references stay the same.
     """
-    rows = _rows_of(text)
-    return Table(tuple(rows), _bags_of(rows))
-
-
-def _rows_of(text: Text) -> list[OutputRow]:
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
-    rows = (
+    all_rows = (
         _masked_row(line, number, masked[number - 1])
         if number - 1 in masked
         else OutputRow(tuple(row_fields(line)), 0, number, line)
         for number, (line, following) in enumerate(zip_longest(lines, lines[1:]), start=1)
         if not is_heading(line, following)
     )
-    return [row for row in rows if row.fields or row.wild]
+    rows = tuple(row for row in all_rows if row.fields or row.wild)
+    by_key: dict[RowKey, list[OutputRow]] = {}
+    for row in rows:
+        by_key.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
+    return Table(rows, by_key)
 
 
 def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> OutputRow:
@@ -68,46 +67,39 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
     return OutputRow(tuple(row_fields(b" ".join(words))), len(fields), number, line)
 
 
-def _bags_of(rows: Iterable[OutputRow]) -> dict[RowKey, list[OutputRow]]:
-    bags: dict[RowKey, list[OutputRow]] = {}
-    for row in rows:
-        bags.setdefault(RowKey(tuple(sorted(row.fields)), row.wild), []).append(row)
-    return bags
-
-
 def same_rows(left: Table, right: Table) -> bool:
-    """True where both hold the same rows equally often, and no volatile field hides what they hold."""
-    if len(left.rows) != len(right.rows) or left.bags.keys() != right.bags.keys():
+    """Return whether both tables hold the same rows equally often, and no nondeterministic field hides a value."""
+    if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
-    counts = all(len(rows) == len(right.bags[bag]) for bag, rows in left.bags.items())
-    return counts and not any(bag.wild for bag in left.bags)
+    counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())
+    return counts and not any(key.wild for key in left.by_key)
 
 
 def all_fields(rows: Iterable[OutputRow]) -> Counter[bytes]:
-    """How often each field is printed."""
+    """Count how often each field appears."""
     return Counter(field for row in rows for field in row.fields)
 
 
 def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -> bool:
-    """True where the rows are the reference's with other line breaks: joined, split, or both, in any order.
+    """Return whether the rows are the reference's rows with other line breaks: joined or split, in any order.
 
-    The fields of one reference row must follow each other, so `a 5` and `b 3` are no layout of `a 3` and
-    `b 5`: a near miss that gives values to the wrong items has the same bag of fields, and is not let pass.
+    The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
+    miss that assigns values to the wrong items has the same fields, but it does not pass.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False
-    words = [field for row in rows for field in row.fields]
-    if words == [field for row in reference for field in row.fields]:
+    fields = [field for row in rows for field in row.fields]
+    if fields == [field for row in reference for field in row.fields]:
         return True
-    if len(words) != sum(len(row.fields) for row in reference):
+    if len(fields) != sum(len(row.fields) for row in reference):
         return False
-    left = Counter(row.fields for row in reference)
+    unmatched = Counter(row.fields for row in reference)
     lengths = sorted({len(row.fields) for row in reference}, reverse=True)
     start = 0
-    while start < len(words):
-        taken = next((n for n in lengths if left[tuple(words[start : start + n])] > 0), 0)
-        if not taken:
+    while start < len(fields):
+        length = next((n for n in lengths if unmatched[tuple(fields[start : start + n])] > 0), 0)
+        if not length:
             return False
-        left[tuple(words[start : start + taken])] -= 1
-        start += taken
+        unmatched[tuple(fields[start : start + length])] -= 1
+        start += length
     return True

@@ -1,7 +1,7 @@
-"""Whether the shell reads two commands as the same words, so that they are one command in two spellings.
+"""The test whether the shell reads two commands as the same words, so that they are one command in two spellings.
 
-What is one command needs no evidence, which may show nothing, or what changes from run to run. Only what is certain
-is read: plain words, quotes around what the shell would not touch, and pipes between them.
+Such commands need no evidence, and evidence could be empty or nondeterministic. The parser accepts only certain cases:
+plain words, quotes around text that the shell would not change, and pipes.
 """
 
 from __future__ import annotations
@@ -21,42 +21,43 @@ _KEYWORDS: Final = frozenset(
 
 
 def same_words(left: bytes, right: bytes) -> bool:
-    """True where bash gives the same words to the same utilities, and `find` its own default or that default named.
+    """Return whether bash passes the same words to the same utilities. An explicit `-print` equals the default of
+    `find`.
 
-    Nothing is known of any utility but that a `find` without an action prints, as POSIX has it: the two commands
-    are the same calls, so one cannot be right and the other wrong.
+    This uses no knowledge of any utility, except that `find` without an action prints (POSIX). The two commands make
+    the same calls, so either both are right or both are wrong.
     """
-    ours, theirs = _stages(left), _stages(right)
-    return ours is not None and ours == theirs
+    left_stages, right_stages = _stages(left), _stages(right)
+    return left_stages is not None and left_stages == right_stages
 
 
 def _stages(command: bytes) -> list[list[bytes]] | None:
-    """The words of each stage of a pipeline; None where the shell may read more than words and pipes."""
+    """Split a pipeline into the words of each stage. Return None if the shell may read more than words and pipes."""
     stages: list[list[bytes]] = [[]]
-    at, is_open = 0, False
+    position, continues_word = 0, False
     text = command.strip(b" \t\n")
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
             return None
-        at = found.end()
-        if found["blank"] is not None:
-            is_open = False
-        elif found["pipe"] is not None:
+        position = token.end()
+        if token["blank"] is not None:
+            continues_word = False
+        elif token["pipe"] is not None:
             stages.append([])
-            is_open = False
+            continues_word = False
         else:
-            part = next(part for part in (found["plain"], found["single"], found["double"]) if part is not None)
-            if is_open:
+            part = next(part for part in (token["plain"], token["single"], token["double"]) if part is not None)
+            if continues_word:
                 stages[-1][-1] += part
             else:
                 stages[-1].append(part)
-            is_open = True
+            continues_word = True
     is_plain = all(stage and b"=" not in stage[0] and stage[0] not in _KEYWORDS for stage in stages)
     return [_without_default(stage) for stage in stages] if is_plain else None
 
 
 def _without_default(words: list[bytes]) -> list[bytes]:
-    acts = [word for word in words if _ACTS.fullmatch(word)]
-    is_default = words[0] == b"find" and words[-1] == b"-print" and acts == [b"-print"]
+    actions = [word for word in words if _ACTS.fullmatch(word)]
+    is_default = words[0] == b"find" and words[-1] == b"-print" and actions == [b"-print"]
     return words[:-1] if is_default and _COMPLETE.fullmatch(words[-2]) else words

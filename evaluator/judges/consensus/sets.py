@@ -1,9 +1,9 @@
-"""Comparing printed rows as a set, with the tolerance that the references teach.
+"""Comparison of printed rows as a set, with the tolerance that the references show.
 
-Each item needs a row of its own that shows every core field. If rows can be given so that they show known
-fields only, the candidate passes; if they can be given but show more, nobody taught us what that is, and
-the case is undecided; if they cannot be given, a core field or an item is absent, or there is one too many.
-Nothing is guessed on the candidate's side: the question is whether an assignment exists, not which is likely.
+Each item needs its own row, which must show every core field. If the rows can be assigned so that they show only known
+fields, the candidate passes. If they can be assigned but show more, no reference explains the extra fields, and the
+case is undecided. If they cannot be assigned, a core field or an item is missing, or there is an extra row. The judge
+does not guess which assignment is likely: it only tests whether one exists.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from typing import Final
 
 from evaluator.judges.consensus.alignment import Alignment, Item, align_references
 from evaluator.judges.consensus.assignment import Assignment, assign
+from evaluator.judges.consensus.nondeterministic import Text
 from evaluator.judges.consensus.outputs import SAME, OutputComparison, OutputMatch
 from evaluator.judges.consensus.rows import OutputRow, Table, all_fields, is_other_layout, same_rows, table_of
-from evaluator.judges.consensus.volatile import Text
 from evaluator.judges.reasons import shown
 
 _MAX_EDGES: Final = 50_000
-"""Pairs of item and row that are looked at; beyond it, rows are too much alike to be told apart."""
+"""Maximum number of (item, row) pairs. With more pairs, the rows are too similar to distinguish."""
 
 _TOO_ALIKE: Final = OutputComparison(OutputMatch.UNKNOWN, "too many rows are alike to tell which item each one shows")
 
 
 def compare_sets(candidate: Text, references: Sequence[Text]) -> OutputComparison:
-    """Compare the candidate's rows with those of all references of one variant."""
+    """Compare the candidate's rows with the rows of all references in one variant."""
     if candidate.truncated or any(text.truncated for text in references):
         return _compare_truncated(candidate, references)
-    table, aligned = table_of(candidate), [table_of(text) for text in references]
-    if any(same_rows(table, reference) for reference in aligned):
+    table, tables = table_of(candidate), [table_of(text) for text in references]
+    if any(same_rows(table, reference) for reference in tables):
         return SAME
-    if not table.rows and all(reference.rows for reference in aligned):
-        return OutputComparison(OutputMatch.DIFFERENT, f"prints nothing, expected {shown(aligned[0].rows[0].text)}", 1)
+    if not table.rows and all(reference.rows for reference in tables):
+        return OutputComparison(OutputMatch.DIFFERENT, f"prints nothing, expected {shown(tables[0].rows[0].text)}", 1)
     alignment = align_references(tuple(references))
     if alignment.items is None:
-        return _compare_untaught(table, references, alignment)
-    return _compare_taught(table, aligned, alignment.items)
+        return _compare_unaligned(table, references, alignment)
+    return _compare_aligned(table, tables, alignment.items)
 
 
 def is_same_set(candidate: Text, reference: Text) -> bool:
-    """True where both hold the same rows, whatever their order and the order of their fields."""
+    """Return whether both texts hold the same rows, in any order and with their fields in any order."""
     if candidate.truncated or reference.truncated:
         return candidate.digest == reference.digest
     return same_rows(table_of(candidate), table_of(reference))
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Why these references teach nothing; empty where they do."""
+    """Return why these references do not align, or an empty string if they do."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -63,50 +63,50 @@ def _compare_truncated(candidate: Text, references: Sequence[Text]) -> OutputCom
     return OutputComparison(OutputMatch.DIFFERENT, "prints more than is kept, and more than any reference")
 
 
-def _compare_taught(table: Table, aligned: Sequence[Table], items: Sequence[Item]) -> OutputComparison:
-    classes = list(table.bags.values())
+def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item]) -> OutputComparison:
+    classes = list(table.by_key.values())
     samples, counts = [group[0] for group in classes], [len(group) for group in classes]
-    fitting = _edges(items, samples)
-    if fitting is None:
+    possible = _edges(items, samples)
+    if possible is None:
         return _TOO_ALIKE
-    needs = [item.times for item in items]
-    strict = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(fitting)]
-    if assign(needs, counts, strict).is_complete:
+    needed = [item.times for item in items]
+    known_only = [[row for row in edges if _is_known(items[i], samples[row])] for i, edges in enumerate(possible)]
+    if assign(needed, counts, known_only).is_complete:
         return SAME
-    if any(is_other_layout(table.rows, reference.rows) for reference in aligned):
+    if any(is_other_layout(table.rows, reference.rows) for reference in tables):
         return SAME
-    found = assign(needs, counts, fitting)
-    if found.is_complete:
-        return _unknown_field(items, samples, found)
-    if any(_is_rearranged(table, reference) for reference in aligned):
+    assignment = assign(needed, counts, possible)
+    if assignment.is_complete:
+        return _unknown_field(items, samples, assignment)
+    if any(_is_rearranged(table, reference) for reference in tables):
         return OutputComparison(OutputMatch.UNKNOWN, "shows a reference's fields, but in rows that mix its items")
-    return _absent(items, samples, found)
+    return _absent(items, samples, assignment)
 
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
-    """True for a reference's fields in more or fewer rows: a table turned round, or values at wrong items."""
+    """Return whether the table has a reference's fields in another number of rows, such as a transposed table."""
     return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """For each item the rows that show its whole core; None where there are too many such pairs."""
-    holders: dict[bytes, list[int]] = {}
+    """Return for each item the rows that show its whole core, or None if there are too many such pairs."""
+    rows_by_field: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
         for field in set(row.fields):
-            holders.setdefault(field, []).append(number)
-    bags, wild = [Counter(row.fields) for row in rows], [n for n, row in enumerate(rows) if row.wild]
-    edges, seen = [], 0
+            rows_by_field.setdefault(field, []).append(number)
+    field_counts, wild = [Counter(row.fields) for row in rows], [n for n, row in enumerate(rows) if row.wild]
+    edges, pair_count = [], 0
     for item in items:
-        rarest: list[int] = min((holders.get(field, []) for field in item.core), key=len)
-        seen += len(rarest) + len(wild)
-        if seen > _MAX_EDGES:
+        rarest: list[int] = min((rows_by_field.get(field, []) for field in item.core), key=len)
+        pair_count += len(rarest) + len(wild)
+        if pair_count > _MAX_EDGES:
             return None
-        edges.append([row for row in sorted({*rarest, *wild}) if _has_core(item, rows[row], bags[row])])
+        edges.append([row for row in sorted({*rarest, *wild}) if _has_core(item, rows[row], field_counts[row])])
     return edges
 
 
 def _has_core(item: Item, row: OutputRow, fields: Counter[bytes]) -> bool:
-    """True where the row shows every core field, volatile ones by their number."""
+    """Return whether the row shows every core field. Nondeterministic fields are only counted."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - fields).total() <= row.wild
 
@@ -115,9 +115,9 @@ def _is_known(item: Item, row: OutputRow) -> bool:
     return (Counter(row.fields) - item.known).total() <= item.wild
 
 
-def _unknown_field(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment) -> OutputComparison:
+def _unknown_field(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assignment) -> OutputComparison:
     for number, row in enumerate(rows):
-        for item in found.flow[number]:
+        for item in assignment.flow[number]:
             unknown = Counter(row.fields) - items[item].known
             if unknown:
                 sentence = f"line {row.line} also shows {shown(next(iter(unknown)))}, which no reference shows there"
@@ -125,13 +125,13 @@ def _unknown_field(items: Sequence[Item], rows: Sequence[OutputRow], found: Assi
     return _TOO_ALIKE
 
 
-def _absent(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment) -> OutputComparison:
-    free = [row for number, row in enumerate(rows) if found.free[number]]
-    missing = next((item for number, item in enumerate(items) if found.need[number]), None)
+def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assignment) -> OutputComparison:
+    free_rows = [row for number, row in enumerate(rows) if assignment.free[number]]
+    missing = next((item for number, item in enumerate(items) if assignment.need[number]), None)
     if missing is None:
-        sentence = f"line {free[0].line}, {shown(free[0].text)}, is an item that no reference shows"
-        return OutputComparison(OutputMatch.DIFFERENT, sentence, free[0].line)
-    nearest = max(free, key=lambda row: (missing.core & Counter(row.fields)).total(), default=None)
+        sentence = f"line {free_rows[0].line}, {shown(free_rows[0].text)}, is an item that no reference shows"
+        return OutputComparison(OutputMatch.DIFFERENT, sentence, free_rows[0].line)
+    nearest = max(free_rows, key=lambda row: (missing.core & Counter(row.fields)).total(), default=None)
     if nearest is None or not missing.core & Counter(nearest.fields):
         return OutputComparison(OutputMatch.DIFFERENT, f"no line is left for the item {shown(missing.text)}")
     lacking = shown(next(iter(missing.core - Counter(nearest.fields)), b""))
@@ -139,25 +139,25 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], found: Assignment)
     return OutputComparison(OutputMatch.DIFFERENT, sentence, nearest.line)
 
 
-def _compare_untaught(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Where the references teach nothing: one of them alone, or what all of them contradict."""
-    aligned = [table_of(text) for text in references]
-    for text, reference in zip(references, aligned, strict=True):
-        alone = align_references((text,)).items
-        if alone is not None and _compare_taught(table, [reference], alone).agreement is OutputMatch.SAME:
+def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
+    """Compare without an alignment: with single references, then with the fields that all references share or lack."""
+    tables = [table_of(text) for text in references]
+    for text, reference in zip(references, tables, strict=True):
+        own_items = align_references((text,)).items
+        if own_items is not None and _compare_aligned(table, [reference], own_items).match is OutputMatch.SAME:
             return SAME
-    shared = reduce(Counter.__and__, (all_fields(reference.rows) for reference in aligned))
-    lacking = shared - all_fields(table.rows)
-    if lacking and not any(row.wild for row in table.rows):
-        field = next(iter(lacking))
+    shared = reduce(Counter.__and__, (all_fields(reference.rows) for reference in tables))
+    missing = shared - all_fields(table.rows)
+    if missing and not any(row.wild for row in table.rows):
+        field = next(iter(missing))
         return OutputComparison(OutputMatch.DIFFERENT, f"lacks {shown(field)}, which every reference shows")
-    return _stranger(table.rows, aligned) or OutputComparison(OutputMatch.UNKNOWN, alignment.problem)
+    return _unknown_item(table.rows, tables) or OutputComparison(OutputMatch.UNKNOWN, alignment.problem)
 
 
-def _stranger(rows: Sequence[OutputRow], aligned: Sequence[Table]) -> OutputComparison | None:
-    if any(row.wild for reference in aligned for row in reference.rows):
+def _unknown_item(rows: Sequence[OutputRow], tables: Sequence[Table]) -> OutputComparison | None:
+    if any(row.wild for reference in tables for row in reference.rows):
         return None
-    known = {field for reference in aligned for row in reference.rows for field in row.fields}
+    known = {field for reference in tables for row in reference.rows for field in row.fields}
     for row in rows:
         if row.fields and known.isdisjoint(row.fields):
             sentence = f"line {row.line}, {shown(row.text)}, is an item that no reference shows"

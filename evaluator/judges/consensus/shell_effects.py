@@ -1,9 +1,9 @@
-"""The state a shell was left in, as facts: directory, umask, variables, functions, aliases, options, traps.
+"""The final shell state as facts: directory, umask, variables, functions, aliases, options, traps.
 
-What bash keeps for itself is left out, because it tells how a command was written and not what it left:
-its clocks, counters, dice and call stack, the words of the last command, where `cd` came from, and what
-`read`, `getopts` and `[[ =~ ]]` fill when they are given no name. PWD, SHELLOPTS and BASHOPTS repeat the
-directory and the options, which are compared by themselves.
+Bash's internal variables are left out, because they show how a command was written and not its effect: clocks,
+counters, random numbers, the call stack, the words of the last command and the former directory. The default variables
+of `read`, `getopts` and `[[ =~ ]]` are left out too. PWD, SHELLOPTS and BASHOPTS repeat the directory and the options,
+which are compared separately.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class ShellFacet(IntEnum):
-    """What is compared of a shell, in the order in which differences are told."""
+    """The compared properties of a shell, in the order in which differences are reported."""
 
     ALIVE = 0
     DIRECTORY = 1
@@ -31,58 +31,26 @@ class ShellFacet(IntEnum):
     TRAP = 7
 
 
-_ITS_OWN: Final = re.compile(
+_MANAGED_BY_BASH: Final = re.compile(
     r"_|PIPESTATUS|BASH(OPTS|PID)?|BASH_.*|SHELLOPTS|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH(SECONDS|REALTIME)"
     r"|PPID|SHLVL|PWD|OLDPWD|FUNCNAME|DIRSTACK|GROUPS|HISTCMD|COMP_.*|OPT(ARG|ERR|IND)|REPLY"
 )
 _HELPER: Final = re.compile(rb"declare -[-aAi]+ ")
-"""What `declare -p` says of a variable without the attributes that make it more than a helper."""
+"""The beginning of `declare -p` for a variable that only has attributes of a helper variable."""
 
-_HEEDED: Final = frozenset(
-    {
-        "CDPATH",
-        "ENV",
-        "EXECIGNORE",
-        "FIGNORE",
-        "GLOBIGNORE",
-        "GLOBSORT",
-        "IGNOREEOF",
-        "INPUTRC",
-        "POSIXLY_CORRECT",
-        "PROMPT_COMMAND",
-        "PS0",
-        "PS1",
-        "PS3",
-        "TIMEFORMAT",
-        "TMOUT",
-        "TMPDIR",
-        "HISTFILE",
-        "HISTSIZE",
-        "HISTCONTROL",
-        "HISTFILESIZE",
-        "HISTIGNORE",
-        "HISTTIMEFORMAT",
-        "HOSTFILE",
-        "MAILCHECK",
-        "MAIL",
-        "MAILPATH",
-        "LC_ALL",
-        "LC_COLLATE",
-        "LC_CTYPE",
-        "LC_MESSAGES",
-        "LC_NUMERIC",
-        "LC_TIME",
-        "FUNCNEST",
-        "BASH_ENV",
-    }
+_READ_BY_BASH: Final = re.compile(
+    r"CDPATH|ENV|EXECIGNORE|FIGNORE|GLOBIGNORE|GLOBSORT|IGNOREEOF|INPUTRC|POSIXLY_CORRECT|PROMPT_COMMAND|PS0"
+    r"|PS1|PS3|TIMEFORMAT|TMOUT|TMPDIR|HISTFILE|HISTSIZE|HISTCONTROL|HISTFILESIZE|HISTIGNORE|HISTTIMEFORMAT"
+    r"|HOSTFILE|MAILCHECK|MAIL|MAILPATH|LC_ALL|LC_COLLATE|LC_CTYPE|LC_MESSAGES|LC_NUMERIC|LC_TIME|FUNCNEST"
+    r"|BASH_ENV"
 )
-"""Variables that change what bash does though nobody exports them."""
+"""Variables that change the behaviour of bash even if they are not exported."""
 
 _OPTION: Final = re.compile(r"(?:set|shopt) (?P<state>[-+]o|-[su]) (?P<name>\w+)")
 
 
 def shell_facts(evidence: Evidence, task: Task) -> Facts:
-    """Facts of the shell. One that cannot be seen any more shows nothing but that."""
+    """Return the facts of the shell. A shell that ended has only the fact that it ended."""
     shell = evidence.shell
     if shell is None:
         return {}
@@ -92,7 +60,7 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
     facts[EffectKey(b"", ShellFacet.DIRECTORY)] = shell.cwd
     facts[EffectKey(b"", ShellFacet.UMASK)] = shell.umask.lstrip("0")
     for name, value in shell.variables.items():
-        if not is_its_own(name):
+        if not is_managed_by_bash(name):
             facts[EffectKey(name.encode(), ShellFacet.VARIABLE)] = value
     facts.update({EffectKey(name.encode(), ShellFacet.FUNCTION): body for name, body in shell.functions.items()})
     facts.update({EffectKey(name.encode(), ShellFacet.ALIAS): text for name, text in shell.aliases.items()})
@@ -102,55 +70,56 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
 
 
 def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
-    """An option's name and state, from a line of `set +o` or `shopt -p`, or the bare name of one that is on."""
-    found = _OPTION.fullmatch(line)
-    name, state = (found["name"], found["state"] in ("-o", "-s")) if found else (line, True)
+    """Return an option and its state from a line of `set +o` or `shopt -p`. A bare name is an option that is on."""
+    match = _OPTION.fullmatch(line)
+    name, state = (match["name"], match["state"] in ("-o", "-s")) if match else (line, True)
     return EffectKey(name.encode(), ShellFacet.OPTION), "on" if state else "off"
 
 
-def is_its_own(variable: str) -> bool:
-    """True for a variable that bash keeps for itself.
+def is_managed_by_bash(variable: str) -> bool:
+    """Return whether bash itself manages this variable.
 
-    A near miss sets another variable, value, option or directory; none of these can be what a task asks
-    to set, because bash overwrites them, refuses to, or mirrors what is compared elsewhere.
+    No task can ask to set such a variable: bash overwrites it, refuses the change, or copies a value that is compared
+    elsewhere. A near miss sets another variable, value, option or directory, which is compared.
     """
-    return _ITS_OWN.fullmatch(variable) is not None
+    return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
 
-def is_left_over(difference: Difference) -> bool:
-    """True for a variable that a command used and left behind, which no reference sets and no program will see.
+def is_helper_variable(difference: Difference) -> bool:
+    """Return whether this is a helper variable that the command left behind, which no reference sets and no program
+    sees.
 
-    `d=$(...); cd "$d"` does what is asked as `cd "$(...)"` does. A near miss sets another variable than the one
-    asked for, and that one is then missing; one that exports, reads only or changes what bash heeds is no helper:
-    those of the shell that a command starts in are set by every reference too.
+    `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss sets another variable than the task asks for,
+    and then the right one is missing. A variable is not a helper if it is exported or read-only, or if bash reads it.
+    The variables of the initial shell are set in every reference too.
     """
-    value = difference.found
+    value = difference.actual
     return (
         difference.key.facet is ShellFacet.VARIABLE
         and not difference.expected
         and isinstance(value, bytes)
         and _HELPER.match(value) is not None
-        and difference.key.subject.decode(errors="replace") not in _HEEDED
+        and _READ_BY_BASH.fullmatch(difference.key.subject.decode(errors="replace")) is None
     )
 
 
 def name_fact(key: EffectKey) -> str:
-    """Which field of the shell, for people."""
+    """Return the field of the shell for messages."""
     facet = ShellFacet(key.facet).name.lower()
     return f"{facet} {shown(key.subject)}" if key.subject else f"shell's {facet}"
 
 
 def describe(difference: Difference) -> str:
-    """One sentence: how the shell was left, and how the references leave it."""
-    key, present, found, expected = difference
+    """Describe in one sentence how the command and the references leave the shell."""
+    key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
-        return "leaves no shell to look at" if not found else "leaves a shell where the references leave none"
+        return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"
     if not expected:
         return f"leaves {name_fact(key)} set, which no reference does"
     if not present:
         return f"leaves {name_fact(key)} not set, which every reference sets"
-    wanted = " or ".join(_value(value) for value in expected)
-    return f"leaves {name_fact(key)} at {_value(found)}, expected {wanted}"
+    wanted_values = " or ".join(_value(value) for value in expected)
+    return f"leaves {name_fact(key)} at {_value(actual)}, expected {wanted_values}"
 
 
 def _value(value: object) -> str:

@@ -1,14 +1,10 @@
-"""What one reference alone cannot prove: that other output than its own is wrong.
+"""Failures that a single reference cannot prove, because nothing shows which of its fields matter.
 
-With two references, what they share is required; with one, nothing tells which of its fields matter. So a
-failure by what was printed stands only where the two texts have little in common, and where printing is what the
-reference is there for: one that changes files may chatter, and another that does the same may not.
-
-Whether two texts may be two presentations of one answer: how many words they share.
-
-Asked only where one reference is all there is, because then nothing tells which of its fields matter, and only
-to keep from calling a failure what may be another layout. What shares its words is never passed for it. Words of
-the command itself are left out: a list of processes shows them, and so does every path below a folder it names.
+Two references require the fields that they share. With one reference, a failure by output stands only if the two texts
+have few words in common, and if the reference changes no files. A command that changes files may print messages, and an
+equivalent command may not. Otherwise the case is undecided. A shared vocabulary never makes a pass. Words of the
+command itself do not count, because a list of processes shows them, and so does every path below a directory in the
+command.
 """
 
 from __future__ import annotations
@@ -25,30 +21,30 @@ from evaluator.records import Finding, Outcome, OutputMode, Step
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
 LEAST_CONTAINED: Final = 0.6
-"""Of the smaller text's different words, the part that the other must have."""
+"""Minimum share of the smaller text's distinct words that the other text must contain."""
 
 LEAST_ALIKE: Final = 0.15
-"""Of all different words, the part that both must have, so that one word out of a long listing is not enough.
+"""Minimum share of all distinct words that both texts must contain: one common word of a long listing is not enough.
 
-Both numbers are from the even-numbered tasks of NL2SH-ALFA. Of the outputs there that differ beyond layout,
-31 of 33 of equivalent commands reach them, and 2 of 72 of commands that were taken from another task.
+Both thresholds were chosen on the even-numbered tasks of NL2SH-ALFA. Of the outputs there that differ in more than
+layout, 31 of 33 from equivalent commands reach both thresholds, and 2 of 72 from commands of another task.
 """
 
 
 class Printed(NamedTuple):
-    """What a command printed, and the command."""
+    """The output of a command, and the command."""
 
     text: bytes
     command: bytes
 
 
 def has_word_overlap(left: Printed, right: Printed) -> bool:
-    """True where two texts share so many words that only their layout may differ."""
-    ours, theirs = (_words(each.text) - _words(each.command) for each in (left, right))
-    if not ours or not theirs:
+    """Return whether two texts share so many words that they may differ only in layout."""
+    left_words, right_words = (_words(printed.text) - _words(printed.command) for printed in (left, right))
+    if not left_words or not right_words:
         return False
-    shared = len(ours & theirs)
-    return shared >= LEAST_CONTAINED * min(len(ours), len(theirs)) and shared >= LEAST_ALIKE * len(ours | theirs)
+    shared, shorter = len(left_words & right_words), min(len(left_words), len(right_words))
+    return shared >= LEAST_CONTAINED * shorter and shared >= LEAST_ALIKE * len(left_words | right_words)
 
 
 def _words(text: bytes) -> set[str]:
@@ -56,10 +52,10 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """The finding, or undecided where it is a failure by output that the only reference does not prove.
+    """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
 
-    No failure becomes a pass by it, so no near miss does. Whatever prints nothing has failed, unless files show
-    that it did what is asked.
+    It never turns a failure into a pass, so no near miss passes by it. A command that prints nothing stays a failure,
+    unless the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT
@@ -67,8 +63,8 @@ def soften_failure(case: Case, finding: Finding) -> Finding:
         return finding
     if changes_beyond_scratch(case, references[0]):
         return _doubtful(finding, "may be chatter beside the changes, which are right")
-    ours, theirs = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
-    return _doubtful(finding, "may be another layout") if has_word_overlap(ours, theirs) else finding
+    candidate, reference = (_printed(command, finding.variant) for command in (case.candidate, references[0]))
+    return _doubtful(finding, "may be another layout") if has_word_overlap(candidate, reference) else finding
 
 
 def _printed(command: Executed, variant: str | None) -> Printed:

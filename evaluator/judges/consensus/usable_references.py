@@ -1,13 +1,11 @@
-"""Which references bear witness: those that ended by themselves and show something.
+"""Which references can serve for a comparison, and which commands fail although there is nothing to compare.
 
-Where no reference shows anything at all, doing nothing looks the same as doing what is asked, so an equal
-candidate is no proof. The one exception needs no evidence: the very bytes of a reference.
+A usable reference ends by itself and shows something. If no reference shows anything, then doing nothing looks the same
+as solving the task, so an equal candidate proves nothing. The only exception needs no evidence: the exact bytes of a
+reference.
 
-What can be told of a command where nothing is shown that could be compared: what it complains of.
-
-Many a wrong command fails as the right one does, and many do nothing as quietly, so being alike proves nothing. A
-complaint does, that a file is not there of which neither the task nor any reference speaks: who does what is asked
-has no way to know of it.
+Many wrong commands fail in the same way as the right one, or silently do nothing. One complaint still proves a failure:
+a missing file that neither the task nor any reference mentions. A correct command could not know of that file.
 """
 
 from __future__ import annotations
@@ -23,10 +21,11 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, St
 
 
 def usable_references(case: Case) -> tuple[Executed, ...]:
-    """References that ended by themselves in every variant, and did not fail without showing anything.
+    """Return the references that end by themselves in every variant and do not fail without showing anything.
 
-    One that ran into a limit says nothing of the task. Nor does one that, wherever it runs, ends with an error
-    and a complaint and leaves no trace: its world lacks what it needs, and many a wrong command fails alike.
+    A reference that ran into a limit says nothing about the task. A reference is also unusable if every run exits with
+    an error and a complaint but shows no effect. Its world lacks something it needs, and many wrong commands would fail
+    alike.
     """
     return tuple(
         reference
@@ -37,9 +36,10 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 
 
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
-    """True where none of these commands shows anything that the task compares, in any variant.
+    """Return whether none of these commands shows anything that the task compares, in any variant.
 
-    What a task observes on top of files and output is always something: it was asked for because it differs.
+    If the task observes more than files and output, this is always false: the task's author observes it because it
+    differs.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()
@@ -62,31 +62,31 @@ _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv
 
 
 def fails_on_unknown_file(case: Case) -> Finding | None:
-    """A failure where the command shows nothing and in every variant ends with an error, for want of a file it names.
+    """Return a failure if the command shows nothing and always exits with an error about an unknown missing file.
 
-    Folders of the system are left out, since another way to the same answer may look there; so is every path whose
-    last name stands in the task or in a reference, wherever it is looked for.
+    The command must name this file. System directories do not count, because another correct solution may look there. A
+    path does not count either if its last component appears in the task or in a reference.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None
-    told = b"\n".join([case.task.nl.encode(), case.task.setup or b"", *(each.command for each in case.references)])
-    asked, found = case.candidate.command, None
+    commands = [reference.command for reference in case.references]
+    known_text = b"\n".join([case.task.nl.encode(), case.task.setup or b"", *commands])
+    command, unknown_path = case.candidate.command, None
     for variant in case.variants:
         evidence = case.candidate.trials[variant].first
-        missing = (path for path in _missing(evidence.stderr.data) if path in asked)
-        found = next((path for path in missing if _is_unknown(path, case.cwd.encode(), told)), None)
-        if evidence.status == 0 or found is None:
+        complaints = _MISSING.findall(evidence.stderr.data)
+        missing = (path for path in (quoted or plain for quoted, plain in complaints) if path in command)
+        unknown_path = next((path for path in missing if _is_unknown(path, case.cwd.encode(), known_text)), None)
+        if evidence.status == 0 or unknown_path is None:
             return None
-    if found is None:
+    if unknown_path is None:
         return None
-    sentence = reason(f"only complains that {shown(found)} is not there, of which neither task nor reference speaks")
+    sentence = reason(
+        f"only complains that {shown(unknown_path)} is not there, of which neither task nor reference speaks"
+    )
     return Finding(outcome=Outcome.FAIL, step=Step.STDERR, reason=sentence, variant=case.variants[-1])
 
 
-def _missing(stderr: bytes) -> list[bytes]:
-    return [quoted or plain for quoted, plain in _MISSING.findall(stderr)]
-
-
-def _is_unknown(path: bytes, cwd: bytes, told: bytes) -> bool:
-    whole = posixpath.normpath(posixpath.join(cwd, path))
-    return not _SYSTEM.match(whole) and posixpath.basename(whole) not in told
+def _is_unknown(path: bytes, cwd: bytes, known_text: bytes) -> bool:
+    full_path = posixpath.normpath(posixpath.join(cwd, path))
+    return not _SYSTEM.match(full_path) and posixpath.basename(full_path) not in known_text

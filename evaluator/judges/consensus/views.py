@@ -1,8 +1,7 @@
-"""What a judge sees of one command in one variant: facts and texts, and which of their fields are volatile.
+"""The comparable form of evidence: facts and texts of a run, with the fields that change between two runs.
 
-Built once for a command and variant, and only where plain equality has not settled the case.
-
-A candidate beside its references, variant by variant, as the rules of `consensus` look at them.
+`ComparableRun` is one command in one variant. `VariantRuns` puts a candidate beside its references in one variant. The
+judge builds them only if the simple test `same_bytes` has not decided the case.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from evaluator.judges.consensus.collateral import scratch_leftovers
 from evaluator.judges.consensus.effects import EffectKey, Facts, changing
 from evaluator.judges.consensus.exit_status import STATUS
 from evaluator.judges.consensus.file_effects import FILES, has_text, unset_keys
+from evaluator.judges.consensus.nondeterministic import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.consensus.process_effects import PROCESSES
 from evaluator.judges.consensus.shell_effects import SHELL
-from evaluator.judges.consensus.volatile import NOTHING, Positions, Text, text_of, volatile_words
 from evaluator.judges.reasons import shown
 from evaluator.records import Ending, Evidence, Kind, Observation, OutputMode, Step, Task, Trial
 
 DIMENSIONS: Final = (FILES, SHELL, PROCESSES, STATUS)
-"""Everything compared by facts, in the order in which it is judged."""
+"""All evidence that is compared by facts, in the order of judging."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableRun:
-    """One command in one variant. `changing` holds the volatile facts of each dimension by its step."""
+    """One command in one variant. `changing` maps each step to the keys of its nondeterministic facts."""
 
     evidence: Evidence
     facts: Mapping[Step, Facts]
@@ -40,13 +39,13 @@ class ComparableRun:
     repeated: bool
 
     def without_masks(self) -> ComparableRun:
-        """The same view as if the command had run once."""
+        """Return the same run as if the command had run only once."""
         files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
         stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
         return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
-        """True where a second run showed other fields in what this step compares."""
+        """Return whether the second run showed different values in the fields that this step compares."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:
@@ -56,77 +55,78 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """What the task compares of a trial's first run; its second run tells which fields are volatile."""
-    first, again = trial.first, _comparable_run(trial)
+    """Return what the task compares of a trial's first run. The second run shows its nondeterministic fields."""
+    first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
-    if again is None:
+    if second is None:
         texts = {path: _file_text(data) for path, data in _listed(first).items()}
         return ComparableRun(first, facts, {}, text_of(first.stdout), text_of(first.stderr), texts, False)
-    stderr = _volatile_stderr(first, again, task)
+    stderr, repeated, mode = NOTHING, _listed(second), file_mode(task)
+    if Observation.STDERR in task.observe:
+        stderr = volatile_words(first.stderr.data, second.stderr.data, OutputMode.LINES)
     return ComparableRun(
         evidence=first,
         facts=facts,
-        changing={d.step: changing(facts[d.step], d.facts(again, task)) for d in observed},
-        stdout=text_of(first.stdout, volatile_words(first.stdout.data, again.stdout.data, task.output)),
+        changing={
+            dimension.step: changing(facts[dimension.step], dimension.facts(second, task)) for dimension in observed
+        },
+        stdout=text_of(first.stdout, volatile_words(first.stdout.data, second.stdout.data, task.output)),
         stderr=text_of(first.stderr, stderr),
-        files=_file_texts(first, again, task),
+        files={
+            path: _file_text(data, volatile_words(data, repeated.get(path, data), mode))
+            for path, data in _listed(first).items()
+        },
         repeated=True,
     )
 
 
 def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
-    """The fields the task compares that differ between a trial's two runs, one short name each.
+    """Return a short name for each compared field that differs between a trial's two runs.
 
-    Empty where the trial was not repeated, or its second run cannot be compared. Outputs whose numbers of
-    lines differ are one entry: nothing in them can be masked.
+    The result is empty if the trial was not repeated or its second run cannot be compared. If the number of output
+    lines differs, the whole output is one entry, because nothing in it can be masked.
     """
-    run = _comparable_run(trial)
-    if run is None:
+    second = _usable_second_run(trial)
+    if second is None:
         return ()
-    seen = comparable_run(trial, task)
-    names = [dimension.name(key) for dimension in DIMENSIONS for key in sorted(seen.changing.get(dimension.step, ()))]
-    names += _volatile_text("stdout", trial.first.stdout.data, run.stdout.data, seen.stdout, task.output)
+    run = comparable_run(trial, task)
+    names = [dimension.name(key) for dimension in DIMENSIONS for key in sorted(run.changing.get(dimension.step, ()))]
+    names += _volatile_text("stdout", trial.first.stdout.data, second.stdout.data, run.stdout, task.output)
     if Observation.STDERR in task.observe:
-        streams = trial.first.stderr.data, run.stderr.data
-        names += _volatile_text("stderr", *streams, seen.stderr, OutputMode.LINES)
-    again = _listed(run)
-    for path, text in seen.files.items():
-        names += _volatile_text(shown(path), text.data, again.get(path, text.data), text, file_mode(task))
+        streams = trial.first.stderr.data, second.stderr.data
+        names += _volatile_text("stderr", *streams, run.stderr, OutputMode.LINES)
+    second_files = _listed(second)
+    for path, text in run.files.items():
+        names += _volatile_text(shown(path), text.data, second_files.get(path, text.data), text, file_mode(task))
     return tuple(names)
 
 
-def _comparable_run(trial: Trial) -> Evidence | None:
-    """The second run, if it shows all that the first does.
+def _usable_second_run(trial: Trial) -> Evidence | None:
+    """Return the second run, or None if it shows less than the first.
 
-    One that ran into a limit, lost its shell or flooded the record lacks whole dimensions, and taking what
-    it lacks for volatile would mask them.
+    A second run that hit a limit, lost its shell or flooded the record lacks whole dimensions. They must not be masked
+    as if they were nondeterministic.
     """
-    first, again = trial.first, trial.again
-    if again is None or again.ending is not Ending.EXITED or again.changes_truncated:
+    first, second = trial.first, trial.again
+    if second is None or second.ending is not Ending.EXITED or second.changes_truncated:
         return None
-    same_shell = (first.shell and first.shell.alive) == (again.shell and again.shell.alive)
-    return again if same_shell and (first.processes is None) == (again.processes is None) else None
+    same_shell = (first.shell and first.shell.alive) == (second.shell and second.shell.alive)
+    return second if same_shell and (first.processes is None) == (second.processes is None) else None
 
 
 def file_mode(task: Task) -> OutputMode:
-    """How listed files are compared: as standard output, but never not at all, for they were listed to count."""
+    """Return how listed files are compared: like standard output, but `exact` if the task ignores output."""
     return OutputMode.EXACT if task.output is OutputMode.NONE else task.output
 
 
-def _volatile_text(name: str, first: bytes, again: bytes, text: Text, mode: OutputMode) -> list[str]:
+def _volatile_text(name: str, first: bytes, second: bytes, text: Text, mode: OutputMode) -> list[str]:
     if text.masked:
-        places = sorted(text.masked, key=lambda place: (place.line, -1 if place.field is None else place.field))
-        return [f"{name} {place}" for place in places]
-    if mode is OutputMode.NONE or first.count(b"\n") == again.count(b"\n"):
+        positions = sorted(text.masked, key=lambda it: (it.line, -1 if it.field is None else it.field))
+        return [f"{name} {position}" for position in positions]
+    if mode is OutputMode.NONE or first.count(b"\n") == second.count(b"\n"):
         return []
-    return [f"{name}: {first.count(bytes([10]))} lines, then {again.count(bytes([10]))}"]
-
-
-def _volatile_stderr(first: Evidence, again: Evidence, task: Task) -> Positions:
-    if Observation.STDERR not in task.observe:
-        return NOTHING
-    return volatile_words(first.stderr.data, again.stderr.data, OutputMode.LINES)
+    return [f"{name}: {first.count(bytes([10]))} lines, then {second.count(bytes([10]))}"]
 
 
 def _listed(evidence: Evidence) -> dict[bytes, bytes]:
@@ -137,22 +137,16 @@ def _listed(evidence: Evidence) -> dict[bytes, bytes]:
     }
 
 
-def _file_texts(first: Evidence, again: Evidence, task: Task) -> dict[bytes, Text]:
-    repeated = _listed(again)
-    mode = file_mode(task)
-    return {
-        path: _file_text(data, volatile_words(data, repeated.get(path, data), mode))
-        for path, data in _listed(first).items()
-    }
-
-
 def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
     return Text(data, hashlib.sha256(data).hexdigest(), masked=masked)
 
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """One variant. `unset` are modes and owners that no reference sets, `leftovers` candidate's facts in scratch."""
+    """The runs of one variant. `unset` holds modes and owners that no reference sets.
+
+    `leftovers` holds the facts of files that the candidate left in scratch directories.
+    """
 
     variant: str
     candidate: ComparableRun
@@ -161,49 +155,49 @@ class VariantRuns:
     leftovers: frozenset[EffectKey]
 
     def without_own_masks(self) -> VariantRuns:
-        """The same, with nothing masked that only the candidate's own second run shows as volatile."""
+        """Return the same runs without the masks that only the candidate's second run justifies."""
         return replace(self, candidate=self.candidate.without_masks())
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> set[EffectKey]:
-        """Facts that are not compared with these references: volatile in any of them, or set by none."""
+        """Return the facts that are not compared with these references: nondeterministic facts and `unset` ones."""
         keys = set(self.unset) if step is Step.FILES else set()
-        return keys.union(*(seen.changing.get(step, frozenset()) for seen in (self.candidate, *references)))
+        return keys.union(*(run.changing.get(step, frozenset()) for run in (self.candidate, *references)))
 
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
-    """Every variant of the case, seen."""
-    return [_variant_runs(case, variant, candidate, references) for variant in case.variants]
-
-
-def _variant_runs(case: Case, variant: str, candidate: Executed, references: tuple[Executed, ...]) -> VariantRuns:
-    ours = comparable_run(candidate.trials[variant], case.task)
-    theirs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
-    left = scratch_leftovers(case, variant)
-    return VariantRuns(
-        variant=variant,
-        candidate=ours,
-        references=theirs,
-        unset=frozenset(unset_keys(ours.evidence, [seen.evidence for seen in theirs])),
-        leftovers=frozenset(key for key in ours.facts[Step.FILES] if key.subject in left),
-    )
+    """Return the runs of candidate and references for every variant of the case."""
+    all_runs = []
+    for variant in case.variants:
+        candidate_run = comparable_run(candidate.trials[variant], case.task)
+        reference_runs = tuple(comparable_run(reference.trials[variant], case.task) for reference in references)
+        leftover_paths = scratch_leftovers(case, variant)
+        runs = VariantRuns(
+            variant=variant,
+            candidate=candidate_run,
+            references=reference_runs,
+            unset=frozenset(unset_keys(candidate_run.evidence, [run.evidence for run in reference_runs])),
+            leftovers=frozenset(key for key in candidate_run.facts[Step.FILES] if key.subject in leftover_paths),
+        )
+        all_runs.append(runs)
+    return all_runs
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """True where everything the task compares is the same to the byte: the common case, settled cheaply."""
+    """Return whether all evidence that the task compares is equal. This is the common case, and the test is cheap."""
     return all(
         _same_evidence(task, candidate.trials[variant].first, reference.trials[variant].first) for variant in variants
     )
 
 
-def _same_evidence(task: Task, ours: Evidence, theirs: Evidence) -> bool:
+def _same_evidence(task: Task, candidate: Evidence, reference: Evidence) -> bool:
     observe = task.observe
     return (
-        (task.output is OutputMode.NONE or ours.stdout.digest == theirs.stdout.digest)
-        and not ours.changes_truncated
-        and not theirs.changes_truncated
-        and ours.changes == theirs.changes
-        and (Observation.EXIT not in observe or (ours.status == 0) == (theirs.status == 0))
-        and (Observation.STDERR not in observe or ours.stderr.digest == theirs.stderr.digest)
-        and (Observation.SHELL not in observe or ours.shell == theirs.shell)
-        and (Observation.PROCESSES not in observe or ours.processes == theirs.processes)
+        (task.output is OutputMode.NONE or candidate.stdout.digest == reference.stdout.digest)
+        and not candidate.changes_truncated
+        and not reference.changes_truncated
+        and candidate.changes == reference.changes
+        and (Observation.EXIT not in observe or (candidate.status == 0) == (reference.status == 0))
+        and (Observation.STDERR not in observe or candidate.stderr.digest == reference.stderr.digest)
+        and (Observation.SHELL not in observe or candidate.shell == reference.shell)
+        and (Observation.PROCESSES not in observe or candidate.processes == reference.processes)
     )

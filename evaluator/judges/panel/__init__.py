@@ -1,18 +1,21 @@
-"""The panel of models: what execution cannot tell, and the field's judges that are models.
+"""The panel: models that decide what execution cannot, and the field's judges that are models.
 
-    settings     which models, where, how many votes, what they cost
-    seats        who votes on a submission: never a model that it names as its own
-    fields       a stranger's text as data that cannot be anything else
-    prompt       what is asked, by judge
-    wire client  requests and answers; the openai SDK, retries
-    gate         rate limits
-    budget       --max-calls and --max-usd
-    reply tally  the menu, and from votes to a finding
-    similarity   embeddings
-    ledger       every reply, so that none is bought twice and all can be replayed
-    purchase     the ledger before the servers
-    judges       `llm`, `exec-llm`, `embed`, `exec-embed` as the registry has them
-    panel        joins these
+    settings       models, endpoints, number of votes, prices
+    voters         the models that vote on a submission, without its own models
+    untrusted_data text from contributors and programs, quoted as data
+    prompt         the questions, by judge
+    api_types      requests, responses and errors of the API
+    client         the openai SDK, with retries
+    rate_limit     pauses that a server asks for
+    budget         --max-calls and --max-usd
+    parse_reply    the valid replies
+    vote           from votes to a finding
+    similarity     embeddings
+    reply_cache    all replies, so that none is paid for twice and all can be replayed
+    cached_client  the cache in front of the servers
+    estimate       the cost of the questions before they are sent
+    model_judges   `llm`, `exec-llm`, `embed` and `exec-embed`, as registered
+    panel          the panel itself, which joins these
 
-Nothing is imported here: a board without a panel needs none of it but `settings` and `judges`.
+This module imports nothing. A board without a panel needs only `settings` and `model_judges`.
 """

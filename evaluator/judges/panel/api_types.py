@@ -1,13 +1,13 @@
-"""What goes over the wire and comes back: the request for a vote, and answers checked before anything is made of them.
+"""Requests to a model server, its validated responses, and the errors of the exchange.
 
     PanelError(InfraError)
-    ├── RequestRefusedError      this one request was refused or never answered: others may still be
-    ├── StoppedError      no request will be answered now: key, quota, model or server are at fault
-    ├── StatusError       the server answered, with another status than 200
-    ├── LostError         what came, if anything, is no whole answer of this interface
-    └── SchemaError       the server refused a request that named a schema
+    ├── RequestRefusedError  this request was refused or got no answer, but others may succeed
+    ├── StoppedError         no request can succeed now: the key, quota, model or server is at fault
+    ├── StatusError          the server answered with a status other than 200
+    ├── LostError            no complete and valid response arrived
+    └── SchemaError          the server refused a request that contains a schema
 
-A vote that is missing for such a reason is never a verdict. The last three never leave `client`.
+A vote that is missing because of such an error is never a verdict. The last three errors never leave `client`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "str
 
 
 class PanelError(InfraError):
-    """A model was not to be had."""
+    """The panel got no reply from a model."""
 
 
 class RequestRefusedError(PanelError):
@@ -33,11 +33,11 @@ class RequestRefusedError(PanelError):
 
 
 class StoppedError(PanelError):
-    """No request would get an answer."""
+    """No request can get an answer now."""
 
 
 class StatusError(PanelError):
-    """The server answered with something else than 200."""
+    """The server answered with a status other than 200."""
 
     def __init__(self, status: int, headers: Mapping[str, str], code: str | None, message: str) -> None:
         super().__init__(message)
@@ -45,11 +45,11 @@ class StatusError(PanelError):
 
 
 class LostError(PanelError):
-    """The connection failed before the answer was complete, or the answer is none."""
+    """The connection failed before the response was complete, or the response is invalid."""
 
 
 class SchemaError(PanelError):
-    """The server refused a request that named a schema."""
+    """The server refused a request that contains a schema."""
 
 
 class _Usage(BaseModel):
@@ -82,7 +82,7 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """A reply's text, why it ended, and its tokens in and out, None where the server does not count."""
+    """The reply's text, why it ended, and its (input, output) tokens, or None if the server does not count."""
 
     text: str
     finish: str
@@ -92,27 +92,27 @@ class Received(NamedTuple):
 def chat_request(
     model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
 ) -> dict[str, Any]:
-    """The request for one vote; `plain` leaves the schema out."""
+    """Build the request for one vote. `plain` omits the schema."""
     request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
     return request if plain else {**request, "response_format": _FORMAT}
 
 
 def read_chat(body: bytes) -> Received:
-    """A chat's answer. Raises LostError where it is none."""
+    """Parse a chat response. Raises LostError if it is invalid."""
     try:
-        found = _Completion.model_validate_json(body)
+        completion = _Completion.model_validate_json(body)
     except ValidationError:
         raise LostError("what it sent is no chat completion") from None
-    choice = found.choices[0]
+    choice = completion.choices[0]
     text = choice.message.content or choice.message.refusal or ""
-    return Received(text, choice.finish_reason or "", _tokens(found.usage))
+    return Received(text, choice.finish_reason or "", _tokens(completion.usage))
 
 
 def read_embedding(body: bytes) -> Received:
-    """An embedding, encoded. Raises LostError where it is none."""
+    """Parse a response with an embedding, and encode it. Raises LostError if it is invalid."""
     try:
-        found = _Embeddings.model_validate_json(body)
-        return Received(encode(found.data[0].embedding), "", _tokens(found.usage))
+        response = _Embeddings.model_validate_json(body)
+        return Received(encode(response.data[0].embedding), "", _tokens(response.usage))
     except ValueError:
         raise LostError("what it sent is no embedding") from None
 

@@ -1,8 +1,7 @@
-"""What asking may cost and what it has cost so far.
+"""The limits and the current cost of requests to models.
 
-Money is set aside before a request is sent, for the most that it can cost, so that requests in flight together
-never go over the limit. A request that ended without an answer keeps what was set aside: the server may have
-done the work.
+The maximum cost of a request is reserved before it is sent, so concurrent requests never exceed the limit together. If
+a request ends without an answer, the reserved amount counts as spent, because the server may have done the work.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from evaluator.wording import pluralize
 
 
 class BudgetSpentError(BashboardError):
-    """No further request fits what may be spent."""
+    """No further request fits the budget."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and what is spent: `calls` are requests sent, repeated ones too; `usd` is US dollars."""
+    """Limits and current use. `calls` counts all requests sent, retries included. `usd` is in US dollars."""
 
     max_calls: int | None = None
     max_usd: float | None = None
@@ -31,7 +30,7 @@ class Budget:
     _set_aside: float = 0.0
 
     def begin(self, usd: float, *, is_priced: bool) -> None:
-        """Set `usd` aside for one request. Raises BudgetSpentError, and counts nothing, where it does not fit."""
+        """Reserve `usd` for one request. Raises BudgetSpentError, without any change, if it does not fit the limits."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise BudgetSpentError(f"{self.calls} calls are made, as many as --max-calls allows")
         if self.max_usd is not None and self.usd + self._set_aside + usd > self.max_usd:
@@ -43,12 +42,12 @@ class Budget:
         self._set_aside += usd
 
     def end(self, set_aside: float, usd: float, tokens: int = 0) -> None:
-        """A request is over and has cost this."""
+        """Release the reserved amount of a finished request and record its actual cost."""
         self._set_aside = max(0.0, self._set_aside - set_aside)
         self.usd += usd
         self.tokens += tokens
 
     def __str__(self) -> str:
-        """What is spent, in words."""
+        """Return the number of replies and their cost, for messages."""
         money = f"${self.usd:.4f}" if self.is_priced else f"{self.tokens} tokens, price unknown"
         return f"{pluralize(self.replies, 'reply', 'replies')}, {money}"

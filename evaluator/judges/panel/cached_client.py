@@ -1,4 +1,4 @@
-"""Replies: those of the ledger for nothing, others from a server, each bought once and kept before it counts."""
+"""A model client behind the reply cache: each reply is requested once and stored before it is used."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Send = Callable[[ModelClient], Awaitable[ModelReply]]
 
 
 class NoReplyError(BashboardError):
-    """There is no reply to a question; the message says why."""
+    """No reply to a question is available. The message tells why."""
 
 
 class CachedClient:
-    """The ledger before the servers. Without a `key` nothing is bought.
+    """The reply cache in front of the servers. Without a `key`, it sends no request.
 
-    `stopped` says why nothing more is bought, if that is so; `failed` that it is not for the budget.
+    `stopped` is the reason why it sends no more requests, or empty. `failed` is true if this reason is not the budget.
     """
 
     def __init__(
@@ -36,30 +36,30 @@ class CachedClient:
         self._settings, self._reply_cache, self._budget = settings, reply_cache, budget
         self._key, self._embeddings_key = key, embeddings_key
         self._clients: dict[str, ModelClient] = {}
-        self._waiting: dict[ReplyKey, asyncio.Future[Reply]] = {}
+        self._in_progress: dict[ReplyKey, asyncio.Future[Reply]] = {}
         self.stopped = ""
         self.failed = False
 
     @property
     def is_open(self) -> bool:
-        """Whether a reply that the ledger lacks may be bought."""
+        """Return whether the client may request a reply that the cache lacks."""
         return self._key is not None and not self.stopped
 
     async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
-        """A model's reply to a chat. Raises NoReplyError."""
+        """Return a model's reply to a chat. Raises NoReplyError."""
         return await self._reply(
             key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
-        """A text's embedding. Raises NoReplyError."""
-        url, own_key = self._settings.base_url, self._key
+        """Return the embedding of a text. Raises NoReplyError."""
+        url, endpoint_key = self._settings.base_url, self._key
         if embeddings.base_url is not None:
-            url, own_key = embeddings.base_url, self._embeddings_key or "none"
-        return await self._reply(key, url, own_key, lambda client: client.embed(embeddings.model, text))
+            url, endpoint_key = embeddings.base_url, self._embeddings_key or "none"
+        return await self._reply(key, url, endpoint_key, lambda client: client.embed(embeddings.model, text))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -69,52 +69,32 @@ class CachedClient:
             self._clients[url] = ModelClient(self._settings, url, key, self._budget)
         return self._clients[url]
 
-    async def _reply(self, key: ReplyKey, url: str, own_key: str | None, send: Send) -> Reply:
-        """The ledger's reply, or a new one. One that is under way is waited for."""
+    async def _reply(self, key: ReplyKey, url: str, endpoint_key: str | None, send: Send) -> Reply:
+        """Return the cached reply, or request one. If the same request is already in progress, wait for it."""
         known = self._reply_cache.find(key)
         if known is not None:
             return known
-        if not self.is_open or own_key is None:
+        if not self.is_open or endpoint_key is None:
             raise NoReplyError(self.stopped or "the panel was not asked")
-        if key in self._waiting:
-            return await asyncio.shield(self._waiting[key])
-        return await self._buy(key, send(self._client(url, own_key)))
+        if key in self._in_progress:
+            return await asyncio.shield(self._in_progress[key])
+        return await self._request(key, send(self._client(url, endpoint_key)))
 
-    async def _buy(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
-        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+    async def _request(self, key: ReplyKey, answer: Awaitable[ModelReply]) -> Reply:
+        future = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = _as_reply(key, await answer)
+            reply = Reply(format=1, **key._asdict(), **(await answer)._asdict())
             self._reply_cache.add(reply)
             future.set_result(reply)
             return reply
         except (StoppedError, BudgetSpentError, RequestRefusedError) as error:
-            self._note(error)
+            if not isinstance(error, RequestRefusedError):
+                self.stopped = self.stopped or str(error)
+                self.failed = self.failed or isinstance(error, StoppedError)
             missing = NoReplyError(str(error))
             future.set_exception(missing)
-            future.exception()  # nobody may be waiting
+            future.exception()  # marks the error as retrieved, because no task may be waiting
             raise missing from error
         finally:
-            future.cancel()  # of no effect on what is done
-            self._waiting.pop(key, None)
-
-    def _note(self, error: BashboardError) -> None:
-        if not isinstance(error, RequestRefusedError):
-            self.stopped = self.stopped or str(error)
-            self.failed = self.failed or isinstance(error, StoppedError)
-
-
-def _as_reply(key: ReplyKey, answer: ModelReply) -> Reply:
-    return Reply(
-        format=1,
-        evidence=key.evidence,
-        judge=key.judge,
-        model=key.model,
-        prompt=key.prompt,
-        seed=key.seed,
-        text=answer.text,
-        plain=answer.plain,
-        finish=answer.finish,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        usd=answer.usd,
-    )
+            future.cancel()  # has no effect on a finished future
+            self._in_progress.pop(key, None)

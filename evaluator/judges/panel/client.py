@@ -1,7 +1,7 @@
-"""The one place that speaks to models: through the openai SDK, to any server with the same interface.
+"""The client for model servers: the only module that calls them, through the openai SDK.
 
-Requests go through a few slots and one gate; what fails on the way is sent again, ever later and never at the
-same moment as the others'. The key goes to the SDK and nowhere else.
+A semaphore limits concurrent requests, and one rate limiter delays them all. A failed request is sent again with
+exponential backoff and random jitter. The key is passed only to the SDK.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from evaluator.judges.panel.api_types import (
     read_embedding,
 )
 from evaluator.judges.panel.budget import Budget
-from evaluator.judges.panel.rate_limit import RateLimiter, asked_pause, exhausted_for
+from evaluator.judges.panel.rate_limit import RateLimiter, exhausted_for, requested_pause
 from evaluator.judges.panel.settings import KEY_VARIABLE, PanelModel, PanelSettings
 from evaluator.judges.reasons import shown
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 LONGEST_PAUSE_S: Final = 120.0
-"""A server that asks for more has a quota that is used up; the run ends instead of waiting."""
+"""If a server asks for a longer pause, its quota is used up. The run then ends instead of waiting."""
 
-_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_NEVER: Final = frozenset({401, 402, 403, 404})
-_NO_SCHEMA: Final = frozenset({400, 415, 422, 501})
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_FATAL_STATUSES: Final = frozenset({401, 402, 403, 404})
+_SCHEMA_STATUSES: Final = frozenset({400, 415, 422, 501})
 _FAILURES: Final = 3
-"""Requests in a row that get no answer, however often sent, after which the server counts as gone."""
+"""Number of consecutive requests without an answer, despite retries, after which the server counts as unavailable."""
 
 
 class ModelReply(NamedTuple):
-    """What a model replied, whether without the schema, and what that cost."""
+    """A model's reply, whether it was requested without the schema (`plain`), and its cost."""
 
     text: str
     finish: str
@@ -51,8 +51,8 @@ class ModelReply(NamedTuple):
     usd: float
 
 
-class _Order(NamedTuple):
-    """A request: how to send it, how to read what comes, and the most that it can cost in US dollars."""
+class _ModelRequest(NamedTuple):
+    """A request: how to send it, how to parse the response, and its maximum cost in US dollars."""
 
     model: PanelModel
     send: Callable[[], Awaitable[Any]]
@@ -62,15 +62,15 @@ class _Order(NamedTuple):
 
 
 class ModelClient:
-    """One endpoint. Has at most `settings.concurrency` requests under way."""
+    """A client for one endpoint. At most `settings.concurrency` requests are in progress at a time."""
 
     def __init__(self, settings: PanelSettings, base_url: str, key: str, budget: Budget) -> None:
         self._settings, self._base_url, self._key, self._budget = settings, base_url, key, budget
         self._rate_limiter = RateLimiter()
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._without_schema: set[str] = set()
-        self._chance = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
-        self._failed = 0
+        self._random = random.Random()  # noqa: S311 - spreads repeated requests, decides nothing
+        self._consecutive_failures = 0
         self._sdk: AsyncOpenAI | None = None
 
     def _open(self) -> AsyncOpenAI:
@@ -80,124 +80,128 @@ class ModelClient:
             self._sdk = AsyncOpenAI(
                 base_url=self._base_url,
                 api_key=self._key,
-                max_retries=0,  # ours know the budget and the gate
+                max_retries=0,  # `_send_until_answered` retries, because it knows the budget and the rate limits
                 timeout=self._settings.timeout_s,
-                # the SDK takes these from the environment and would tell them to any server
+                # the SDK would read these from the environment and send them to any server
                 default_headers={"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},  # type: ignore[dict-item]
             )
         return self._sdk
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._sdk is not None:
             await self._sdk.close()
 
     async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """A model's reply, with the schema where the server has it.
+        """Return a model's reply, requested with the schema if the server supports it.
 
         Raises RequestRefusedError, StoppedError, BudgetSpentError.
         """
         if model.name in self._without_schema:
-            return await self._order(self._chat(model, messages, seed, plain=True))
+            return await self._send_until_answered(self._chat(model, messages, seed, plain=True))
         try:
-            return await self._order(self._chat(model, messages, seed, plain=False))
+            return await self._send_until_answered(self._chat(model, messages, seed, plain=False))
         except SchemaError:
-            answer = await self._order(self._chat(model, messages, seed, plain=True))
+            reply = await self._send_until_answered(self._chat(model, messages, seed, plain=True))
             self._without_schema.add(model.name)
-            return answer
+            return reply
 
-    def _chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool) -> _Order:
+    def _chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int, *, plain: bool) -> _ModelRequest:
         create: Any = self._open().chat.completions.with_raw_response.create
-        request = chat_request(model.name, messages, seed, self._settings.reply_tokens, plain=plain)
-        size = sum(len(each["content"].encode()) for each in messages)  # a token is a byte or more
-        return _Order(model, lambda: create(**request), read_chat, model.usd(size, self._settings.reply_tokens), plain)
+        parameters = chat_request(model.name, messages, seed, self._settings.reply_tokens, plain=plain)
+        input_bytes = sum(len(message["content"].encode()) for message in messages)  # a token has at least one byte
+        return _ModelRequest(
+            model, lambda: create(**parameters), read_chat, model.usd(input_bytes, self._settings.reply_tokens), plain
+        )
 
     async def embed(self, model: PanelModel, text: str) -> ModelReply:
-        """A text's embedding, encoded. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
+        """Return the encoded embedding of a text. Raises RequestRefusedError, StoppedError, BudgetSpentError."""
         create: Any = self._open().embeddings.with_raw_response.create
-        request = {"model": model.name, "input": text, "encoding_format": "float"}
+        parameters = {"model": model.name, "input": text, "encoding_format": "float"}
         most_usd = model.usd(len(text.encode()), 0)
-        return await self._order(_Order(model, lambda: create(**request), read_embedding, most_usd, plain=True))
+        return await self._send_until_answered(
+            _ModelRequest(model, lambda: create(**parameters), read_embedding, most_usd, plain=True)
+        )
 
-    async def _order(self, order: _Order) -> ModelReply:
-        """Send until there is an answer or none is to be expected."""
+    async def _send_until_answered(self, request: _ModelRequest) -> ModelReply:
+        """Send a request until it is answered, or until no answer can be expected."""
         problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
             try:
                 async with self._slots:
                     await self._rate_limiter.wait()
-                    answer = await self._attempt(order)
+                    reply = await self._attempt(request)
             except StatusError as error:
-                problem, schema_at_fault = self._refusal(error, order), error.status == 500 and not order.plain
+                problem, schema_at_fault = self._refusal(error, request), error.status == 500 and not request.plain
             except LostError as error:
                 problem, schema_at_fault = str(error), False
             else:
-                self._failed = 0
-                return answer
-        if schema_at_fault:  # llama.cpp's server answers so where its model breaks off inside the schema
+                self._consecutive_failures = 0
+                return reply
+        if schema_at_fault:  # llama.cpp's server answers 500 if its model stops inside the schema
             raise SchemaError(problem)
-        self._failed += 1
-        if self._failed >= _FAILURES:
+        self._consecutive_failures += 1
+        if self._consecutive_failures >= _FAILURES:
             raise StoppedError(f"{self._base_url} does not answer: {problem}")
-        raise RequestRefusedError(f"{order.model.name} did not answer: {problem}")
+        raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Seconds before an attempt: none before the first, then ever twice as long, half of it left to chance."""
+        """Return the seconds before an attempt: 0 before the first, then doubling, with half of the time random."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
-        return longest - self._chance.random() * longest / 2
+        return longest - self._random.random() * longest / 2
 
-    async def _attempt(self, order: _Order) -> ModelReply:
-        self._budget.begin(order.most_usd, is_priced=order.model.is_priced)
-        usd, tokens = order.most_usd, (0, 0)  # what is lost on the way may have been work
+    async def _attempt(self, request: _ModelRequest) -> ModelReply:
+        self._budget.begin(request.most_usd, is_priced=request.model.is_priced)
+        usd, tokens = request.most_usd, (0, 0)  # the server may have done the work of a lost request
         try:
-            body, headers = await self._exchange(order)
-            received = order.read(body)
+            body, headers = await self._exchange(request)
+            received = request.read(body)
             if received.tokens is not None:
-                tokens, usd = received.tokens, order.model.usd(*received.tokens)
+                tokens, usd = received.tokens, request.model.usd(*received.tokens)
             self._budget.replies += 1
         except StatusError:
             usd = 0.0
             raise
         finally:
-            self._budget.end(order.most_usd, usd, sum(tokens))
+            self._budget.end(request.most_usd, usd, sum(tokens))
         self._rate_limiter.pause_for(
             min(LONGEST_PAUSE_S, exhausted_for(headers, tokens[0] + self._settings.reply_tokens))
         )
-        return ModelReply(received.text, received.finish, order.plain, *tokens, usd)
+        return ModelReply(received.text, received.finish, request.plain, *tokens, usd)
 
-    async def _exchange(self, order: _Order) -> tuple[bytes, Mapping[str, str]]:
-        """A whole answer with status 200, in time."""
+    async def _exchange(self, request: _ModelRequest) -> tuple[bytes, Mapping[str, str]]:
+        """Return the body and headers of a complete response with status 200, within the time limit."""
         from openai import APIError, APIStatusError
 
         try:
-            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's begins anew with every byte
-                response = (await order.send()).http_response
+            async with asyncio.timeout(self._settings.timeout_s):  # the SDK's timeout restarts with every byte
+                response = (await request.send()).http_response
                 return response.content, response.headers
         except TimeoutError:
             raise LostError(f"nothing whole came in {self._settings.timeout_s:g} s") from None
         except APIStatusError as error:
-            said = str(error.message).removeprefix(f"Error code: {error.status_code} - ")
-            raise StatusError(error.status_code, error.response.headers, error.code, said) from None
+            message = str(error.message).removeprefix(f"Error code: {error.status_code} - ")
+            raise StatusError(error.status_code, error.response.headers, error.code, message) from None
         except APIError as error:
             raise LostError(shown(str(error.__cause__ or error))) from None
 
-    def _refusal(self, error: StatusError, order: _Order) -> str:
-        """What the server said, where the request may be sent again; raises where it may not."""
-        said = f"it answers {error.status}: {shown(self._without_key(error.message))}"
-        if error.status in _NEVER or error.code == "insufficient_quota":
+    def _refusal(self, error: StatusError, request: _ModelRequest) -> str:
+        """Return a description of the server's refusal if the request may be sent again. Raise an error if not."""
+        description = f"it answers {error.status}: {shown(self._without_key(error.message))}"
+        if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
             hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
-            raise StoppedError(f"{self._base_url} refuses: {said}{hint}")
-        if error.status in _AGAIN:
-            pause = asked_pause(error.headers) or 0.0
+            raise StoppedError(f"{self._base_url} refuses: {description}{hint}")
+        if error.status in _RETRIED_STATUSES:
+            pause = requested_pause(error.headers) or 0.0
             if pause > LONGEST_PAUSE_S:
                 raise StoppedError(f"{self._base_url} asks to come back in {pause:.0f} s")
             self._rate_limiter.pause_for(pause)
-            return said
-        if error.status in _NO_SCHEMA and not order.plain:
-            raise SchemaError(said)
-        raise RequestRefusedError(f"{order.model.name}: {said}")
+            return description
+        if error.status in _SCHEMA_STATUSES and not request.plain:
+            raise SchemaError(description)
+        raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """The text without our key, which some servers quote when they refuse it; a placeholder is no secret."""
+        """Replace the key in the text, because some servers quote it in an error. A placeholder is not secret."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

@@ -1,7 +1,7 @@
-"""What a panel would be asked about findings that are undecided, before anybody is asked.
+"""Estimates the number and cost of the panel's questions before any of them is sent.
 
-A reply that the ledger holds costs nothing, so only the others count. Their number is the most that may be asked:
-where the first votes agree, the panel asks no more of them.
+Cached replies cost nothing, so only the missing ones count. The number of calls is a maximum: if the first votes agree,
+the panel asks for no more votes on that question.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.records import digest_of
 
 BYTES_PER_TOKEN: Final = 4
-"""Of English and of commands, roughly; what is billed depends on the model."""
+"""Approximate value for English text and commands. The billed number of tokens depends on the model."""
 
 REPLY_TOKENS: Final = 60
-"""The reply that is asked for: a reason of at most 30 words and a verdict, in JSON."""
+"""Approximate size of the requested reply: a reason of at most 30 words and a verdict, in JSON."""
 
 
 class Estimate(NamedTuple):
-    """Calls at most, and about what they cost in US dollars; None where a model's price is not known."""
+    """The maximum number of calls and their approximate cost in US dollars, or None if a price is unknown."""
 
     calls: int
     usd: float | None
@@ -44,38 +44,38 @@ class _Call(NamedTuple):
 
 
 def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
-    """What asking about all of these would take, with equal questions asked once."""
+    """Estimate the calls for all these findings. Equal questions count once."""
     calls: dict[ReplyKey, _Call] = {}
     for item in undecided:
         calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
     missing = [call for key, call in calls.items() if reply_cache.find(key) is None]
-    # what is not charged has no price either, so only the price of what is asked counts
+    # cached replies cost nothing, so only models with missing replies need a price
     is_priced = all(call.model.is_priced for call in missing)
     return Estimate(len(missing), sum(call.usd for call in missing) if is_priced else None)
 
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
-    """The replies of the ledger that the panel's findings on these follow from, by their keys."""
-    found: dict[ReplyKey, Reply] = {}
+    """Return the cached replies on which the panel's findings about these items are based, sorted by key."""
+    replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:
             keys = [key for key, _ in _embeddings(settings, item)]
         else:
-            asked = questions(item.judge, item.case, item.finding, item.evidence)
-            keys = [_key(question, voter) for question in asked for voter in voters_for(settings, item.own)]
-        found |= {key: reply for key in keys if (reply := reply_cache.find(key)) is not None}
-    return tuple(found[key] for key in sorted(found))
+            asked_questions = questions(item.judge, item.case, item.finding, item.evidence)
+            keys = [_key(question, voter) for question in asked_questions for voter in voters_for(settings, item.own)]
+        replies |= {key: reply for key in keys if (reply := reply_cache.find(key)) is not None}
+    return tuple(replies[key] for key in sorted(replies))
 
 
 def _votes(settings: PanelSettings, reply_cache: ReplyCache, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
     voters = voters_for(settings, item.own)
     for question in questions(item.judge, item.case, item.finding, item.evidence):
         keys = {_key(question, voter): voter for voter in voters}
-        known = [reply for key in keys if (reply := reply_cache.find(key)) is not None]
-        if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in known], len(voters)):
+        cached = [reply for key in keys if (reply := reply_cache.find(key)) is not None]
+        if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in cached], len(voters)):
             continue
-        size = sum(len(each["content"].encode()) for each in question.messages)
-        yield from ((key, _Call(voter.model, size, REPLY_TOKENS)) for key, voter in keys.items())
+        input_bytes = sum(len(message["content"].encode()) for message in question.messages)
+        yield from ((key, _Call(voter.model, input_bytes, REPLY_TOKENS)) for key, voter in keys.items())
 
 
 def _key(question: Question, voter: Voter) -> ReplyKey:

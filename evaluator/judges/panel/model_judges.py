@@ -1,8 +1,7 @@
-"""The field's judges that are models: registered like every other, and pure like every other.
+"""The field's judges that are models. They are registered and pure like all other judges.
 
-What can be settled without a model they settle as all judges do; the rest they leave undecided for the panel,
-which the pipeline asks afterwards. So grading needs no network, and a board without a panel says how many are
-undecided.
+Alone, they decide only the cases that need no model. All other cases stay undecided for the panel, which the pipeline
+asks later. So grading needs no network, and a board without a panel reports the number of undecided cases.
 """
 
 from __future__ import annotations
@@ -10,55 +9,55 @@ from __future__ import annotations
 from typing import Final
 
 from evaluator.judges.case import Case, EvidenceNeed
-from evaluator.judges.consensus.early import early_verdict, settle_by_text
+from evaluator.judges.consensus.prechecks import early_verdict, settle_by_text
 from evaluator.records import Finding, Outcome, Step
 
 
 class Embed:
-    """Passes a command whose embedding is near a reference's."""
+    """Passes a command if its embedding is similar to some reference's embedding."""
 
     name: Final = "embed"
     version: Final = 1
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """What the text settles; else undecided, for the panel."""
+        """Apply the checks of the text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
 class ExecEmbed:
-    """Passes a command whose output's embedding is near that of one reference's in every variant."""
+    """Passes a command if the embedding of its output is similar to one reference's in every variant."""
 
     name: Final = "exec-embed"
     version: Final = 1
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """What needs no model; else undecided, for the panel."""
+        """Apply the checks that need no model. Leave all other cases undecided for the panel."""
         return early_verdict(case) or _left_open(self.name)
 
 
 class Llm:
-    """Passes a command of which a chat model, shown it beside a reference, says that it does the task."""
+    """Passes a command if a chat model says that it does the task. The model sees it beside a reference."""
 
     name: Final = "llm"
     version: Final = 1
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """What the text settles; else undecided, for the panel."""
+        """Apply the checks of the text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
 class ExecLlm:
-    """Passes a command of which a chat model, shown it and its output beside a reference, says that it does it."""
+    """Passes a command if a chat model says that it does the task. The model also sees the outputs of both commands."""
 
     name: Final = "exec-llm"
     version: Final = 1
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """What needs no model; else undecided, for the panel."""
+        """Apply the checks that need no model. Leave all other cases undecided for the panel."""
         return early_verdict(case) or _left_open(self.name)
 
 
@@ -67,4 +66,4 @@ def _left_open(name: str) -> Finding:
 
 
 BY_MODEL: Final = (Embed(), ExecEmbed(), Llm(), ExecLlm())
-"""The judges that need the panel to decide anything beyond the first step."""
+"""The judges that need the panel for every decision after the prechecks."""

@@ -1,9 +1,9 @@
-"""The panel: asks models about what a judge left undecided, and turns their votes into findings.
+"""The panel: it asks models about undecided findings and turns their votes into findings.
 
-Every reply goes through the ledger, so deciding is a pure function of cases and ledger, and asking only fills
-the ledger. Only undecided findings are looked at: what a judge has decided cannot be overturned here. A pass
-needs more than half of all votes, and that the models saw everything whole; a vote that is missing, unsure or
-off the menu is none.
+Every reply goes through the reply cache. Deciding is therefore a pure function of the cases and the cache, and a
+request only fills the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A
+pass needs more than half of all votes, and the models must have seen all data in full. A missing, unsure or invalid
+vote counts for neither side.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evaluator.judges.panel.parse_reply import read_reply
 from evaluator.judges.panel.prompt import FIELD_CAP, Question, asks, questions, template_digest
 from evaluator.judges.panel.reply_cache import ReplyCache, ReplyKey
 from evaluator.judges.panel.settings import PanelSettings
-from evaluator.judges.panel.similarity import EMBEDDING, nearness
+from evaluator.judges.panel.similarity import EMBEDDING, nearest_similarity
 from evaluator.judges.panel.vote import CastVote, decided, finding_of, is_settled, still_open
 from evaluator.judges.panel.voters import Voter, is_own, voters_for
 from evaluator.judges.reasons import shown
@@ -33,10 +33,10 @@ _NOTHING: Final = "every reference ran into a limit"
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A finding that a judge left open, with its case.
+    """A finding that a judge left undecided, with its case.
 
-    `evidence` is the digest of the evidence keys of candidate and references; `own` are the models that the
-    submission names as its own.
+    `evidence` is the digest of the evidence keys of candidate and references. `own` holds the models that the
+    submission declares as its own.
     """
 
     judge: str
@@ -47,7 +47,7 @@ class Undecided:
 
 
 class Panel:
-    """Models and their replies. Without a `key` nothing is asked and the ledger alone decides."""
+    """Models and their replies. Without a `key`, the panel sends no request and decides from the cache alone."""
 
     def __init__(
         self,
@@ -64,16 +64,16 @@ class Panel:
 
     @property
     def stopped(self) -> str:
-        """Why no more is asked; empty where nothing stands against it."""
+        """Return why the panel sends no more requests, or an empty string if it still does."""
         return self._client.stopped
 
     @property
     def failed(self) -> bool:
-        """True where it stopped for another reason than the budget."""
+        """Return whether the panel stopped for a reason other than the budget."""
         return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
-        """Digest of everything beside the case that decides how the panel's votes on it are made."""
+        """Return the digest of everything except the case that determines the panel's votes."""
         embeddings = self.settings.embeddings
         voters: list[object] = [[voter.model.name, voter.seed] for voter in voters_for(self.settings, own)]
         if judge in EMBEDDING:
@@ -82,15 +82,15 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """A finding for each, in their order: decided by the panel where it can, else undecided with the reason.
+        """Return a finding for each item, in order: decided by the panel if possible, else undecided with the reason.
 
-        Asks in the order given, so that what comes first is decided first where money ends. Raises InfraError
-        where the ledger takes no reply.
+        The panel asks in the given order, so the first items are decided first if the budget runs out. Raises
+        InfraError if a reply cannot be written to the cache.
         """
         return asyncio.run(self._decide(undecided)) if undecided else []
 
     async def _decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        findings = [each.finding for each in undecided]
+        findings = [item.finding for item in undecided]
         numbers = iter(range(len(undecided)))
         progress = self._progress if self._client.is_open else NullProgress()
         progress.stage("asking the panel", len(undecided))
@@ -136,7 +136,7 @@ class Panel:
         return (left_open or findings)[0]
 
     async def _votes(self, question: Question, voters: Sequence[Voter]) -> list[CastVote]:
-        """Votes until no further one could change the outcome; the first half and one are asked for together."""
+        """Collect votes until no further vote can change the outcome. The first majority is requested concurrently."""
         needed = len(voters) // 2 + 1
         votes = list(await asyncio.gather(*(self._vote(question, voter) for voter in voters[:needed])))
         for voter in voters[needed:]:
@@ -151,8 +151,8 @@ class Panel:
             reply = await self._client.chat(key, voter.model, question.messages)
         except NoReplyError as error:
             return CastVote(None, str(error))
-        ballot = read_reply(reply.text)
-        return CastVote(ballot.vote, ballot.reason if ballot.vote else f"a reply off the menu: {shown(reply.text)}")
+        parsed = read_reply(reply.text)
+        return CastVote(parsed.vote, parsed.reason if parsed.vote else f"a reply off the menu: {shown(reply.text)}")
 
     async def _compare(self, item: Undecided, candidate: Executed) -> Finding:
         embeddings = self.settings.embeddings
@@ -167,13 +167,13 @@ class Panel:
             return (await self._client.embed(key, embeddings, text)).text
 
         try:
-            found = await nearness(item.judge, item.case, candidate, embed)
+            similarity = await nearest_similarity(item.judge, item.case, candidate, embed)
         except ValueError as error:
             raise NoReplyError(str(error)) from error
-        if found is None:
+        if similarity is None:
             raise NoReplyError(_NOTHING)
-        passes = found.cosine > THRESHOLD
-        sentence = f"cosine {found.cosine:.3f} with the nearest reference; more than {THRESHOLD} passes"
-        if passes and not found.whole:
+        passes = similarity.cosine > THRESHOLD
+        sentence = f"cosine {similarity.cosine:.3f} with the nearest reference; more than {THRESHOLD} passes"
+        if passes and not similarity.whole:
             return still_open(item.finding, f"{sentence}, but only a part is compared")
         return decided(item.finding, Outcome.PASS if passes else Outcome.FAIL, sentence)

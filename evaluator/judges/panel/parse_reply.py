@@ -1,7 +1,7 @@
-"""The menu, and reading a reply against it. A reply off the menu is no vote, whatever words stand in it.
+"""The valid replies of a model, and the parser for them. An invalid reply is not a vote, whatever words it contains.
 
-Nothing is searched for: `not yes` holds a `yes`. The whole reply is the object asked for, or one word of the
-menu where the server knows no schema.
+The parser does not search for words, because `not yes` contains `yes`. The whole reply must be the requested object, or
+a single valid word if the server does not support schemas.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Vote(StrEnum):
-    """What a judge may say."""
+    """The valid votes."""
 
     YES = "yes"
     NO = "no"
@@ -29,37 +29,37 @@ SCHEMA: Final[dict[str, Any]] = {
     "required": ["reason", "verdict"],
     "additionalProperties": False,
 }
-"""The reply as a strict JSON schema; the reason comes first, so that the verdict follows from it."""
+"""The reply as a strict JSON schema. The reason comes first, so that the model derives the verdict from it."""
 
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
 _WORD: Final = re.compile(r"[\"'`*]*([a-z]+)[\"'`*]*[.!]?[\"'`*]*", re.IGNORECASE)
 
 
 class ParsedReply(NamedTuple):
-    """A vote, or None for a reply off the menu, and the reason that came with it."""
+    """A vote and its reason. The vote is None if the reply is invalid."""
 
     vote: Vote | None
     reason: str = ""
 
 
 def read_reply(text: str) -> ParsedReply:
-    """What a reply votes."""
+    """Parse a reply into a vote and a reason."""
     body = text.strip()
     fenced = _FENCED.fullmatch(body)
-    found = _object(fenced[1] if fenced else body)
-    if found is not None:
-        return _from_object(found)
+    members = _object(fenced[1] if fenced else body)
+    if members is not None:
+        return _from_object(members)
     word = _WORD.fullmatch(body)
     return ParsedReply(_vote(word[1]) if word else None)
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """The members of the outermost object, doubled names included; None where the text is none."""
+    """Return the members of the outermost object, repeated names included, or None if the text is not an object."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, list) and all(isinstance(each, tuple) for each in value) else None
+    return value if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value) else None
 
 
 def _from_object(pairs: list[tuple[str, object]]) -> ParsedReply:

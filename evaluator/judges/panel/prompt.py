@@ -1,9 +1,9 @@
-"""What the panel is asked, by judge: `consensus` about what execution left open, `llm` and `exec-llm` as in the field.
+"""The panel's questions, by judge: `consensus` asks about undecided evidence, `llm` and `exec-llm` ask as in the field.
 
-NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation") asks a model at
-temperature 0 with seed 123 whether the second command accomplishes the task, given the task, both commands and,
-where they were executed, both outputs; the words here are our own. The instructions are the same for every
-candidate: nothing that a candidate wrote or printed stands outside the data line (see `fields`).
+NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation") asks a model at temperature
+0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands and, if they
+were executed, both outputs. The wording here is Bashboard's own. The instructions are the same for every candidate. All
+text that a candidate wrote or printed stays inside the data line (see `untrusted_data`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from evaluator.judges.panel.untrusted_data import BEGIN, END, Fields, data_line,
 from evaluator.records import Ending, Evidence, Finding, Observation, PathChange, canonical_json, digest_of
 
 COMMAND_CAP: Final = 16_384
-"""Bytes of a command that are shown: as many as a submission's may have."""
+"""Maximum number of bytes shown of a command. It equals the size limit of a submitted command."""
 
 SHARED_CAP: Final = 32_000
-"""Bytes of output that one question shows at most, shared evenly by its fields."""
+"""Maximum number of output bytes in one question. The fields share it evenly."""
 
 FIELD_CAP: Final = 6_000
-"""Bytes of one output that are shown at most."""
+"""Maximum number of bytes shown of one output."""
 
 LISTED_CHANGES: Final = 40
-"""Changed paths of one run that are listed at most."""
+"""Maximum number of changed paths listed for one run."""
 
 _TASKS: Final[Mapping[str, str]] = {
     "consensus": (
@@ -65,9 +65,9 @@ _RULES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a judge: instructions of ours, and a message that holds the data.
+    """One question of a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the evidence keys of what is shown; `whole` is false where a field was cut.
+    `evidence` is the digest of the evidence keys of the shown data. `whole` is false if a field was truncated.
     """
 
     judge: str
@@ -78,19 +78,19 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """Digest of every byte that a model is given."""
+        """Return the digest of every byte that the model receives."""
         return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """As a chat."""
+        """Return the question as chat messages."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
 
 
 def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[Question, ...]:
-    """What `judge` asks about a case that it left undecided; the candidate passes where any is answered yes.
+    """Return the questions of `judge` about an undecided case. The candidate passes if any answer is yes.
 
-    Raises KeyError for a judge that asks nothing.
+    Raises KeyError for a judge that has no questions.
     """
     candidate = case.candidate
     if candidate is None:
@@ -99,7 +99,7 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
 
 
 def that_ended(case: Case) -> list[Executed]:
-    """The references that ran into no limit in any variant: what they printed can be compared."""
+    """Return the references that hit no limit in any variant, so that their output can be compared."""
     return [
         reference
         for reference in case.references
@@ -108,18 +108,18 @@ def that_ended(case: Case) -> list[Executed]:
 
 
 def asks(judge: str) -> bool:
-    """True for a judge that leaves cases to the panel's models."""
+    """Return whether this judge leaves cases to the panel's models."""
     return judge in _ASKS
 
 
 def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
-    """What stands round the data line: the system message, and the user message before and after the line."""
+    """Return the text around the data line: the system message, and the user message before and after the line."""
     system = f"{_TASKS[judge]}\n{_RULES.format(code=code)}"
     return system, f"{BEGIN} {code}\n", f"\n{END} {code}\nDoes it accomplish the task?"
 
 
 def template_digest(judge: str, settings: PanelSettings) -> str:
-    """Digest of all that shapes a question beside the case."""
+    """Return the digest of everything except the case that shapes a question."""
     caps = [COMMAND_CAP, SHARED_CAP, FIELD_CAP, LISTED_CHANGES, settings.reply_tokens]
     return digest_of("".join(prompt_wrapper(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
 
@@ -127,32 +127,32 @@ def template_digest(judge: str, settings: PanelSettings) -> str:
 def _question(judge: str, evidence: str, data: dict[str, Any], fields: Sequence[Fields]) -> Question:
     line = data_line(data)
     system, before, after = prompt_wrapper(judge, delimiter(line))
-    return Question(judge, evidence, system, f"{before}{line}{after}", all(each.whole for each in fields))
+    return Question(judge, evidence, system, f"{before}{line}{after}", all(group.whole for group in fields))
 
 
-Asked = list[tuple[dict[str, Any], tuple[Fields, ...]]]
+QuestionData = list[tuple[dict[str, Any], tuple[Fields, ...]]]
 
 
-def _ask_by_evidence(case: Case, candidate: Executed, finding: Finding) -> Asked:
+def _ask_by_evidence(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
     commands, outputs = Fields(COMMAND_CAP), Fields(_share(case, 1 + len(case.references)))
     runs = {
         variant: {
             "candidate": _run(case, candidate, variant, outputs),
-            "references": [_run(case, each, variant, outputs) for each in case.references],
+            "references": [_run(case, reference, variant, outputs) for reference in case.references],
         }
         for variant in case.variants
     }
     data = {
         "task": case.task.nl,
         "unsettled": finding.reason,
-        "references": [commands.text(each.command) for each in case.references],
+        "references": [commands.text(reference.command) for reference in case.references],
         "candidate": commands.text(candidate.command),
         "runs": runs,
     }
     return [(data, (commands, outputs))]
 
 
-def _ask_by_text(case: Case, candidate: Executed, finding: Finding) -> Asked:
+def _ask_by_text(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
     return [_pair(case, reference, candidate) for reference in case.references]
 
 
@@ -166,8 +166,8 @@ def _pair(case: Case, reference: Executed, candidate: Executed) -> tuple[dict[st
     return data, (commands,)
 
 
-def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Asked:
-    asked = []
+def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> QuestionData:
+    question_data = []
     for reference in that_ended(case):
         data, fields = _pair(case, reference, candidate)
         outputs = Fields(_share(case, 2))
@@ -178,11 +178,11 @@ def _ask_by_output(case: Case, candidate: Executed, finding: Finding) -> Asked:
             }
             for variant in case.variants
         }
-        asked.append(({**data, "runs": runs}, (*fields, outputs)))
-    return asked
+        question_data.append(({**data, "runs": runs}, (*fields, outputs)))
+    return question_data
 
 
-_ASKS: Final[Mapping[str, Callable[[Case, Executed, Finding], Asked]]] = {
+_ASKS: Final[Mapping[str, Callable[[Case, Executed, Finding], QuestionData]]] = {
     "consensus": _ask_by_evidence,
     "llm": _ask_by_text,
     "exec-llm": _ask_by_output,
@@ -204,16 +204,16 @@ def _run(case: Case, executed: Executed, variant: str, fields: Fields) -> dict[s
 
 
 def _changes(evidence: Evidence, fields: Fields) -> list[dict[str, Any]]:
-    listed = [_change(each, fields) for each in evidence.changes[:LISTED_CHANGES]]
-    left = len(evidence.changes) - len(listed)
-    if left or evidence.changes_truncated:
+    listed = [_change(change, fields) for change in evidence.changes[:LISTED_CHANGES]]
+    omitted = len(evidence.changes) - len(listed)
+    if omitted or evidence.changes_truncated:
         fields.whole = False
-        listed.append({"changes omitted after this": "not counted" if evidence.changes_truncated else left})
+        listed.append({"changes omitted after this": "not counted" if evidence.changes_truncated else omitted})
     return listed
 
 
 def _change(change: PathChange, fields: Fields) -> dict[str, Any]:
-    shown: dict[str, Any] = {"path": fields.text(change.path), "kind": change.kind.value}
+    entry: dict[str, Any] = {"path": fields.text(change.path), "kind": change.kind.value}
     if change.text is not None:
-        shown["content"] = fields.text(change.text)
-    return shown
+        entry["content"] = fields.text(change.text)
+    return entry

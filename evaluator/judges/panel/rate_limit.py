@@ -1,7 +1,7 @@
-"""The pace that a server asks for: every request passes one gate, which rate limits shut for a while.
+"""Rate limits that a server requests: one limiter delays all requests while a pause lasts.
 
-Read are `Retry-After` (seconds or a date, RFC 9110 §10.2.3), `retry-after-ms`, and the pairs
-`x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) that compatible servers send.
+It reads `Retry-After` (seconds or a date, RFC 9110 §10.2.3), `retry-after-ms`, and the pairs `x-ratelimit-remaining-*`
+and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) that compatible servers send.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class RateLimiter:
-    """Shut until a moment that a server named; whoever comes meanwhile waits."""
+    """Delays requests until the moment that a server named."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def pause_for(self, seconds: float) -> None:
-        """Let nobody through for so long from now; an earlier, longer wait stands."""
+        """Delay requests for `seconds` from now. A longer pause that is already set stays."""
         self._until = max(self._until, time.monotonic() + seconds)
 
     async def wait(self) -> None:
-        """Return when the gate is open."""
+        """Wait until no pause is set."""
         while (left := self._until - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
 
-def asked_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that a refusal's headers ask to wait, None where they do not say."""
+def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the pause in seconds that the headers of a refusal request, or None if they request none."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -52,17 +52,17 @@ def asked_pause(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Seconds until a request of so many tokens fits the limits that an answer's headers tell; 0 where it does."""
+    """Return the seconds until the limits in a response's headers allow a request of `tokens` tokens, or 0."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
-        left = _number(headers.get(f"x-ratelimit-remaining-{name}"))
-        if left is not None and left < needed:
+        remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))
+        if remaining is not None and remaining < needed:
             pause = max(pause, duration_s(headers.get(f"x-ratelimit-reset-{name}") or ""))
     return pause
 
 
 def duration_s(text: str) -> float:
-    """Seconds of a duration such as `6m0s`, `120ms` or `1.5`; 0 where it is none."""
+    """Return the seconds of a duration such as `6m0s`, `120ms` or `1.5`, or 0 if the text is not a duration."""
     plain = _number(text)
     if plain is not None:
         return plain

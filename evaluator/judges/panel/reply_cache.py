@@ -1,8 +1,8 @@
-"""The ledger: every reply that was ever bought, one line of JSON each, so that none is bought twice.
+"""The reply cache: a file with every paid reply, one JSON line each, so that no reply is paid for twice.
 
-A line is written by one call, so a process that is killed loses at most the line being written; what such a
-line left is passed over. Two ledgers are merged by writing one after the other: where both hold a reply under
-one key, the same one counts in whichever order they stand.
+Each line is written by a single call. A killed process therefore loses at most the line that it is writing, and readers
+skip the incomplete line. To merge two caches, concatenate the files. If both contain a reply with the same key, the
+choice between them does not depend on their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.records import Digest, Record
 
 
 class ReplyKey(NamedTuple):
-    """What a reply depends on: the evidence shown, who asked, who answered, the prompt's digest and the seed."""
+    """The cache key of a reply: the evidence shown, the judge, the model, the prompt's digest and the seed."""
 
     evidence: str
     judge: str
@@ -29,9 +29,9 @@ class ReplyKey(NamedTuple):
 
 
 class Reply(Record):
-    """One reply of a model, verbatim. `plain` tells that the server was not given the schema.
+    """One reply of a model, verbatim. `plain` is true if the request contained no schema.
 
-    A reply to a request for an embedding is the base64 of its 32-bit little-endian numbers.
+    The reply to a request for an embedding is the base64 text of its 32-bit little-endian numbers.
     """
 
     format: Literal[1]
@@ -49,12 +49,12 @@ class Reply(Record):
 
     @property
     def key(self) -> ReplyKey:
-        """Under which it is found again."""
+        """Return the cache key of this reply."""
         return ReplyKey(self.evidence, self.judge, self.model, self.prompt, self.seed)
 
 
 class ReplyCache:
-    """Replies of one file, read when the first is asked for. `unreadable` counts the lines passed over."""
+    """The replies in one file, which is read at the first access. `unreadable` counts the skipped lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,18 +77,18 @@ class ReplyCache:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise InfraError(f"{self.path} does not read ({error}); it holds every reply paid for: mend it") from error
+            raise InfraError(f"cannot read {self.path} ({error}): it holds all paid replies, so repair it") from error
 
     def __len__(self) -> int:
-        """How many replies there are."""
+        """Return the number of replies."""
         return len(self._replies)
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The reply under this key."""
+        """Return the reply with this key, or None."""
         return self._replies.get(key)
 
     def add(self, reply: Reply) -> None:
-        """Keep a reply. Raises InfraError where the file does not take it; the reply is not lost to this run."""
+        """Store a reply. Raises InfraError if it cannot be written. This run can still use the reply."""
         _keep(self._replies, reply)
         line = f"{reply.to_json()}\n".encode()
         try:
@@ -97,13 +97,13 @@ class ReplyCache:
             written = os.write(self._file, line)
         except OSError as error:
             raise InfraError(
-                f"{self.path} takes no more replies ({error}): make room and run the same again"
+                f"cannot write a reply to {self.path} ({error}): make room and run the same command again"
             ) from error
         if written < len(line):
-            raise InfraError(f"{self.path} took only a part of a reply: make room and run the same again")
+            raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
-        """The file, to append to; half a line at its end is ended first."""
+        """Open the file for appending, and first end an incomplete last line."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size
@@ -112,14 +112,14 @@ class ReplyCache:
         return file
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def _keep(replies: dict[ReplyKey, Reply], reply: Reply) -> None:
-    """Of two replies under one key the first in the order of their lines, whichever came first."""
+    """Store the reply, or keep the known reply with the same key if its JSON line sorts first."""
     known = replies.get(reply.key)
     if known is None or reply.to_json() < known.to_json():
         replies[reply.key] = reply

@@ -1,6 +1,6 @@
-"""What a project says of its panel: which models, where, how many votes, what they cost.
+"""The panel's settings in a project: its models, endpoints, number of votes and prices.
 
-The key is never here: it comes from the environment, so that no file, log or ledger can hold it.
+The key is never part of them. It comes from the environment, so that no file, log or cache can contain it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from evaluator.records import Record, ShortText
 
 KEY_VARIABLE: Final = "BASHBOARD_PANEL_KEY"
-"""Environment variable with the endpoint's key. A name of ours, because to set it is to agree to pay."""
+"""Environment variable with the endpoint's key. The name is specific to Bashboard, because setting it agrees to pay."""
 
 EMBEDDINGS_KEY_VARIABLE: Final = "BASHBOARD_EMBEDDINGS_KEY"
-"""The key of an endpoint for embeddings that is not the panel's; a local server often asks for none."""
+"""Environment variable with the key of a separate endpoint for embeddings. A local server often needs no key."""
 
 
 def _endpoint(value: str) -> str:
@@ -31,10 +31,10 @@ def _odd(value: int) -> int:
     return value
 
 
-def _different(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
+def _unique(models: tuple[PanelModel, ...]) -> tuple[PanelModel, ...]:
     names = [model.name for model in models]
     if len(set(names)) < len(names):
-        raise ValueError("a model stands there twice; it has more votes with a larger `votes`")
+        raise ValueError(f"expected different models, found {names}; to give each model more votes, raise `votes`")
     return models
 
 
@@ -47,7 +47,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PanelModel(Record):
-    """A model by the name its server knows, with its price in US dollars per million tokens where that is known."""
+    """A model by its name on the server, with its prices in US dollars per million tokens if they are known."""
 
     name: ShortText
     input_usd: Price | None = None
@@ -55,16 +55,16 @@ class PanelModel(Record):
 
     @property
     def is_priced(self) -> bool:
-        """Whether the cost of a call can be told."""
+        """Return whether the cost of a call can be computed."""
         return self.input_usd is not None and self.output_usd is not None
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """The cost of so many tokens in US dollars; what has no price counts as free."""
+        """Return the cost of these tokens in US dollars. An unknown price counts as 0."""
         return ((self.input_usd or 0.0) * input_tokens + (self.output_usd or 0.0) * output_tokens) / 1e6
 
 
 class Embeddings(Record):
-    """The model behind `embed` and `exec-embed`; without an address of its own it is at the panel's."""
+    """The model behind `embed` and `exec-embed`. Without a `base_url` of its own, it uses the panel's endpoint."""
 
     name: ShortText
     base_url: Endpoint | None = None
@@ -72,21 +72,21 @@ class Embeddings(Record):
 
     @property
     def model(self) -> PanelModel:
-        """The same as a model whose output costs nothing."""
+        """Return the same model as a `PanelModel` with free output."""
         return PanelModel(name=self.name, input_usd=self.input_usd, output_usd=0.0)
 
 
 class PanelSettings(Record):
-    """`[tool.bashboard.panel]` of pyproject.toml.
+    """The table `[tool.bashboard.panel]` of pyproject.toml.
 
-    `votes` seats are given to the models in turn; the first round votes with `seed`, each further one with the
-    next. `timeout_s` is for one whole request; a request that our side or the server's failed is sent at most
-    `attempts` times, at first after about `pause_s`. `reply_tokens` is what one reply may have.
+    The models take turns to cast `votes` votes. The first round uses `seed`, and each further round uses the next
+    number. `timeout_s` limits one whole request. A request that failed in transport or on the server is sent at most
+    `attempts` times, with a first pause of about `pause_s`. `reply_tokens` limits one reply.
     """
 
     base_url: Endpoint
     models: Annotated[
-        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_different)
+        tuple[Annotated[PanelModel, BeforeValidator(_model)], ...], Field(max_length=16), AfterValidator(_unique)
     ] = ()
     votes: Annotated[int, Field(ge=1, le=15), AfterValidator(_odd)] = 3
     seed: int = 123

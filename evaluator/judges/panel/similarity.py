@@ -1,7 +1,7 @@
-"""`embed` and `exec-embed`: the cosine of two texts' embeddings, of the commands or of what they print.
+"""`embed` and `exec-embed`: the cosine of two embeddings, of the commands or of their outputs.
 
-The threshold is NL2SH-ALFA's (see `judges.threshold`). Texts are embedded up to a cap; what lies beyond it
-is compared by nobody, so nothing passes on the beginning of two long texts that are not the same.
+The threshold comes from NL2SH-ALFA (see `judges.threshold`). Only the first bytes of a text are embedded, up to a cap.
+Two different texts beyond the cap therefore never pass on the basis of their beginnings.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from evaluator.judges.panel.prompt import FIELD_CAP, that_ended
 from evaluator.records import Output, command_digest
 
 EMBEDDING: Final = frozenset({"embed", "exec-embed"})
-"""Judges that compare embeddings; all others of the panel's ask for votes."""
+"""Judges that compare embeddings. All other judges of the panel ask for votes."""
 
 Embed = Callable[[str], Awaitable[str]]
-"""Gives a text's embedding, encoded."""
+"""Returns the encoded embedding of a text."""
 
 
 class Similarity(NamedTuple):
-    """Cosine with the nearest reference in its least alike variant; `whole` is false where only beginnings count."""
+    """The lowest cosine over all variants with the most similar reference. `whole` is false if texts were cut."""
 
     cosine: float
     whole: bool
 
 
 def encode(vector: Sequence[float]) -> str:
-    """A vector as the ledger keeps it. Raises ValueError for one without direction or with more than numbers."""
+    """Encode a vector for the reply cache. Raises ValueError unless it has finite numbers that are not all zero."""
     numbers = np.asarray(vector, dtype="<f4")
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.any():
         raise ValueError("expected a vector of finite numbers that are not all zero")
@@ -39,27 +39,27 @@ def encode(vector: Sequence[float]) -> str:
 
 
 def cosine(one: str, other: str) -> float:
-    """Cosine of two vectors of the ledger, in [-1, 1]. Raises ValueError where their lengths differ."""
+    """Return the cosine of two encoded vectors, in [-1, 1]. Raises ValueError if their lengths differ."""
     left, right = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float64) for text in (one, other))
     if left.shape != right.shape:
         raise ValueError(f"vectors of {left.size} and {right.size} numbers cannot be compared")
     return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
 
 
-async def nearness(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
-    """How near the candidate is to the nearest reference; None where no reference can be compared."""
-    found = []
+async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
+    """Return the similarity to the most similar reference, or None if no reference can be compared."""
+    similarities = []
     for reference in that_ended(case):
         pairs = list(_texts(judge, case, candidate, reference))
-        least = 1.0
+        lowest = 1.0
         for pair in pairs:
-            least = min(least, await _similarity(*pair, embed))
-        found.append(Similarity(least, all(_is_whole(*pair) for pair in pairs)))
-    return max(found, key=lambda each: each.cosine) if found else None
+            lowest = min(lowest, await _similarity(*pair, embed))
+        similarities.append(Similarity(lowest, all(_is_whole(*pair) for pair in pairs)))
+    return max(similarities, key=lambda similarity: similarity.cosine) if similarities else None
 
 
 def texts_of(judge: str, case: Case, candidate: Executed) -> Iterator[str]:
-    """The texts that are embedded for a case, equal ones once for each time they are compared with another."""
+    """Yield the texts that a case must embed. A text is repeated for each comparison in which it occurs."""
     for reference in that_ended(case):
         for pair in _texts(judge, case, candidate, reference):
             left, right = map(_head, pair)

@@ -61,12 +61,8 @@ def data_line(data: object) -> str:
 
 
 def _escape(character: str) -> str:
-    return "".join(f"\\u{unit:04x}" for unit in _utf16(character))
-
-
-def _utf16(character: str) -> list[int]:
     encoded = character.encode("utf-16-be", "surrogatepass")
-    return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
+    return "".join(f"\\u{encoded[at : at + 2].hex()}" for at in range(0, len(encoded), 2))
 
 
 def delimiter(line: str) -> str:

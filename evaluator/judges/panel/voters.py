@@ -1,7 +1,7 @@
-"""Who votes on a submission: the panel's models in turn, without those that the submission names as its own.
+"""The voters on a submission: the panel's models in turn, without the models that the submission declares as its own.
 
-A model would judge its own answers, so a submission's models are barred for that submission alone. Barring
-them for everyone who gave the same command would let a stranger choose another's judges.
+A model would otherwise judge its own answers. The exclusion applies to this submission alone. If it applied to every
+submission with the same command, one contributor could choose the judges of another.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from evaluator.judges.panel.settings import PanelModel, PanelSettings
 
 
 class Voter(NamedTuple):
-    """One vote: a model and the seed it is asked with."""
+    """One vote: a model and its seed."""
 
     model: PanelModel
     seed: int
 
 
 def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ...]:
-    """As many seats as there are votes, however many models `own` leaves; none where it leaves no model."""
+    """Return a voter for each vote, from the models that are not in `own`, or no voter if no model is left."""
     models = [model for model in settings.models if not is_own(model.name, own)]
     if not models:
         return ()
@@ -31,10 +31,10 @@ def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ..
 
 
 def is_own(model: str, own: Collection[str]) -> bool:
-    """True where a name in `own` means this model, as far as names tell.
+    """Return whether a name in `own` means this model, judging by the names alone.
 
-    Makers' prefixes (`maker/`), upper case and what follows the shorter name (`-2024-08-06`, `:free`) do not
-    matter: to spare a judge too many costs less than to seat a player.
+    Makers' prefixes (`maker/`), case, and suffixes after the shorter name (`-2024-08-06`, `:free`) are ignored. It
+    costs less to exclude one model too many than to let a contestant judge itself.
     """
     return any(_is_same_family(_plain(model), _plain(name)) for name in own)
 

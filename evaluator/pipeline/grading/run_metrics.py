@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from evaluator.judges.consensus.early import syntax_error
+from evaluator.judges.consensus.prechecks import syntax_error
 from evaluator.pipeline.grading.cache_keys import is_executable
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.text_metrics import cached_values

@@ -1,4 +1,4 @@
-"""The panel's bench, which its tests share."""
+"""The panel harness that these tests share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.panel.panel_bench import PanelHarness
+from tests.judges.panel.panel_harness import PanelHarness
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from evaluator.testing.evidence import added, evidence
 from evaluator.testing.executor import Shows, fake_boards
 from tests.doubles.gullible_model import gullible_reply
 from tests.doubles.model_server import JudgeServer, ReceivedRequest, Said, refuses, says, stalls
-from tests.judges.panel.panel_bench import KEY
+from tests.judges.panel.panel_harness import KEY
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "80"}
 """No container engine is to be found: nothing may be executed."""

@@ -18,7 +18,7 @@ from evaluator.judges.panel.budget import Budget, BudgetSpentError
 from evaluator.judges.panel.model_judges import BY_MODEL
 from evaluator.judges.panel.parse_reply import SCHEMA, Vote, read_reply
 from evaluator.judges.panel.prompt import asks, questions
-from evaluator.judges.panel.rate_limit import asked_pause, duration_s, exhausted_for
+from evaluator.judges.panel.rate_limit import duration_s, exhausted_for, requested_pause
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
 from evaluator.judges.panel.settings import PanelSettings
 from evaluator.judges.panel.similarity import cosine, encode
@@ -27,7 +27,7 @@ from evaluator.judges.panel.vote import CastVote, is_settled, majority
 from evaluator.judges.panel.voters import is_own, voters_for
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, evidence
-from tests.judges.panel.panel_bench import undecided
+from tests.judges.panel.panel_harness import undecided
 
 # -- replies
 
@@ -178,7 +178,7 @@ def test_a_model_is_a_name_or_a_name_with_prices() -> None:
     ],
 )
 def test_a_pause_is_read_from_either_form(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_pause(headers, datetime(2025, 3, 14, 9, 30, tzinfo=UTC)) == seconds
+    assert requested_pause(headers, datetime(2025, 3, 14, 9, 30, tzinfo=UTC)) == seconds
 
 
 @pytest.mark.parametrize(

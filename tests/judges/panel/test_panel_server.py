@@ -23,7 +23,7 @@ from tests.doubles.model_server import (
     stalls,
     vote,
 )
-from tests.judges.panel.panel_bench import KEY, PanelHarness, undecided
+from tests.judges.panel.panel_harness import KEY, PanelHarness, undecided
 
 
 def many(count: int) -> list[Any]:

@@ -14,7 +14,7 @@ from evaluator.records import Outcome
 from evaluator.testing.evidence import added, evidence, output, task
 from tests.doubles.gullible_model import gullible_reply, strangers_words
 from tests.doubles.model_server import JudgeServer, says
-from tests.judges.panel.panel_bench import PanelHarness, undecided
+from tests.judges.panel.panel_harness import PanelHarness, undecided
 from tests.judges.panel.steering import STEERING
 
 attacks = pytest.mark.parametrize("name", STEERING)

@@ -1,7 +1,7 @@
-"""What is settled before anything is compared, for every judge alike: step 1 of the rules, and verifiers.
+"""Checks that every judge makes before it compares anything: text, missing evidence, limits and verifiers.
 
-The order matters. Nothing given and commands the shell cannot read need no evidence; after that missing
-evidence is ours to repeat and must not be taken for the candidate's doing.
+The order matters. A missing command, or one that the shell cannot receive, needs no evidence. Missing evidence comes
+next: the pipeline must execute the command again, and the candidate must not be blamed for it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LIMITS: Final = {
 
 
 def early_verdict(case: Case) -> Finding | None:
-    """What is settled at once: by the text, by missing evidence, by a limit, by the verifier; else None."""
+    """Return the finding that the text, missing evidence, a limit or the verifier decides, or None if none does."""
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 
 def settle_by_text(case: Case) -> Finding | None:
-    """What the command's text alone settles: nothing given, or nothing that a shell could be given; else None."""
+    """Return the finding for a missing command or one that the shell cannot receive, else None."""
     if case.candidate is None:
         return Finding(outcome=Outcome.UNANSWERED, reason="no command was given")
     command = case.candidate.command
@@ -43,20 +43,16 @@ def settle_by_text(case: Case) -> Finding | None:
 
 
 def _settle_missing(case: Case) -> Finding | None:
-    for command, name in _executed(case):
+    commands = [(case.candidate, "the command")] if case.candidate else []
+    commands += [(reference, f"reference {number}") for number, reference in enumerate(case.references, start=1)]
+    for command, name in commands:
         for variant in case.variants:
-            if variant not in command:
+            if variant not in command.trials:
                 return _infra(f"there is no evidence of {name} in this variant", variant)
-            lacking = _lacking(case, command[variant])
+            lacking = _lacking(case, command.trials[variant].first)
             if lacking:
                 return _infra(f"the evidence of {name} lacks {lacking}, which the task observes", variant)
     return None if case.variants else _infra("no reference of the task was executed", None)
-
-
-def _executed(case: Case) -> list[tuple[dict[str, Evidence], str]]:
-    commands = [(case.candidate, "the command")] if case.candidate else []
-    commands += [(item, f"reference {number}") for number, item in enumerate(case.references, start=1)]
-    return [({variant: trial.first for variant, trial in item.trials.items()}, name) for item, name in commands]
 
 
 def _lacking(case: Case, evidence: Evidence) -> str | None:
@@ -86,15 +82,15 @@ def _settle_by_ending(case: Case) -> Finding | None:
 
 
 def syntax_error(evidence: Evidence) -> bytes | None:
-    """The line in which bash itself reports that it cannot parse the command, or None.
+    """Return the line in which bash reports that it cannot parse the command, or None.
 
-    Bash ends with 2 then, and with 1 for an array or substitution left open.
+    In this case bash exits with 2, or with 1 for an unclosed array or substitution.
     """
     if evidence.status not in (1, 2):
         return None
-    for found in _SYNTAX_ERROR.finditer(evidence.stderr.data):
-        if evidence.status == 2 or found[1] == b"unexpected EOF":
-            return found[0]
+    for match in _SYNTAX_ERROR.finditer(evidence.stderr.data):
+        if evidence.status == 2 or match[1] == b"unexpected EOF":
+            return match[0]
     return None
 
 

@@ -1,4 +1,4 @@
-"""A panel over a server of the test's own, with its ledger in a folder that stays."""
+"""A panel with the test's own server, and with a reply cache in a folder that stays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OPEN = Finding(outcome=Outcome.UNDECIDED, step=Step.OUTPUT, reason="references d
 
 
 def undecided(judge: str = "consensus", candidate: Any = "c\n", finding: Finding = OPEN, **fields: Any) -> Undecided:
-    """Something that a judge left open: two references of one variant, and a candidate that shows something else."""
+    """Return an undecided item: two references in one variant, and a candidate with another output."""
     own, evidence = fields.pop("own", ()), fields.pop("evidence", "e" * 64)
     references = fields.pop("references", ["a\n", "b\n"])
     return Undecided(judge, case(references, candidate, **fields), finding, evidence, own)
 
 
 class PanelHarness:
-    """Every `decide` is a new run: a new panel over the same ledger."""
+    """Runs panels over one reply cache. Each `decide` is a new run with a new panel."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "panel.jsonl"
@@ -42,17 +42,17 @@ class PanelHarness:
         budget: Budget | None = None,
         **settings: Any,
     ) -> list[Finding]:
-        """Findings of one run; `panel` and `budget` are those of the last."""
+        """Return the findings of one run. `panel` and `budget` are those of the last run."""
         values = {"models": ("one",), "votes": 1, "pause_s": 0.01, "embeddings": "vectors", **settings}
-        ledger = ReplyCache(self.path)
+        reply_cache = ReplyCache(self.path)
         self.budget = budget or Budget()
-        self.panel = Panel(PanelSettings(base_url=url, **values), ledger, self.budget, NullProgress(), key=key)
+        self.panel = Panel(PanelSettings(base_url=url, **values), reply_cache, self.budget, NullProgress(), key=key)
         try:
             return self.panel.decide(items)
         finally:
-            ledger.close()
+            reply_cache.close()
 
     @property
     def lines(self) -> list[bytes]:
-        """What the ledger holds."""
+        """Return the lines of the reply cache's file."""
         return self.path.read_bytes().splitlines() if self.path.exists() else []

@@ -1,4 +1,4 @@
-"""Step 1: what is settled before anything is compared."""
+"""The checks that every judge makes before it compares anything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.judges import JUDGES, Case, EvidenceNeed, Executed, find_judge
-from evaluator.judges.consensus.early import syntax_error
+from evaluator.judges.consensus.prechecks import syntax_error
 from evaluator.records import Ending, Finding, Outcome, Step
 from evaluator.testing.evidence import Shown, case, evidence, executed, shell, task
 

@@ -1,4 +1,4 @@
-"""How text judges agree with people, on rows made by hand and on NL2Bash's where they are present."""
+"""Agreement of text judges with annotators, on rows written here and on NL2Bash's rows if they are present."""
 
 from __future__ import annotations
 

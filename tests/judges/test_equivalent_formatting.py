@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.judges import find_judge
-from evaluator.judges.consensus.presentation import FormatContext, is_presentation
-from evaluator.judges.consensus.volatile import Position, Text
+from evaluator.judges.consensus.equivalent_formatting import FormatContext, is_equivalent_format
+from evaluator.judges.consensus.nondeterministic import Position, Text
 from evaluator.records import Outcome
 from evaluator.testing.evidence import case, task
 
@@ -66,7 +66,7 @@ NEAR_MISSES: dict[str, tuple[str, str, str]] = {
 
 
 def is_one(words: str, reference: str, candidate: str) -> bool:
-    return is_presentation(text(candidate), text(reference), FormatContext(words, b"/home/me"))
+    return is_equivalent_format(text(candidate), text(reference), FormatContext(words, b"/home/me"))
 
 
 def text(printed: str) -> Text:
@@ -103,9 +103,9 @@ def test_where_bytes_or_lines_are_compared_nothing_is_layout(mode: str) -> None:
 def test_volatile_and_cut_texts_have_no_presentation() -> None:
     whole, asked = text("441\n"), FormatContext(COUNT, b"/")
     words = b"441 words\n"
-    assert is_presentation(Text(words, "x"), whole, asked)
-    assert not is_presentation(Text(words, "x", truncated=True), whole, asked)
-    assert not is_presentation(Text(words, "x", masked=frozenset({Position(0, 0)})), whole, asked)
+    assert is_equivalent_format(Text(words, "x"), whole, asked)
+    assert not is_equivalent_format(Text(words, "x", truncated=True), whole, asked)
+    assert not is_equivalent_format(Text(words, "x", masked=frozenset({Position(0, 0)})), whole, asked)
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=4), st.lists(st.integers(0, 99), min_size=1, max_size=4))

@@ -1,4 +1,4 @@
-"""Which references bear witness, and what one reference alone cannot tell."""
+"""Usable references, and the limits of a single reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two spellings of one command, and commands that only look like one."""
+"""Two spellings of one command, and commands that only look like the same one."""
 
 from __future__ import annotations
 

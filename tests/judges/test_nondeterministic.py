@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.judges import find_judge, volatile_fields
-from evaluator.judges.consensus.volatile import volatile_words
+from evaluator.judges.consensus.nondeterministic import volatile_words
 from evaluator.records import Evidence, Finding, Outcome, OutputMode, ShellState, Step, Trial
 from evaluator.testing.evidence import (
     added,

@@ -1,0 +1,217 @@
+"""Known equivalent formats of one answer: decorations around it, and spellings of paths and sizes.
+
+The references show which layouts are equivalent, but only the layouts that they use. This module adds the layouts that
+every reader knows: line numbers, words of the question, and a total of the rows above. It also accepts two spellings of
+a path or size that are equal without rounding. These rules apply only if every field of the answer has been compared,
+row by row. They do not apply if the task asks for a particular format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from evaluator.judges.consensus.nondeterministic import Text
+from evaluator.judges.consensus.rows import table_of
+
+Fields = tuple[bytes, ...]
+"""The fields of one row, in printed order."""
+
+_FORM: Final = re.compile(
+    r"\b(only|just|without|not?|alone|omit\w*|suppress\w*|exclud\w*|hid(e|ing)|bare|plain|exact\w*|format\w*"
+    r"|head(er|ing)s?|titles?|prefix\w*|label\w*|preced\w*|numbered|numbering|line numbers?|quot\w+|spell\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a task that asks for a format or for an omission. In such a task, nothing counts as decoration."""
+
+_UNIT: Final = re.compile(
+    r"\b(bytes?|blocks?|human|readable|units?|[KMGT]i?B|(kilo|mega|giga|kibi|mebi|gibi)\w*)\b", re.I
+)
+_PATHS: Final = re.compile(
+    r"\b(absolute|relative|full(y|-|\b)|complete|base ?names?|canonical|resolved?)", re.IGNORECASE
+)
+_NUMBERED: Final = re.compile(rb"[ \t]*(\d+)(?:[:.)]?[ \t]+|:|$)")
+_LETTERS: Final = re.compile(rb"[A-Za-z]+:?")
+_FILE_NAME: Final = re.compile(r"(?<![\w./*~-])[\w./~-]*(?:/[\w.-]+|\w\.[A-Za-z]\w*)(?![\w*])")
+_AMOUNT: Final = re.compile(rb"(\d+)(?:\.(\d+))?([KMGTPE]?)")
+_DISK_TITLES: Final = re.compile(rb"Filesystem[ \t].*[ \t]Mounted on[ \t]*")
+_STARTS_AT_CWD: Final = re.compile(rb"(?:^|[\s'\"])\.(?:/|\s|$)")
+_COPULAS: Final = frozenset({b"is", b"are", b"total", b"the", b"of"})
+
+_LONGEST: Final = 40
+
+LEAST_NUMBERED: Final = 3
+"""Minimum number of rows that count up before their first fields are line numbers: a single `1` may be a count."""
+
+
+class FormatContext(NamedTuple):
+    """The context of a comparison: the words of the task, and the directory at which relative paths start."""
+
+    words: str
+    cwd: bytes
+
+
+def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
+    """Return whether both texts give one answer in equivalent formats. Nondeterministic or truncated texts never do."""
+    if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
+        return False
+    reference_rows = _rows(reference)
+    if not reference_rows:
+        return False
+    if any(_STARTS_AT_CWD.search(text.data) for text in (candidate, reference)):
+        context = context._replace(cwd=b"")
+    return any(_is_same_answer(rows, reference_rows, context) for rows in _undecorated(candidate, reference_rows))
+
+
+def _rows(text: Text) -> list[Fields]:
+    return [row.fields for row in table_of(text).rows]
+
+
+def _undecorated(candidate: Text, reference_rows: Sequence[Fields]) -> Iterator[list[Fields]]:
+    """Yield the candidate's rows unchanged, then without line numbers, then without a total."""
+    candidate_rows = _rows(candidate)
+    yield candidate_rows
+    plain = without_numbers(candidate.data)
+    if plain is not None and not _counts_up(reference_rows):
+        yield _rows(Text(plain, ""))
+    if has_total(candidate_rows) and not has_total(reference_rows):
+        yield candidate_rows[:-1]
+
+
+def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[Fields], context: FormatContext) -> bool:
+    left = [_without_cwd(row, context) for row in candidate_rows]
+    right = [_without_cwd(row, context) for row in reference_rows]
+    if Counter(left) == Counter(right):
+        return True
+    if len(left) == len(right) == 1 and is_labelled(left[0], right[0], context.words):
+        return True
+    return not _UNIT.search(context.words) and same_amounts(_without_titles(left), _without_titles(right))
+
+
+def without_numbers(data: bytes) -> bytes | None:
+    """Return the text without its line numbers, or None if its lines do not count up from 1 without gaps.
+
+    A line number only tells the position of a line, so a wrong answer stays wrong without it. Counts (`uniq -c`) and
+    line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. Blank lines, which `nl` does not
+    number, are allowed between.
+    """
+    lines, expected = [], 1
+    for line in data.split(b"\n"):
+        if line.strip():
+            match = _NUMBERED.match(line)
+            if match is None or int(match[1][:9]) != expected:
+                return None
+            lines.append(line[match.end() :])
+            expected += 1
+    return b"\n".join(lines) if expected > LEAST_NUMBERED else None
+
+
+def _counts_up(rows: Sequence[Fields]) -> bool:
+    return len(rows) > 1 and all(row[0].rstrip(b":.)") == b"%d" % number for number, row in enumerate(rows, start=1))
+
+
+def has_total(rows: Sequence[Fields]) -> bool:
+    """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
+
+    `wc` and `du -c` print this row. It follows from the rows above it, which are all compared. Other rows or numbers
+    therefore still differ.
+    """
+    if len(rows) < LEAST_NUMBERED or len(rows[-1]) != 2 or rows[-1][1] != b"total":
+        return False
+    amounts = [row[0] for row in rows]
+    return all(amount.isdigit() for amount in amounts) and sum(map(int, amounts[:-1])) == int(amounts[-1])
+
+
+def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
+    """Return whether one row equals the other except for words of the question, or for a file name from it.
+
+    `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
+    that file and no other. A near miss has another value or an extra value, which no question contains. Label words
+    have only letters, so a number or a path is never a label. If a question names two files, the name is part of the
+    answer.
+    """
+    extra = list((Counter(candidate) - Counter(reference)).elements())
+    missing = list((Counter(reference) - Counter(candidate)).elements())
+    if len(extra) == len(candidate) or len(missing) == len(reference) or bool(extra) == bool(missing):
+        return False
+    question_words = {word.casefold() for word in re.findall(r"[A-Za-z]+", words)}
+    if extra:
+        return all(_is_word_of(field, question_words) for field in extra)
+    named = {_base(name) for name in _FILE_NAME.findall(words)}
+    return len(named) == 1 and len(missing) == 1 and {_base(missing[0].decode(errors="replace"))} == named
+
+
+def _is_word_of(field: bytes, question_words: set[str]) -> bool:
+    if not _LETTERS.fullmatch(field):
+        return False
+    word = field.rstrip(b":").lower()
+    return word in _COPULAS or bool(question_words & {word.decode(), f"{word.decode()}s"})
+
+
+def _base(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _without_cwd(row: Fields, context: FormatContext) -> Fields:
+    if not context.cwd or _PATHS.search(context.words):
+        return row
+    return tuple(without_directory(field, context.cwd) for field in row)
+
+
+def without_directory(field: bytes, cwd: bytes) -> bytes:
+    """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave that directory itself unchanged.
+
+    Both spellings name one file. A near miss names another file, and a path outside the directory keeps its prefix.
+    `is_equivalent_format` does not accept `./a/b` for it, because such a path comes from a search of the whole
+    directory, which is wider than a search of `a`.
+    """
+    start = cwd.rstrip(b"/") + b"/"
+    return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field
+
+
+def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
+    """Return the rows without the title row of `df`, which names the unit of the amounts below."""
+    remaining = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
+    return remaining if len(remaining) == len(rows) - 1 else list(rows)
+
+
+def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bool:
+    """Return whether the rows are equal, except that some count blocks of 1,024 bytes and others use larger units.
+
+    `80K` equals `80` in the output of `du`, `df` and `ls -s`. The other fields must be equal, and they identify the
+    row. A rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else
+    therefore differs. Bytes are not compared with units, because `4.0K` may be 4,090 bytes rounded up.
+    """
+    left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
+    if left is None or right is None or left.keys() != right.keys() or not left:
+        return False
+    return all(
+        len(row) == len(right[label]) and all(map(_is_same_amount, row, right[label])) for label, row in left.items()
+    )
+
+
+def _amounts_by_label(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
+    """Map each row's other fields to its amounts.
+
+    Return None if a row has no other fields, or if two rows have the same ones.
+    """
+    amounts: dict[Fields, Fields] = {}
+    for row in rows:
+        label = tuple(field for field in row if not _AMOUNT.fullmatch(field))
+        if not label or label in amounts:
+            return None
+        amounts[label] = tuple(field for field in row if _AMOUNT.fullmatch(field))
+    return amounts
+
+
+def _is_same_amount(one: bytes, other: bytes) -> bool:
+    if one == other:
+        return True
+    blocks, with_unit = (one, other) if one.isdigit() else (other, one)
+    match = _AMOUNT.fullmatch(with_unit)
+    if not blocks.isdigit() or match is None or not match[3] or len(one + other) > _LONGEST:
+        return False
+    digits, decimals, unit = match[1], match[2] or b"", b"KMGTPE".index(match[3])
+    return int(digits + decimals) << (10 * unit) == int(blocks) * int(b"1" + b"0" * len(decimals))

@@ -1,0 +1,106 @@
+"""Nondeterministic fields: how two runs of one command reveal them, and how they are masked.
+
+A field is one word of one line, or one fact (the content of one path, the value of one variable). A whole dimension is
+never masked. If the two outputs have different numbers of lines, nothing is masked. If masking leaves nothing to
+compare, the comparison is undecided.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evaluator.judges.consensus.normalise import split_fields
+from evaluator.records import Output, OutputMode
+
+
+class Position(NamedTuple):
+    """A word's position in a text: line and field, both from 0. `field` is None if the line's word count changes."""
+
+    line: int
+    field: int | None
+
+    def __str__(self) -> str:
+        """Return the position with numbers from 1."""
+        return f"line {self.line + 1}" + ("" if self.field is None else f", field {self.field + 1}")
+
+
+Positions = frozenset[Position]
+
+NOTHING: Positions = frozenset()
+"""The empty set of positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to compare: standard output, standard error, or a file that the task lists.
+
+    `digest` covers the full text, even if only a part is stored (`truncated`). `masked` holds the nondeterministic
+    words.
+    """
+
+    data: bytes
+    digest: str
+    truncated: bool = False
+    masked: Positions = NOTHING
+
+
+def text_of(output: Output, masked: Positions = NOTHING) -> Text:
+    """Convert a recorded stream to a text."""
+    return Text(output.data, output.digest, output.truncated, masked)
+
+
+def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
+    """Return the words of the first text that differ in the second. For a set, lines may be in another order."""
+    if first == again or mode is OutputMode.NONE:
+        return NOTHING
+    first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
+    if len(first_lines) != len(again_lines):
+        return NOTHING
+    pairs = list(zip(range(len(first_lines)), first_lines, again_lines, strict=True))
+    if mode is OutputMode.SET:
+        pairs = _pair_changed_lines(first_lines, again_lines)
+    return frozenset(position for line, left, right in pairs for position in _changed_positions(line, left, right))
+
+
+def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
+    """Pair the lines that appear in only one of two texts of equal length, in their order."""
+    common = Counter(first_lines) & Counter(again_lines)
+    left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
+    return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
+
+
+def _lines_without(lines: list[bytes], common: Counter[bytes]) -> list[tuple[int, bytes]]:
+    remaining = common.copy()
+    rest = []
+    for number, line in enumerate(lines):
+        if remaining[line] > 0:
+            remaining[line] -= 1
+        else:
+            rest.append((number, line))
+    return rest
+
+
+def _changed_positions(line: int, left: bytes, right: bytes) -> list[Position]:
+    if left == right:
+        return []
+    left_words, right_words = split_fields(left), split_fields(right)
+    if len(left_words) != len(right_words):
+        return [Position(line, None)]
+    return [Position(line, field) for field, word in enumerate(left_words) if word != right_words[field]]
+
+
+def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
+    """Group the masked fields by line."""
+    lines: dict[int, set[int | None]] = {}
+    for line, field in masked:
+        lines.setdefault(line, set()).add(field)
+    return {line: frozenset(fields) for line, fields in lines.items()}
+
+
+def unmasked_words(line: bytes, fields: frozenset[int | None]) -> list[bytes | None]:
+    """Return the line's words, with None for each masked one. If the whole line is masked, return an empty list."""
+    if None in fields:
+        return []
+    return [None if field in fields else word for field, word in enumerate(split_fields(line))]

@@ -1,8 +1,8 @@
-"""The branch `evidence` of a repository, brought here by Git and read as data.
+"""Fetch the branch `evidence` of a repository with Git, and read its files as data.
 
-The branch has always one commit, so one of depth 1 is all of it. Nothing is checked out: files are read out of Git's
-own store by the names of their bytes, those alone that have the shape of what is published there, and only plain files
-up to a size. A link, a folder of another name or a file too large is passed over and counted.
+The branch always has one commit, so a fetch of depth 1 is complete. Nothing is checked out. Files are read from Git's
+object store by their blob names. Only regular files with published paths and up to a size limit are read. Other
+entries, such as links, are skipped and counted.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ _KEPT_REF: Final = "refs/bashboard/"
 _TIMEOUT_S: Final = 1800
 _MOST_FILES: Final = 20_000
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
-"""Variables by which a hook's Git means its own repository; ours is the checkout's."""
+"""Variables that a Git hook sets for its own repository. They must not redirect Git to it."""
 
 
 class Blob(NamedTuple):
-    """A file in Git's store: its name there, and its size in bytes."""
+    """A file in Git's object store: its blob name, and its size in bytes."""
 
     name: str
     size: int
 
 
 class Listing(NamedTuple):
-    """The branch's files by path, and how many entries were passed over."""
+    """The branch's files by path, and the number of skipped entries."""
 
     files: Mapping[str, Blob]
     passed_over: int
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Bring the branch's commit into the checkout at `root`; its name, None where the remote has no such branch.
+    """Fetch the branch's commit into the checkout at `root` and return its name, or None without such a branch.
 
-    Nobody is asked for a password. Raises UsageError for names that are none, InfraError with Git's own words.
+    Git never asks for a password. Raises UsageError for an invalid name, and InfraError with Git's message.
     """
     if not _NAME.fullmatch(branch) or ".." in branch or "//" in branch or branch.endswith(("/", ".", ".lock")):
         raise UsageError(f"--branch {printable(branch)!r}: expected a branch's name, such as {BRANCH}")
@@ -69,7 +69,7 @@ def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str
 
 
 def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
-    """What of a commit's files has the shape of what is published. Raises InfraError."""
+    """Return the files of a commit that have published paths. Raises InfraError."""
     listed = _git(root, environ, "ls-tree", "-r", "-z", "-l", "--full-tree", commit) or b""
     entries = listed.split(b"\0")[:-1]
     files: dict[str, Blob] = {}
@@ -84,14 +84,14 @@ def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
 
 
 def is_published(path: str) -> bool:
-    """Whether a path has the shape of what is published on the branch."""
+    """Return whether a path has the shape of a published file on the branch."""
     return path == IMAGES or parse_bundle_path(path) is not None
 
 
 def keep_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Make `folder` hold these files and nothing else; until it holds them all, it stays as it was."""
+    """Replace the content of `folder` by these files. The old content stays until all of them are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
@@ -112,7 +112,7 @@ def keep_files(
 
 
 def _contents(root: Path, files: Mapping[str, Blob], environ: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Every file's bytes, from one process of Git's."""
+    """Yield the bytes of every file, from one Git process."""
     with subprocess.Popen(
         ["git", "-C", str(root), "cat-file", "--batch"],
         stdin=subprocess.PIPE,
@@ -141,7 +141,7 @@ def _one(answers: IO[bytes], path: str, blob: Blob) -> bytes:
 
 
 def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | None = None) -> bytes | None:
-    """What Git says, None where it ends with the status `may_fail`."""
+    """Return Git's output, or None if it exits with the status `may_fail`."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *words],
@@ -166,9 +166,9 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Git's: it asks nobody, speaks English, and in a job of GitHub shows its server the job's own token.
+    """Return the environment for Git: no prompts, English messages, and in a GitHub job the job's own token.
 
-    The token is given where no list of processes shows it, and for that server alone.
+    The token is passed in a variable, so no list of processes shows it. It is sent to that server only.
     """
     given = {name: value for name, value in environ.items() if name not in _PLACES}
     given |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}
@@ -182,7 +182,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings of Git by variables, after those that are there."""
+    """Return variables that add these settings to Git's configuration, after existing ones."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     begin = int(count) if count.isdecimal() else 0
     named: Sequence[tuple[str, str]] = list(settings.items())

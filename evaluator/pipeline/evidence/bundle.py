@@ -1,14 +1,12 @@
-"""Bundles: evidence, and what models replied, on its way between machines and kept on a branch of its own.
+"""Bundles: files of evidence and panel replies that are moved between machines and stored on a branch.
 
-A bundle is one suite's, of its references or of one submission: JSON lines under gzip, the first of which says what
-the others are of. The job that writes a submission's has executed what a stranger wrote, so reading one is reading
-an attacker's file: it is unpacked up to limits, every line is validated, no run stands there twice, and runs that
-were not asked for are refused, those of references above all, by which others are judged.
+A bundle belongs to one suite, and there to the references or to one submission. It is gzip-compressed JSON lines. The
+first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is read as
+hostile input: it is unpacked up to limits, every line is validated, no run may occur twice, and unexpected runs are
+refused. Most important, it cannot hold runs of references, because they decide the verdicts of all other submissions.
 
-Who made a bundle is not in it: whoever takes one over compares its digest with what its maker said elsewhere
-(`file_digest`, `folder_digest`). Durations are in evidence, so two bundles of the same commands differ in bytes.
-
-Lines out of gzip that a stranger may have made: a piece at a time, up to limits, one stream and nothing after it.
+A bundle does not name its author. The reader compares its digest with the one that the author announced elsewhere
+(`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different bytes.
 """
 
 from __future__ import annotations
@@ -37,15 +35,15 @@ from evaluator.store import RunKey, Store
 _MB: Final = 1024 * 1024
 _PIECE: Final = 262_144
 _GZIP: Final = 31
-"""zlib's own number for a window of 32 kB with gzip's header and trailer, whose checksum it then sees to."""
+"""zlib's number for a 32 kB window with gzip's header and trailer. zlib then verifies the checksum."""
 
 
 @dataclass(frozen=True, slots=True)
 class GunzipLimits:
-    """Bytes as they come and unpacked, bytes of one line, and lines.
+    """Limits in bytes for packed data, unpacked data and one line, and a limit for the number of lines.
 
-    Evidence of the largest suite's references takes 12 MB unpacked. One command that fills its disk and both its
-    streams makes a line of some ten.
+    The references' evidence of the largest suite takes 12 MB unpacked. A command that fills its disk and both its
+    streams makes a line of about 10 MB.
     """
 
     packed_bytes: int = 128 * _MB
@@ -55,7 +53,7 @@ class GunzipLimits:
 
 
 class BundleRefusedError(Exception):
-    """What was read is not what it ought to be; `line` is 1-based, 0 where the whole file is meant."""
+    """A bundle is not valid. `line` is 1-based, or 0 for the whole file."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -63,7 +61,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """The lines without their newlines, unpacked as they are asked for. Raises BundleRefusedError."""
+    """Yield the lines without their newlines, unpacked on demand. Raises BundleRefusedError."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, begun = 0, bytearray()
@@ -93,7 +91,7 @@ def _too_long(number: int, limits: GunzipLimits) -> BundleRefusedError:
 
 
 def unpacked(data: bytes, most: int) -> Iterator[bytes]:
-    """What unpacks, a piece at a time: one gzip stream of at most so many bytes. Raises BundleRefusedError."""
+    """Yield the unpacked bytes piece by piece: one gzip stream of at most `most` bytes. Raises BundleRefusedError."""
     packed = zlib.decompressobj(_GZIP)
     total = read = 0
     while not packed.eof:
@@ -126,10 +124,10 @@ SUFFIX: Final = ".jsonl.gz"
 
 READING: Final = GunzipLimits()
 WRITTEN_BYTES: Final = READING.bytes // 2
-"""Unpacked bytes of a bundle that is written: every one that is written also reads."""
+"""Unpacked bytes of a bundle that is written. The limit is half of the reader's, so every bundle can be read."""
 
 KEPT_BYTES: Final = 32 * 1024 * 1024
-"""Unpacked bytes of a bundle on the branch: what is left out for it is executed again when it is needed."""
+"""Unpacked bytes of a bundle on the branch. Evidence beyond that is executed again when it is needed."""
 
 _MOST_FAULTS: Final = 3
 _SLUG: Final = SLUG_PATTERN.strip("^$")
@@ -139,7 +137,7 @@ _LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Evidence under its keys, and a panel's replies."""
+    """Evidence under its keys, and panel replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]
@@ -147,27 +145,30 @@ class Bundle:
 
     @property
     def runs(self) -> set[RunKey]:
-        """Which runs it holds."""
+        """Return the keys of the runs in the bundle."""
         return {(each.key, each.run) for each in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
-        """The bundle with these runs alone."""
+        """Return the bundle with these runs only."""
         return replace(self, evidence=tuple(each for each in self.evidence if (each.key, each.run) in runs))
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Where a bundle lies on the branch and in every folder of bundles; without a slug, that of the references."""
+    """Return the path of a bundle on the branch and in folders of bundles. Without a slug, it is the references'."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
 def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
-    """Suite and submission (None: the references) of a path that `bundle_path` makes; None for any other path."""
+    """Return the suite and the submission of a bundle's path, or None for any other path.
+
+    The submission is None in the path of a references' bundle.
+    """
     found = _PATH.fullmatch(path)
     return (found["suite"], found["slug"]) if found else None
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """Return the bundle's file, sorted, without what `drop_to_limit` leaves out. Equal content gives equal bytes."""
+    """Return the bytes of a sorted bundle, after `drop_to_limit`. Equal content gives equal bytes."""
     kept, _ = drop_to_limit(bundle, limit_bytes)
     evidence = sorted(kept.evidence, key=lambda each: (each.key, each.run))
     replies = sorted(kept.replies, key=lambda each: each.key)
@@ -176,9 +177,9 @@ def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
 
 
 def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
-    """The bundle in no more bytes of lines than these, and how many lines that leaves out: the longest evidence.
+    """Return the bundle without its longest evidence, so that its lines fit, and the number of dropped lines.
 
-    Replies stay, since they were paid for.
+    Replies are never dropped, because they were paid for.
     """
     room = limit_bytes - _length(bundle.header) - sum(map(_length, bundle.replies))
     kept: list[KeptEvidence] = []
@@ -210,10 +211,10 @@ def read_bundle(
     path: Path | None = None,
     limits: GunzipLimits = READING,
 ) -> Bundle:
-    """The bundle in these bytes, which is to be of this suite and submission (None: of the references).
+    """Return the bundle in these bytes. It must belong to this suite and submission (None: the references).
 
-    With `expected`, a run that is not among them is refused; with `fingerprint`, a bundle of another; with `replies`
-    false, any reply. `path` is what messages call it. Raises FormatError.
+    `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. With `replies`
+    false, a reply is refused. `path` is used in messages. Raises FormatError.
     """
     place = path or Path(bundle_path(suite, submission))
     try:
@@ -254,7 +255,7 @@ def _check_header(header: BundleHeader, suite: str, submission: str | None, fing
 
 @dataclass(slots=True)
 class _Reading:
-    """The lines taken so far."""
+    """The lines that were read so far."""
 
     expected: Collection[RunKey] | None
     takes_replies: bool
@@ -295,7 +296,7 @@ class _Reading:
 def export_bundle(
     store: Store, runs: Iterable[RunKey], *, suite: str, fingerprint: str, submission: str | None = None
 ) -> Bundle:
-    """What the store has of these runs, as a bundle without replies."""
+    """Return the store's evidence of these runs as a bundle without replies."""
     header = BundleHeader(format=1, suite=suite, fingerprint=fingerprint, submission=submission)
     found = sorted(store.evidence(runs).items())
     return Bundle(
@@ -305,7 +306,7 @@ def export_bundle(
 
 
 def import_bundle(store: Store, bundle: Bundle) -> None:
-    """Keep a bundle's evidence in the store and its replies in the ledger beside it; what is there already stays."""
+    """Add a bundle's evidence to the store and its replies to the reply cache. Existing entries are kept."""
     for each in bundle.evidence:
         store.add_evidence((each.key, each.run), each.evidence)
     if bundle.replies:
@@ -316,15 +317,15 @@ def import_bundle(store: Store, bundle: Bundle) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def folder_digest(folder: Path) -> str:
-    """Digest over the names and the digests of all files below a folder, sorted by name.
+    """Return a digest of the names and contents of all files below a folder, sorted by name.
 
-    Raises FormatError where something there is neither file nor folder: a link could be read as another's.
+    Raises FormatError for an entry that is neither a file nor a folder, because a link could point to another file.
     """
     files = {path.relative_to(folder).as_posix(): path for path in files_below(folder)}
     parts = (part for name in sorted(files) for part in (name, file_digest(files[name])))
@@ -332,7 +333,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Every file below a folder. Raises FormatError where something there is neither file nor folder."""
+    """Yield every file below a folder. Raises FormatError for an entry that is neither a file nor a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = Path(entry.path)

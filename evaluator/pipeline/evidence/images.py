@@ -1,7 +1,8 @@
-"""The sandbox images of a board: saved once by a job that executes nothing of a stranger's, loaded by the others.
+"""Save and load the sandbox images of a board, so that a run builds them once.
 
-`images.json` on the branch `evidence` says by which file each image was published. What comes out of a cache is taken
-only if it is that file, because a job that executes strangers' commands can write to the cache.
+A job that runs no untrusted command saves the images, and the other jobs load them. `images.json` on the branch
+`evidence` names the digest of the published image file. A cached file is loaded only if it has this digest, because a
+job that runs untrusted commands can write to the cache.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ _DIGEST: Final = TypeAdapter[str](Digest)
 
 
 class Saved(NamedTuple):
-    """A file of images: their references, and its SHA-256."""
+    """A file of images: the image references, and its SHA-256."""
 
     references: tuple[str, ...]
     sha256: str
 
 
 def fetched_images(project: Project) -> Path:
-    """Where `bashboard fetch` keeps the branch's `images.json`."""
+    """Return the path where `bashboard fetch` stores the branch's `images.json`."""
     return project.store_path.with_name("evidence") / IMAGES
 
 
 def read_images(path: Path) -> Images:
-    """The images that a file says are published; none where there is no file. Raises FormatError."""
+    """Return the published images that a file lists, or none if there is no file. Raises FormatError."""
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -67,24 +68,24 @@ def read_images(path: Path) -> Images:
 
 
 def write_images(images: Images) -> bytes:
-    """The file's bytes."""
+    """Return the bytes of the file."""
     return canonical_json(images.model_dump(mode="json")) + b"\n"
 
 
 def known_image(images: Images, reference: str) -> KnownImage | None:
-    """What is published of an image."""
+    """Return the published entry of an image, or None."""
     return images.images.get(reference)
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """SHA-256 of the one file that is published to hold the images of all these suites, None where there is none."""
+    """Return the SHA-256 of the one published file with the images of all these suites, or None."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
     digests = {each.sha256 if each else None for each in known}
     return digests.pop() if len(digests) == 1 else None
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """What to publish of these suites' images: fingerprints by suite, and the digest of the one file with them all."""
+    """Return the entries to publish: fingerprints by suite, and the SHA-256 of the one file with all images."""
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -93,21 +94,21 @@ def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], s
 
 
 def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
-    """The suites named, or all on the board. A submission that does not load puts none there."""
+    """Return the suites named, or all on the board. An invalid submission puts no suite on the board."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
     return suites_on_board(project, load_sound(project).submissions)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """The references of these suites' images, and SHA-256 of the one published file with them, None without one."""
+    """Return these suites' image references, and the SHA-256 of the one published file with them, or None."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved:
-    """Save the images of the suites named, or of all on the board, to one file; what is not there is built first."""
+    """Save the images of the suites named, or of all on the board, to one file. Missing images are built first."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
     from evaluator.sandbox.image_files import save_images
@@ -121,10 +122,10 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
 
 
 def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> Saved:
-    """Load the images of a file whose SHA-256 is this: those of the suites named, or of all on the board.
+    """Load images from a file with this SHA-256, for the suites named or for all on the board.
 
-    Raises FormatError for another file, before the engine sees it, and ImageError where the file holds an image that
-    is none of this checkout's suites', or lacks one.
+    Raises FormatError for another file, before the engine reads it. Raises ImageError if the file lacks an image, or
+    holds one that belongs to no suite of this checkout.
     """
     try:
         _DIGEST.validate_python(sha256)
@@ -134,9 +135,9 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 
 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved | str:
-    """Load a file if it is the one that is published to hold these images; otherwise why it is not.
+    """Load a file if it is the published file of these images. Otherwise return the reason why it is not.
 
-    Raises ImageError also where an image's fingerprint is not the published one.
+    Also raises ImageError if the fingerprint of an image is not the published one.
     """
     images = read_images(fetched_images(project))
     chosen = image_suites(project, suites)
@@ -170,7 +171,7 @@ def _load(
 
 
 def _remember(project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None) -> None:
-    """Keep the fingerprints that the engine's own images have. Raises ImageError where another one is published."""
+    """Store the fingerprints of the engine's images. Raises ImageError if another fingerprint is published."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

@@ -1,10 +1,8 @@
-"""Bundles in a folder taken into the local store: of the branch `evidence`, or of a job that made them.
+"""Import bundles into the local store, from the branch `evidence` or from a job that wrote them.
 
-References come first, because what is there already stays: no submission's bundle can put evidence in the place of a
-reference's. Only runs that this checkout's suites and submissions need are taken. On the branch there may be others,
-of commands or environments that have passed: they are passed over and counted. Where `strict`, they are refused.
-
-Published evidence fetched from its branch, and evidence that another job made, into the local store.
+References are imported first. Existing evidence is never replaced, so no submission's bundle can replace the evidence
+of a reference. Only runs that this checkout's suites and submissions need are imported. The branch may hold other
+bundles, of old commands or environments. They are skipped and counted, or with `strict` refused.
 """
 
 from __future__ import annotations
@@ -46,10 +44,11 @@ OTHER_ENVIRONMENT: Final = "of another environment"
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What was taken: bundles, runs and replies.
+    """The number of imported bundles, runs and replies.
 
-    `passed_over` counts bundles by why, `not_needed` the runs of bundles taken that nothing here needs any longer,
-    `other_files` what was among them and is none of what is published. `faults` are bundles that break their format.
+    `passed_over` counts the skipped bundles by reason. `not_needed` counts the runs of imported bundles that this
+    checkout does not need. `other_files` counts files that are not evidence. `faults` lists the bundles that break
+    their format.
     """
 
     bundles: int = 0
@@ -61,19 +60,19 @@ class ImportSummary:
     faults: list[Problem] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """As JSON has it."""
+        """Return the summary as JSON values."""
         return dataclasses.asdict(self) | {"faults": list(map(str, self.faults))}
 
 
 def import_bundles(
     project: Project, progress: Progress, folder: Path, *, strict: bool, vouched: bool = False
 ) -> ImportSummary:
-    """Import what a folder's bundles hold, each at its `bundle_path`.
+    """Import the bundles of a folder, each at its `bundle_path`.
 
-    A bundle that breaks its format is a fault, and where `strict` a FormatError, as is everything that would be passed
-    over otherwise. Fingerprints that the store does not know are learned from `images.json` there, or where `strict`
-    from the references' bundles; these, where somebody `vouched` for them, also outdo what was learned of the published
-    image alone. Raises UsageError where there is no such folder.
+    A bundle that breaks its format is recorded as a fault. With `strict`, it raises FormatError, and so does a bundle
+    that would be skipped. Unknown fingerprints come from `images.json` in the folder, or with `strict` from the
+    references' bundles. If the folder's digest was `vouched` for, these bundles also override a fingerprint that was
+    learned from the published images. Raises UsageError if the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -89,7 +88,7 @@ def import_bundles(
 
 
 class _Taking:
-    """One folder's import."""
+    """The import of one folder."""
 
     def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
         self.taken = ImportSummary()
@@ -100,7 +99,7 @@ class _Taking:
         self._needed: dict[tuple[str, str], RequiredRuns] = {}
 
     def names(self) -> list[str]:
-        """Paths of bundles below the folder, those of references first."""
+        """Return the paths of the bundles below the folder, references first."""
         found = []
         for path in files_below(self._folder):
             name = path.relative_to(self._folder).as_posix()
@@ -130,7 +129,7 @@ class _Taking:
                 self._store.set_fingerprint(reference, published[reference].fingerprint)
 
     def take(self, name: str) -> None:
-        """One bundle."""
+        """Import one bundle, or skip it if this checkout has no use for it."""
         try:
             self._take(name)
         except FormatError as error:
@@ -157,7 +156,7 @@ class _Taking:
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
-        """What evidence must be of; None where that is for this bundle to say."""
+        """Return the fingerprint that the evidence must have, or None if this bundle may define it."""
         known = self._store.fingerprint(reference)
         if known and self._vouched and of_references:
             published = known_image(read_images(fetched_images(self._project)), reference)
@@ -188,7 +187,7 @@ class _Taking:
 
 
 def _read(path: Path) -> bytes:
-    """No more of a file than is read of a bundle at all."""
+    """Read a file up to the size limit of a bundle."""
     with path.open("rb") as file:
         return file.read(READING.packed_bytes + 1)
 
@@ -198,7 +197,7 @@ _SUBMISSIONS: Final = "submissions/"
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The branch's commit, None where there is no such branch; where its files are; and what was taken of them."""
+    """The branch's commit, or None without a branch, the folder of its files, and a summary of the import."""
 
     commit: str | None
     folder: Path
@@ -206,7 +205,7 @@ class Fetched:
     taken: ImportSummary = field(default_factory=ImportSummary)
 
     def as_json(self) -> dict[str, object]:
-        """As JSON has it."""
+        """Return the result as JSON values."""
         return {"commit": self.commit, "files": self.files} | self.taken.as_json()
 
 
@@ -219,9 +218,9 @@ def fetch_evidence(
     *,
     references: bool = False,
 ) -> Fetched:
-    """Bring the branch's files into `.bashboard/evidence` and what is needed of them into the store.
+    """Fetch the branch's files to `.bashboard/evidence` and import the required runs into the store.
 
-    With `references` no submission's evidence is among them.
+    With `references`, the files of submissions are not fetched.
     """
     folder = fetched_images(project).parent
     progress.say(f"fetching {branch} from {remote}")
@@ -237,9 +236,9 @@ def fetch_evidence(
 
 
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
-    """Take a folder's bundles into the store; with `sha256` only where that is the folder's digest.
+    """Import the bundles of a folder into the store. With `sha256`, the folder must have this digest.
 
-    Raises FormatError for another digest and for anything that is not evidence needed here.
+    Raises FormatError for another digest, and for anything that is not required evidence.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")

@@ -1,9 +1,9 @@
-"""Evidence made and put into bundles: of a suite's references, or of one submission each.
+"""Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-What is missing is executed as grading executes it: references twice, a candidate once more where it does not pass. So
-a submission's bundle holds what its verdicts follow from, and nothing of a reference's.
+Commands without evidence are executed as in grading: references twice, and a candidate a second time if it does not
+pass. A submission's bundle holds all the evidence that its verdicts depend on, without that of references.
 
-Shares of the work, so that several machines do all of it between them.
+A shard is a part of the submissions, so that several machines can share the work.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _FORM: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
 
 
 class Shard(NamedTuple):
-    """The `number`-th of `shards` parts, from 1 on."""
+    """The part `number` of `shards` parts. Numbers start at 1."""
 
     number: int
     shards: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """What `2/5` means. Raises UsageError."""
+        """Parse a text such as `2/5`. Raises UsageError."""
         found = _FORM.fullmatch(text)
         number, shards = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= shards:
@@ -49,18 +49,18 @@ class Shard(NamedTuple):
         return cls(number, shards)
 
     def of(self, slugs: Iterable[str]) -> list[str]:
-        """This part of the names, sorted. For the same names the parts have no name in common and leave none out."""
+        """Return this part of the names, sorted. The parts of the same names are disjoint and complete."""
         return sorted(set(slugs))[self.number - 1 :: self.shards]
 
 
 ANNOUNCED: Final = "evidence"
-"""Title of the notices by which a job says what it made."""
+"""The title of the notices that announce a job's bundles."""
 
 Result = TypeVar("Result")
 
 
 class Made(NamedTuple):
-    """A bundle that was written: `runs` in it, `left_out` for want of room, `missing` for a failure of ours."""
+    """A written bundle: its number of `runs`, of runs `left_out` for size, and of runs `missing` after a failure."""
 
     path: Path
     suite: str
@@ -72,12 +72,12 @@ class Made(NamedTuple):
 
     @property
     def announcement(self) -> str:
-        """The line by which a job of GitHub says what it made."""
+        """Return the line that announces the bundle in a job on GitHub."""
         return notice(ANNOUNCED, f"{self.submission or 'references'} {self.suite} {self.sha256}")
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """The submissions named, or all sound ones; of them the part that `shard` (such as `2/5`) names.
+    """Return the submissions named, or all valid ones. With `shard`, such as `2/5`, return that part of them.
 
     Raises UsageError.
     """
@@ -88,7 +88,7 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[Made]:
-    """Write the references' bundles of the suites named, or of all on the board, below `out`."""
+    """Write the references' bundles below `out`, for the suites named or for all on the board."""
     _begin(out)
     chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
 
@@ -96,7 +96,7 @@ def make_references(
 
 
 def _begin(out: Path) -> None:
-    """See to it that there is a folder, though nothing may come into it."""
+    """Create the folder, even if no bundle follows."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -104,7 +104,7 @@ def _begin(out: Path) -> None:
 
 
 def write_references(project: Project, out: Path, grader: Grader) -> Made:
-    """Execute what the references of the grader's suite lack, and write their bundle below `out`."""
+    """Execute the references of the grader's suite that have no evidence, and write their bundle below `out`."""
     grader.ensure_evidence(reference_subjects(grader.suite))
     runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
@@ -121,7 +121,7 @@ def make_submissions(
 ) -> list[Made]:
     """Write the bundles of the submissions named below `out`: one for each suite that they answer.
 
-    With `suites` only these. Raises FormatError for a submission that breaks its format.
+    With `suites`, only these are written. Raises FormatError for a submission that breaks its format.
     """
     _begin(out)
     entries = load_submissions(project, slugs) if slugs else []
@@ -136,7 +136,7 @@ def make_submissions(
 
 
 def write_submissions(project: Project, out: Path, entries: Sequence[Submission], grader: Grader) -> list[Made]:
-    """Execute what these submissions lack on the grader's suite, and write a bundle of each below `out`."""
+    """Execute the commands of these submissions that have no evidence, and write a bundle of each below `out`."""
     subjects = {each.slug: submitted_subjects(grader.suite, each) for each in entries}
     findings = grader.grade(subject for each in subjects.values() for subject in each)
     grader.ensure_evidence(
@@ -153,7 +153,7 @@ def write_submissions(project: Project, out: Path, entries: Sequence[Submission]
 def _graded(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """What is done with a suite's grader; done again where its image had to be built and brought other packages."""
+    """Return the result of `work` with a suite's grader. Try again if a rebuilt image contains other packages."""
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)

@@ -1,11 +1,11 @@
-"""What a run of the publish workflow hands over to be committed: one archive, `published.tar.gz`.
+"""The archive `published.tar.gz`, which a run of the publish workflow passes to the job that commits it.
 
-It holds the files as they will stand, those of the main branch under `submissions/`, those of the branch `evidence`
-under `evidence/`, and `published.json`, which says what they were made from. The same content makes the same bytes.
+It holds the new files of the main branch below `submissions/`, those of the branch `evidence` below `evidence/`, and
+`published.json`, which lists their inputs. Equal content gives equal bytes.
 
-Whoever commits it has write access, and the archive was carried by a job that cannot vouch for it. So its SHA-256 is
-compared first with what its maker said elsewhere; then no path is taken but of the exact shapes that are written here,
-nothing but regular files, and no more than the limits.
+The job that commits the archive has write access, but the archive passed through a job that is not trusted. So the
+reader first compares its SHA-256 with the digest that the judging job announced. It then accepts only regular files
+with paths of the exact shapes below, within the limits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ON_MAIN: Final = re.compile(rf"submissions/{_SLUG}/{_SLUG}\.verdicts\.jsonl")
 _ON_BRANCH: Final = re.compile(rf"images\.json|references/{_SLUG}\.jsonl\.gz|submissions/{_SLUG}/{_SLUG}\.jsonl\.gz")
 
 BlobName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-"""The name that Git gives a file's bytes."""
+"""Git's blob name of a file."""
 
 
 def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
@@ -48,13 +48,13 @@ def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
 
 
 class ArchiveHeader(Record):
-    """`published.json`: what the archive's files were made from.
+    """`published.json`: the inputs of the archive's files.
 
-    `commit` is the checkout's, None outside Git. `judged` are the submissions whose files are in it, each with the blob
-    names of what was judged and of the verdict files that theirs replace, by path; None where there was no file. Who
-    commits compares them with what stands there now: a submission that was pushed over since is left for the next run.
-    `gone` and `gone_evidence` are paths to be removed on main and on the branch. `told` are Markdown texts for people,
-    by name; `facts` the same for programs.
+    `commit` is the commit of the checkout, or None outside Git. `judged` lists the submissions with files in the
+    archive. For each it maps paths to the blob names of the judged files and of the replaced verdict files, or to None
+    if there was no file. The committing job compares them with the current files on main. A submission that was pushed
+    again since then is left for the next run. `gone` and `gone_evidence` are paths to remove from main and from the
+    branch. `told` holds Markdown texts by name, and `facts` holds the same information as JSON values.
     """
 
     format: Literal[1]
@@ -75,22 +75,22 @@ class ArchiveHeader(Record):
 
 @dataclass(frozen=True, slots=True)
 class PublishArchive:
-    """`files` are those of the main branch and `evidence` those of the branch `evidence`, by their paths there."""
+    """New files by path: `files` for the main branch, and `evidence` for the branch `evidence`."""
 
     header: ArchiveHeader
     files: Mapping[str, bytes] = field(default_factory=dict)
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """What becomes of paths on main, None where one is removed."""
+        """Return the new content of each path on main, or None if the path is removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """What becomes of paths on the branch `evidence`, None where one is removed."""
+        """Return the new content of each path on the branch `evidence`, or None if the path is removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
-        """The same without anything of these submissions."""
+        """Return the archive without all files of these submissions."""
         judged = {slug: each for slug, each in self.header.judged.items() if slug not in slugs}
         gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
         gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
@@ -102,13 +102,13 @@ class PublishArchive:
 
 
 def _slug_of(path: str) -> str | None:
-    """The submission that a path is of, None for what is nobody's."""
+    """Return the submission that a path belongs to, or None if it belongs to none."""
     parts = path.split("/")
     return parts[1] if parts[0] == "submissions" else None
 
 
 def blob_name(data: bytes) -> str:
-    """The name that Git gives these bytes as a file.
+    """Return Git's blob name of these bytes.
 
     >>> blob_name(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -117,7 +117,7 @@ def blob_name(data: bytes) -> str:
 
 
 def write_landing(archive: PublishArchive, path: Path) -> str:
-    """Write the archive; its SHA-256 in hexadecimal. Raises ValueError for a path that may not be published."""
+    """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError for any other path."""
     _shaped(archive.files, _ON_MAIN)
     _shaped(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
@@ -136,7 +136,7 @@ def write_landing(archive: PublishArchive, path: Path) -> str:
 
 
 def read_landing(path: Path, sha256: str) -> PublishArchive:
-    """The archive at `path`, whose SHA-256 is to be this. Raises FormatError where it is not what is written here."""
+    """Return the archive at `path` if it has this SHA-256. Raises FormatError if it is another file or invalid."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:
             raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")

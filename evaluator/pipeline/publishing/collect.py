@@ -1,12 +1,12 @@
-"""What the jobs of a run executed, taken over by the digests that each job announced for itself.
+"""Collect the evidence of a run's jobs. Each job announces the digests of its own bundles.
 
-A job that executes a submission is one escape away from its attacker, and its runner may replace any artifact of the
-run. What it cannot do is speak in another job's name: only a job's own runner writes to its own check run. So GitHub
-is asked for the run's jobs, the one named `EXECUTE (<slug>)` for its notices, and an artifact's files are taken if
-their digests are those that were said there. Nothing of a file is read before that, so an escape forges its own row.
+A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. It cannot
+write to the check run of another job, because only a job's own runner can. So this module lists the run's jobs and
+reads the notices of the job `EXECUTE (<slug>)`. It accepts an artifact only if its files have the announced digests,
+and reads no file before that check. An escape can therefore forge only the row of its own submission.
 
-Whatever is not so is left out with its reason. That is a failure of ours, never a verdict: the others are published,
-and the next run tries again.
+A submission that fails a check is left out, with the reason. That is an infrastructure failure and never a verdict. The
+other submissions are published, and the next run tries again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import is_slug
 
 NOTICE: Final = "evidence"
-"""The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""
+"""The title of the notices of `bashboard evidence make --announce`. Each says `<slug> <suite> <sha256>`."""
 
 EXECUTE: Final = "derive / execute"
-"""The name of the jobs that execute submissions: the calling job, and the job of the workflow that it calls."""
+"""The name of the jobs that execute submissions: the calling job, then the job in the called workflow."""
 
 LIMITS: Final = ArtifactLimits(archive_bytes=READING.packed_bytes, file_bytes=READING.packed_bytes)
-"""Of one submission's artifact; bundles are packed already, so an archive is about as large as its files."""
+"""Limits of one submission's artifact. Bundles are compressed, so the archive is about as large as its files."""
 
 _SLUG: Final = SLUG_PATTERN.strip("^$")
 _JOB: Final = re.compile(rf"{EXECUTE} \(({_SLUG})\)", re.ASCII)
@@ -51,7 +51,7 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why nothing of a submission is taken; `forged` where what there is is not what its own job said it made."""
+    """The reason why a submission is left out. `forged` is true if its job did not announce its artifact."""
 
     reason: str
     forged: bool = False
@@ -59,14 +59,14 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The suites that were taken over by submission, and the submissions that were not."""
+    """The collected suites by submission, and the submissions that were left out."""
 
     taken: Mapping[str, tuple[str, ...]]
     left_out: Mapping[str, LeftOut]
 
     @property
     def failed(self) -> bool:
-        """Whether something was to be taken over and nothing was."""
+        """Return whether submissions were expected but none was collected."""
         return bool(self.left_out) and not self.taken
 
 
@@ -84,10 +84,10 @@ def collect(
     expected: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Collected:
-    """Write the bundles of a run's submissions below `out`, an empty folder, each at its `bundle_path`.
+    """Write the bundles of a run's submissions below the empty folder `out`, each at its `bundle_path`.
 
-    `expected` are the submissions that were to be executed; without it those that a job was begun for. Raises
-    UsageError where `out` holds something or there is no such run; PermissionMissingError, GitHubError.
+    `expected` lists the submissions that the run should have executed. Without it, all submissions that have a job
+    count. Raises UsageError if `out` is not empty or the run does not exist, and PermissionMissingError or GitHubError.
     """
     _make_empty(out)
     shown = progress or NullProgress()
@@ -125,7 +125,7 @@ def _make_empty(out: Path) -> None:
 
 
 def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJob], slug: str) -> Digests:
-    """The digests that a submission's own job said."""
+    """Return the digests that a submission's own job announced."""
     job = _job(jobs, slug)
     folder = project.root / "submissions" / slug
     digests: dict[str, str] = {}
@@ -155,7 +155,7 @@ def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
 
 
 def _artifacts(connection: Connection, run: int, slugs: Iterable[str]) -> Iterator[tuple[str, ArtifactFiles]]:
-    """What the run has of each submission, read one after the other."""
+    """Yield the artifact of each submission, one after the other."""
     names = {f"evidence-{slug}": slug for slug in slugs}
     if names:
         for name, found in read_artifacts(connection, run, names, LIMITS):
@@ -163,7 +163,7 @@ def _artifacts(connection: Connection, run: int, slugs: Iterable[str]) -> Iterat
 
 
 def _checked(found: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """The bundles by path, each of which is what its job announced."""
+    """Return the bundles by path if each has the digest that its job announced."""
     if found.files is None:
         raise _Refused(found.fault)
     paths = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}
@@ -186,7 +186,7 @@ def _write(out: Path, files: Mapping[str, bytes]) -> None:
 
 
 def collected_markdown(collected: Collected) -> str:
-    """What was collected, for the job's summary."""
+    """Return a summary of the collected evidence for the job's summary."""
     taken, left_out = collected.taken, collected.left_out
     lines = [f"### Evidence of {len(taken)} of {len(taken) + len(left_out)} submissions was collected"]
     if left_out:

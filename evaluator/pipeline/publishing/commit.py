@@ -1,16 +1,12 @@
-"""What was judged comes to the repository: verdict files and owners to main, evidence to its branch.
+"""Commit the judged archive: evidence to its branch, then verdict files and owners to main.
 
-Evidence first, verdicts then. Both are idempotent, and a run that is killed in between has left evidence under the
-digests of what it depends on, which harms nobody, and no verdict: so the next run still finds the submissions new and
-publishes them. The other way round nothing would ever ask for the evidence that is missing.
+The evidence is committed first. Both commits are idempotent. If a run is stopped between them, it leaves unused
+evidence and no verdict, so the next run finds the submissions new and publishes them. In the other order, no later run
+would notice that evidence is missing.
 
-Nothing is forced on main. Where it moved since the work began, what no longer stands is left out and the rest is tried
-again from the new head.
-
-What of a landing still stands: while it was judged, main went on.
-
-Verdicts are of predictions as they were. Where a submission has others by now, or is gone, or its verdict file became
-another, nothing of it is published: the run that the newer commit has begun judges what stands there now.
+Main is never force-pushed, and it may move while a run is judging. A submission is left out if its predictions or its
+verdict file changed, or if it was withdrawn. The run of the newer commit judges it. If main moves during the commit,
+the rest is tried again from the new head.
 """
 
 from __future__ import annotations
@@ -43,14 +39,14 @@ from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 MAIN: Final = "main"
 
 Names = Mapping[str, str | None]
-"""Git's names of files, by path; None where no file is."""
+"""Git's blob names by path, or None if there is no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """What holds at a commit of main: `archive` without what does not, and why not, by submission.
+    """The archive compared with a commit of main. `archive` holds the valid part, `left_out` the reasons for the rest.
 
-    `changing` are the submissions of which a file on main becomes another by it.
+    `changing` lists the submissions with files that change on main.
     """
 
     head: str
@@ -60,7 +56,7 @@ class MainCheck:
 
 
 def main_head(connection: Connection) -> str:
-    """The commit that main is at. Raises UsageError where there is no such branch."""
+    """Return the current commit of main. Raises UsageError if the branch does not exist."""
     head = branch_head(connection, MAIN)
     if head is None:
         raise UsageError(f"{connection.name}: there is no branch {MAIN!r}")
@@ -68,7 +64,7 @@ def main_head(connection: Connection) -> str:
 
 
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
-    """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
+    """Compare the judged files with those at a commit of main. Raises PermissionMissingError, GitHubError."""
     names = blob_names(connection, head, sorted(_paths(archive)))
     left_out = {slug: why for slug in archive.header.judged if (why := _moved(archive, slug, names))}
     kept = _without_returned(archive.without(set(left_out)), names, _judged_at(connection, archive))
@@ -78,7 +74,7 @@ def check_against_main(connection: Connection, head: str, archive: PublishArchiv
 
 
 def _judged_at(connection: Connection, archive: PublishArchive) -> Names:
-    """Names of the submissions' files of which something is to be removed, at the commit that was judged."""
+    """Return the blob names of the prediction files of removed paths, at the judged commit."""
     wanted = {path for each in (*archive.header.gone, *archive.header.gone_evidence) for path in _given(each)}
     commit = archive.header.commit
     return blob_names(connection, commit, sorted(wanted)) if wanted and commit else dict.fromkeys(wanted)
@@ -95,7 +91,7 @@ def _name(content: bytes | None) -> str | None:
 
 
 def _given(path: str) -> tuple[str, ...]:
-    """The submission's own files that a verdict file or a bundle is of; none for what is of no submission."""
+    """Return the prediction files that a verdict file or bundle belongs to, or none if it has no submission."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -104,7 +100,7 @@ def _given(path: str) -> tuple[str, ...]:
 
 
 def _moved(archive: PublishArchive, slug: str, names: Names) -> str:
-    """Why what was judged of a submission is not what stands there; empty where it is."""
+    """Return the reason why a submission's files changed since it was judged, or an empty text if they did not."""
     blobs, ours = archive.header.judged[slug], archive.on_main()
     given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS)}
     if any(given.values()) and not any(names[path] for path in given):
@@ -119,7 +115,7 @@ def _moved(archive: PublishArchive, slug: str, names: Names) -> str:
 
 
 def _without_returned(archive: PublishArchive, names: Names, judged_at: Names) -> PublishArchive:
-    """Nothing is removed of a submission that is another by now: it may have come back."""
+    """Return the archive without removals of submissions that changed since then, because they may be back."""
     header = archive.header
 
     def kept(paths: Iterable[str]) -> tuple[str, ...]:
@@ -130,12 +126,12 @@ def _without_returned(archive: PublishArchive, names: Names, judged_at: Names) -
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:
-    """Which submissions are left out, and why; slugs and words of ours."""
+    """Return a list of the submissions that are left out, with the reasons. It holds no untrusted text."""
     return "\n".join(f"- `{slug}` {why}" for slug, why in left_out.items())
 
 
 ATTEMPTS: Final = 5
-"""How often a main that moves meanwhile is begun with anew."""
+"""How often the commit is tried if main moves meanwhile."""
 
 _LISTED: Final = 10
 _REFUSED: Final = re.compile(r"GitHub answered 4\d\d")
@@ -149,10 +145,10 @@ NewOwners = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What was done: `commit` is main's head afterwards, `published` the submissions whose verdict files it changed.
+    """The result: `commit` is main's new head, and `published` lists the submissions with changed verdict files.
 
-    `left_out` says why by submission, `owners` which names were registered; `evidence` is the commit of its branch,
-    None where nothing was to be kept. Of a dry run it is what would be done.
+    `left_out` gives the reasons by submission, and `owners` lists the newly registered names. `evidence` is the commit
+    of the evidence branch, or None if there is none. After a dry run, these are the planned changes.
     """
 
     commit: str
@@ -166,10 +162,10 @@ class Committed:
 def commit_landing(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> Committed:
-    """Publish what was judged and still stands. The same again changes nothing.
+    """Publish the archive, except submissions that changed since they were judged. Repeating it changes nothing.
 
-    Raises UsageError for what a rescore judged, which is proposed and not committed; FormatError for owners that do not
-    read; PermissionMissingError; GitHubError, also where main is protected, or moved each time.
+    Raises UsageError for the archive of a rescore, which must be proposed, FormatError for an invalid owners file,
+    PermissionMissingError, and GitHubError, also if main is protected or moved in every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this is a rescore's, which a maintainer merges: bashboard publish propose")
@@ -189,7 +185,7 @@ def commit_landing(
 
 
 def keep_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Put the landing's evidence on its branch and take away what is gone; the branch's commit, None for nothing."""
+    """Update the evidence branch and return its commit, or None if there is no branch and nothing to store."""
     files = archive.on_branch()
     present = branch_head(connection, BRANCH)
     if not files or (present is None and not archive.evidence):
@@ -210,7 +206,7 @@ def _commit(connection: Connection, current: MainCheck, owners: NewOwners) -> st
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """The owners as they stand on main, and the new names; what a maintainer wrote there meanwhile stays."""
+    """Return main's owners file with the new names added. Existing entries, such as a maintainer's, are kept."""
     path = owners_path(Project(Path())).as_posix()
     present = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(present, Path(path)).owners if present is not None else {}
@@ -229,7 +225,7 @@ def _message(slugs: tuple[str, ...]) -> str:
 
 
 def committed_markdown(committed: Committed) -> str:
-    """What was published, for the job's summary."""
+    """Return a summary of the commit for the job's summary."""
     published = ", ".join(f"`{slug}`" for slug in committed.published) or "nothing new"
     lines = [
         f"### {'Would be published' if committed.dry_run else 'Published'}: {published}",

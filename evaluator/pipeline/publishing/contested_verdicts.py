@@ -1,4 +1,4 @@
-"""Published verdicts that are undecided, for maintainers to rule: each command of a task once, whoever gave it."""
+"""List undecided published verdicts for maintainers to rule on. Each command of a task is listed once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 SHOWN: Final = 2_000
-"""Bytes of a command that an entry holds."""
+"""Bytes of a command that an entry includes."""
 
 
 def contested_verdicts(
     project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> list[Contested]:
-    """What is contested on the suites named (all where none is); those by which most rows may move come first.
+    """Return the contested verdicts of all suites or those named. Verdicts that affect most rows come first.
 
-    `environ` may tell where the repository is, for links to its form. Raises FormatError for a verdict file that does
-    not read.
+    `environ` may name the repository on GitHub, for links to its appeal form. Raises FormatError for an invalid verdict
+    file.
     """
     entries = load_sound(project).submissions
     found: list[Contested] = []
@@ -40,7 +40,7 @@ def contested_verdicts(
 def contested_of(
     suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
 ) -> list[Contested]:
-    """What is contested on one suite, of candidates that are given still."""
+    """Return the contested verdicts of one suite, for candidates that are still in a submission."""
     open_answers: dict[tuple[str, str], list[SubmittedCandidate]] = {}
     for answer in answers(suite, [each for each in submissions if each.slug in files]):
         place = (answer.task.id, command_digest(answer.command))
@@ -55,7 +55,7 @@ def contested_of(
 
 
 def contested_markdown(verdicts: Sequence[Contested]) -> str:
-    """The list as GitHub shows it."""
+    """Return the list as GitHub Markdown."""
     return contested_list(verdicts)
 
 

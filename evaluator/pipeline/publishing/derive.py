@@ -1,9 +1,9 @@
-"""Verdicts derived from evidence that is there: each submission's by itself, and nothing is ever executed.
+"""Derive a submission's verdicts from existing evidence. No command is executed, and no other submission is involved.
 
-Who executes a submission's commands is one escape away from whoever wrote them, so its evidence may be forged. A
-submission is therefore judged from the references' evidence and from its own, in a store of its own that nothing else
-sees: a forgery moves the row of whoever forged it and no other. The same evidence and replies give the same verdicts,
-byte for byte, so anybody can derive a published file again (`verifying`).
+A hostile command could escape from its sandbox and forge the evidence of its own job. So a submission is judged from
+the references' evidence and its own only, in a temporary store that no other submission uses. A forgery can change the
+row of its own submission and no other. Equal evidence and replies give equal verdicts, byte for byte, so anyone can
+derive a published file again (see `verify`).
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 MAX_PLACE_BYTES: Final = 4096
-"""Of a finding's place that are published: a path is no longer, a variable's name may be."""
+"""Published bytes of a finding's place. Paths are never longer, but names of variables can be."""
 
 _ABSENT: Final = InfraError("its evidence is not at hand")
 
 
 @dataclass(frozen=True, slots=True)
 class AvailableEvidence:
-    """What there is of a submission: evidence of its own commands, and the replies that its verdicts followed from."""
+    """The evidence of a submission's own commands, and the panel replies that its verdicts depend on."""
 
     evidence: Mapping[RunKey, Evidence] = field(default_factory=dict)
     replies: tuple[Reply, ...] = ()
 
 
 class Missing(NamedTuple):
-    """A command without a verdict, and the failure of ours that kept it from one."""
+    """A command without a verdict, and the infrastructure failure that is the reason."""
 
     subject: GradingItem
     reason: str
@@ -67,10 +67,10 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What follows for one submission on one suite: its verdicts, sorted as in a file, and who got none.
+    """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
 
-    `replies` are those that its verdicts follow from; `panel` is what asking about the rest would take, where that
-    was to be told.
+    The verdicts depend on `replies`. `panel` is the cost of panel requests about the undecided commands, if it was
+    asked for.
     """
 
     submission: str
@@ -82,18 +82,18 @@ class Derived:
 
     @property
     def file(self) -> VerdictFile:
-        """The verdicts as they are published."""
+        """Return the verdicts as the published file."""
         return VerdictFile(self.header, self.verdicts)
 
 
 def subjects_of(suite: Suite, submission: Submission) -> list[GradingItem]:
-    """What is judged of a submission, each command of a task once, best candidates first."""
+    """Return the items to judge of a submission. Each command of a task occurs once, the best rank first."""
     ordered = sorted(answers(suite, [submission]), key=lambda each: each.rank)
     return list(dict.fromkeys(each.subject for each in ordered))
 
 
 class SubmissionRun:
-    """One submission on one suite: what is judged of it, and the keys of that."""
+    """One submission on one suite: the items to judge, and their cache keys."""
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:
         self.context, self.submission = context, submission
@@ -102,16 +102,16 @@ class SubmissionRun:
 
     @cached_property
     def runs(self) -> frozenset[RunKey]:
-        """The runs of its own commands, without those that belong to the references (as `Needed.of` has them)."""
+        """Return the runs of the submission's own commands, without runs of references (see `RequiredRuns.of`)."""
         keys = {key for each in self.subjects for key in self._own_keys(each)}
         return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.needed.references
 
     def key(self, subject: GradingItem) -> str:
-        """The key that a verdict on it has today."""
+        """Return today's verdict key of an item."""
         return self._keys.key(subject)
 
     def first_runs(self, subjects: Sequence[GradingItem]) -> set[RunKey]:
-        """The first runs of these subjects' own commands, without those that belong to the references."""
+        """Return the first runs of these items' commands. Runs of references are excluded."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
         return {(key, 0) for each in subjects for key in self._own_keys(each)} - self.context.needed.references
@@ -129,11 +129,12 @@ class SubmissionRun:
         *,
         plans: bool = False,
     ) -> Derived:
-        """What follows from the references' evidence and from what is held of this submission.
+        """Return the verdicts that follow from the references' evidence and this submission's available evidence.
 
-        `panels` decide what is left open of the subjects in `ask`, of all without it; of others the replies held do,
-        so that a reply which was bought for somebody else changes nothing that is published. With `plans` it is told
-        what asking would take. Raises InfraError where the panel's ledger takes no reply.
+        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. The other items are
+        decided only by the replies in `held`. So a reply that was bought for another submission changes no published
+        verdict. With `plans`, the result includes the cost of panel requests. Raises InfraError if the reply cache
+        cannot be written.
         """
         own = {run: each for run, each in held.evidence.items() if run in self.runs}
         preloaded = {**own, **self.context.references}
@@ -183,7 +184,7 @@ class SubmissionRun:
         )
 
     def _own(self) -> dict[str, Sequence[str]]:
-        """The models that the submission names as its own, as the panel wants them."""
+        """Return the models that the submission declares as its own, in the form that the panel expects."""
         return {self.submission.slug: self.submission.manifest.models}
 
     def _votes(
@@ -193,7 +194,7 @@ class SubmissionRun:
         subjects: Sequence[GradingItem],
         panels: PanelPair,
     ) -> dict[GradingItem, _Vote]:
-        """What the panel makes of the undecided among these, of those that there are replies about."""
+        """Return the panel's decision about each undecided item that has replies."""
         places, own = [PanelItem(self.submission.slug, each) for each in subjects], self._own()
         if panels.asking is not None:
             ask_panel(panels.asking, grader, places, findings, own)
@@ -216,7 +217,7 @@ class SubmissionRun:
         )
 
     def _figures(self, subject: GradingItem, preloaded: Mapping[RunKey, Evidence]) -> RunMetrics | None:
-        """How a command ran, without the time that it took; None where the judge looks at the text alone."""
+        """Return the run metrics of an item without its duration, or None if the judge reads only the text."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return None
         keys = self._own_keys(subject)
@@ -225,7 +226,7 @@ class SubmissionRun:
 
 
 class _Vote(NamedTuple):
-    """What the panel says of one command, by which replies; `voters` is the digest of who voted and how."""
+    """The panel's decision about one command, and its replies. `voters` is the digest of the panel's settings."""
 
     finding: Finding
     replies: tuple[Reply, ...]
@@ -233,7 +234,7 @@ class _Vote(NamedTuple):
 
 
 def _ledger_of(replies: Sequence[Reply], folder: Path) -> ReplyCache:
-    """A ledger with these replies alone."""
+    """Return a reply cache that holds these replies only."""
     reply_cache = ReplyCache(folder / "panel.jsonl")
     for reply in replies:
         reply_cache.add(reply)
@@ -241,6 +242,6 @@ def _ledger_of(replies: Sequence[Reply], folder: Path) -> ReplyCache:
 
 
 def _nothing_is_executed(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-    """Our failure for every request: what has no evidence is not judged."""
+    """Yield an infrastructure failure for every request: a command without evidence is not judged."""
     for request in requests:
         yield request, _ABSENT

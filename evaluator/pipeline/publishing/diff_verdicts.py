@@ -1,10 +1,10 @@
-"""What a rescore changes: the board of the verdict files as they are and as they would be, and every flip with its why.
+"""The effect of a rescore: both boards side by side, and every verdict that flips, with the reason.
 
-Both boards are of the submissions as they stand now, so that only verdicts make a difference. Why a verdict is another
-is told by what the two files say: their headers, the verdicts' keys, and which step decided. A key names everything
-that its verdict depends on, so where it is the same, only what the panel said can be another.
+Both boards use the current submissions, so only verdicts make a difference. The reason for a flip comes from the two
+files: their headers, the cache keys, and the step that decided. A key covers everything that a verdict depends on,
+except the panel. So if both keys are equal, only the panel's answer can differ.
 
-Verdict files as they stand at a commit: Git is asked, and its answer read as data.
+Verdict files at an earlier commit are read from Git as data.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _ENTRY: Final = re.compile(
     rf"100(?:644|755) blob (?P<blob>[0-9a-f]{{40,64}}) +(?P<size>\d+)\t"
     rf"submissions/(?P<slug>{_SLUG})/(?P<suite>{_SLUG}){re.escape(VERDICTS)}"
 )
-"""A line of `git ls-tree --long`: a regular file whose path is a verdict file's."""
+"""A line of `git ls-tree --long` for a regular file with the path of a verdict file."""
 
 
 def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
-    """Every suite's verdict files at a commit, by suite.
+    """Return the verdict files at a commit, by suite.
 
-    Raises UsageError where there is no such commit here, FormatError for a file that does not read.
+    Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid file.
     """
     name = commit_named(project.root, commit)
     listed = ask_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
@@ -67,7 +67,7 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
 
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
-    """The file of an entry; what is larger than a verdict file may be is not asked for."""
+    """Return the verdict file of an entry. A file above the size limit is not read."""
     path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
     data = ask_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
@@ -76,16 +76,16 @@ def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
 
 
 SHOWN: Final = 240
-"""Bytes of a command that a flip holds."""
+"""Bytes of a command that a flip includes."""
 
 _KEY: Final = "its key: the task or its world, a reference, a ruling or a mark"
 _SAME: Final = "nothing that its key names: look into it"
 
 
 def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> VerdictDiff:
-    """From the verdict files at a commit to those of the checkout, on the suites named (all where none is).
+    """Return the difference between the verdict files at a commit and the checkout's, for all suites or those named.
 
-    Raises UsageError where there is no such commit here, FormatError for a verdict file that does not read.
+    Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
     """
     before = committed_files(project, commit)
     entries = load_sound(project).submissions
@@ -97,7 +97,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
 def changes_between(
     project: Project, before: Mapping[str, Files], after: Mapping[str, Files], submissions: Sequence[Submission]
 ) -> VerdictDiff:
-    """From some verdict files to others, both by suite."""
+    """Return the difference between two sets of verdict files, both by suite."""
     judge = find_judge(project.settings.judge)
     made = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -111,7 +111,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """What one suite's board comes to; of the store only what is computed from texts is used."""
+    """Return the difference of one suite's board. The store is used only for metrics that depend on texts."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     both = [each for each in submissions if each.slug in before and each.slug in after]
     flips = list(_flips(answers(suite, both), before, after))
@@ -130,7 +130,7 @@ def changes_of(
 
 
 def changes_markdown(changes: VerdictDiff) -> str:
-    """What a pull request's body says of it."""
+    """Return the difference as Markdown for the body of a pull request."""
     return rescore_table(changes)
 
 
@@ -192,7 +192,7 @@ def _flip(
 def reasons(
     before: VerdictsHeader, after: VerdictsHeader, earlier: PublishedVerdict, later: PublishedVerdict
 ) -> list[str]:
-    """Why a verdict is another, as far as the two lines and their files' headers tell."""
+    """Return the reasons why a verdict changed, from the two lines and the headers of their files."""
     told = _steps(earlier, later) + _headers(before, after)
     return told or [_SAME if earlier.key == later.key else _KEY]
 
@@ -218,7 +218,7 @@ def _headers(before: VerdictsHeader, after: VerdictsHeader) -> list[str]:
 
 
 def _counts(before: VerdictFile | None, after: VerdictFile | None) -> tuple[int, int, int]:
-    """Of one submission: verdicts given anew, gone, and of the same outcome for another reason."""
+    """Return how many verdicts one submission gained, lost, and kept with the same outcome for another reason."""
     earlier = before.by_command if before else {}
     later = after.by_command if after else {}
     shared = [(earlier[place].finding, later[place].finding) for place in earlier.keys() & later.keys()]

@@ -1,8 +1,9 @@
-"""What evidence there is of submissions: bundles that were fetched from the branch, and those that a run collected.
+"""The available evidence of submissions: bundles fetched from the branch `evidence`, and bundles collected from a run.
 
-A fetched bundle was published by us, with the replies that its verdicts followed from; a collected one was made beside
-a stranger's commands, so replies in it are refused, and runs that the submission does not need. Where both hold a run
-the published one counts: verdicts that stand do not move because something was executed once more.
+A maintainer's workflow published the fetched bundles, together with the replies that the verdicts depend on. A job that
+ran untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds replies, or runs that
+the submission does not need. If both bundles hold the same run, the published one counts. A repeated execution
+therefore never changes a published verdict.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from evaluator.store import RunKey
 
 @dataclass(frozen=True)
 class EvidenceSources:
-    """Folders of bundles. `faults` says, by submission, what could not be taken of its own."""
+    """The folders of fetched and collected bundles. `faults` lists, by submission, why a bundle was not used."""
 
     fetched: Path
     collected: Path | None = None
@@ -39,11 +40,11 @@ class EvidenceSources:
 
     @classmethod
     def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
-        """What `bashboard fetch` brought here, and what a run collected."""
+        """Return the sources of a project: the files of `bashboard fetch`, and a run's bundles if there are any."""
         return cls(fetched_images(project).parent, collected)
 
     def hold(self, submission_run: SubmissionRun) -> AvailableEvidence:
-        """All that there is of a submission on a suite; a bundle that does not read is left out, and told."""
+        """Return all available evidence of a submission on a suite. An invalid bundle is recorded as a fault."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         expected = submission_run.runs
         held = AvailableEvidence()
@@ -68,7 +69,7 @@ class EvidenceSources:
         return held
 
     def published_from(self, suite: str, slug: str) -> BundleHeader | None:
-        """The header of a submission's fetched bundle, None where there is none that reads."""
+        """Return the header of a submission's fetched bundle, or None if there is no valid one."""
         try:
             data = _content(self.fetched / bundle_path(suite, slug))
             return BundleHeader.model_validate_json(next(gunzip_lines(data, READING), b"")) if data else None
@@ -76,11 +77,11 @@ class EvidenceSources:
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
-        """A fetched bundle as it is published, of the references without a slug; None where there is none."""
+        """Return the bytes of a fetched bundle, or None without one. No slug means the references' bundle."""
         return _content(self.fetched / bundle_path(suite, slug))
 
     def published_bundles(self) -> list[tuple[str, str]]:
-        """Submission and suite of every fetched bundle of a submission."""
+        """Return the submission and the suite of every fetched submission bundle."""
         files = sorted(self.fetched.glob(f"submissions/*/*{SUFFIX}"))
         return [(path.parent.name, path.name.removesuffix(SUFFIX)) for path in files]
 
@@ -93,7 +94,10 @@ def _by_run(bundle: Bundle) -> dict[RunKey, Evidence]:
 
 
 def _content(path: Path) -> bytes | None:
-    """A file's bytes, no more than are read of a bundle; None where there is none. Raises FormatError for no file."""
+    """Return the bytes of a file, up to the size limit of a bundle, or None if there is no file.
+
+    Raises FormatError if the path is not a regular file or cannot be read.
+    """
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

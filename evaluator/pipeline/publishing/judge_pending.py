@@ -1,10 +1,9 @@
-"""Verdicts for what is due, from evidence that other jobs made. No command is executed here, and no engine looked for.
+"""Judge the pending work from evidence that other jobs made, and pack the result into one archive.
 
-Each submission is judged by itself (`derivation`), so what its own job brought decides its own row alone. What has no
-evidence gets no verdict: it is told as a failure of ours, and the next run tries again. A file whose header changes is
-published whole or not at all, since lines of two judges or environments do not stand in one file.
-
-What is published, gathered for one archive: verdict files, bundles, images, and what is to be removed.
+No command is executed, and no engine is needed. Each submission is judged by itself (see `derive`), so its own job
+influences its own row only. A command without evidence gets no verdict. It is reported as an infrastructure failure,
+and the next run tries again. If a file's header changes, the file is published completely or not at all, because one
+file holds the lines of one judge and one environment.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 from evaluator.submissions.validate import Submission
 
 LANDING_BYTES: Final = 512 << 20
-"""Of files in one archive; what exceeds it waits for the next run."""
+"""Bytes of files in one archive. The next run publishes the rest."""
 
 
 @dataclass(slots=True)
 class ArchiveBuilder:
-    """The archive as it is filled; nothing is in it that stands already as it would be written."""
+    """Collect verdict files, bundles, images and removals for one archive. Unchanged files are left out."""
 
     project: Project
     sources: EvidenceSources
@@ -58,11 +57,11 @@ class ArchiveBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether it should hold no more."""
+        """Return whether the archive has reached its size limit."""
         return sum(map(len, (*self.files.values(), *self.evidence.values()))) > LANDING_BYTES
 
     def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
-        """A submission's verdict file, and what was judged for it; whether it is another than stands there."""
+        """Add a submission's verdict file and the names of the judged files. Return whether the verdict file is new."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
@@ -74,9 +73,9 @@ class ArchiveBuilder:
         return True
 
     def put_bundle(self, submission_run: SubmissionRun, held: AvailableEvidence, verdicts: bytes | None) -> int:
-        """A submission's evidence and replies; how much of it the branch has no room for.
+        """Add a submission's evidence and replies. Return the number of runs that exceed the size limit of the branch.
 
-        `verdicts` is the verdict file that follows from it, None where not all of a file does.
+        `verdicts` is the verdict file if all of it follows from this bundle, else None.
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
@@ -92,13 +91,13 @@ class ArchiveBuilder:
         return left_out
 
     def put_references(self, context: SuiteContext) -> None:
-        """The evidence of a suite's references, where all of it is at hand."""
+        """Add the evidence of a suite's references if it is complete."""
         if not context.missing_references and context.references:
             header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
             self._put_evidence(header.suite, None, Bundle(header, _kept(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:
-        """The images that evidence is made in today, saved to the file with this SHA-256."""
+        """Add the list of today's sandbox images, which are saved in the file with this SHA-256."""
         fingerprints = {each.suite.manifest.name: each.fingerprint for each in contexts}
         data = write_images(published_images([each.suite for each in contexts], fingerprints, sha256))
         path = fetched_images(self.project)
@@ -106,7 +105,7 @@ class ArchiveBuilder:
             self.evidence[IMAGES] = data
 
     def remove_what_is_gone(self, loaded: Loaded) -> None:
-        """Verdict files on suites that are not answered any more, and bundles of what is not here any more."""
+        """Mark verdict files and bundles for removal if their submission or suite is no longer in the repository."""
         answered = {each.slug: each.manifest.suites for each in loaded.submissions}
         suites = {each.manifest.name for each in self.project.suites()}
         for slug, given in answered.items():
@@ -120,7 +119,7 @@ class ArchiveBuilder:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
     def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
-        """The archive's content."""
+        """Return the content of the archive."""
         header = ArchiveHeader(
             format=1,
             rescore=rescore,
@@ -148,7 +147,7 @@ def _kept(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
 
 
 def _commit(root: Path) -> str | None:
-    """The commit that is checked out, None where none is."""
+    """Return the commit that is checked out, or None outside a Git repository."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), "rev-parse", "--verify", "HEAD"], capture_output=True, check=False, text=True
@@ -159,7 +158,7 @@ def _commit(root: Path) -> str | None:
 
 
 NOT_ASKED: Final = "execution only: the panel was not asked"
-"""What is said where there is a panel and no key."""
+"""The panel's summary if a panel is configured but there is no API key."""
 
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _FULL: Final = "the archive has no room for more: the next run publishes it"
@@ -169,11 +168,11 @@ _NOTHING: Final = "nothing of it could be judged"
 
 @dataclass(frozen=True, slots=True)
 class PublishRow:
-    """What became of one submission's verdicts on one suite.
+    """The result for one submission's verdicts on one suite.
 
-    `given` counts verdicts that were asked for and given, `missing` commands without one for a failure of ours, by its
-    words. `written` tells that there is a new file, `left` why there is none; `left_out` counts evidence that the
-    branch has no room for.
+    `given` counts the new verdicts. `missing` counts commands without a verdict by the reason of the infrastructure
+    failure. `written` is true if there is a new file, and `left` says why there is none. `left_out` counts runs that
+    exceed the size limit of the branch.
     """
 
     work: PendingWork
@@ -184,17 +183,17 @@ class PublishRow:
     left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the row as JSON values."""
         told = {"given": self.given, "missing": dict(self.missing), "written": self.written, "left": self.left}
         return {**self.work.as_json(), **told, "left_out": self.left_out}
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What judging came to: the archive's content, and every submission that something was due of.
+    """The result of judging: the archive, and a row for every submission that had pending work.
 
-    `faults` are bundles that were refused, by submission; `panel` says what asking came to, and `panel_failed` that it
-    ended for another reason than its limits.
+    `faults` lists the refused bundles by submission. `panel` is a summary of the panel requests. `panel_failed` is true
+    if the panel stopped for another reason than its limits.
     """
 
     archive: PublishArchive
@@ -205,16 +204,16 @@ class PublishResult:
 
     @property
     def anything(self) -> bool:
-        """Whether there is anything to commit."""
+        """Return whether there is anything to commit."""
         return bool(self.archive.on_main() or self.archive.on_branch())
 
     @property
     def missing(self) -> int:
-        """How many commands have no verdict for a failure of ours."""
+        """Return the number of commands that have no verdict because of an infrastructure failure."""
         return sum(sum(each.missing.values()) for each in self.rows)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the result as JSON values."""
         return {
             "anything": self.anything,
             "rows": [each.as_json() for each in self.rows],
@@ -235,10 +234,10 @@ def judge_pending(
     panels: PanelPair | None = None,
     image: str | None = None,
 ) -> PublishResult:
-    """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
+    """Judge the pending work from the bundles that this run's jobs left in the folder `collected`.
 
-    `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
-    is not known, UsageError where `collected` is no folder or `image` no SHA-256.
+    `image` is the SHA-256 of the file with the run's images. Raises MissingError if the environment of a suite is not
+    known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
     """
     if collected is not None and not collected.is_dir():
         raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
@@ -272,7 +271,7 @@ def judge_pending(
 def _share(
     builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
 ) -> None:
-    """What new files rest on beside their own evidence: that of references, and the images it was made in."""
+    """Add the shared files that new verdicts depend on: references' evidence and the list of images."""
     for context in contexts:
         if any(each.written and each.work.suite == context.suite.manifest.name for each in rows):
             builder.put_references(context)
@@ -281,7 +280,7 @@ def _share(
 
 
 def _asked(panels: PanelPair | None) -> tuple[str, bool]:
-    """What asking the panel came to in words, and whether it failed."""
+    """Return a summary of the panel requests, and whether the panel failed."""
     if panels is None:
         return "", False
     if panels.asking is None:
@@ -290,13 +289,13 @@ def _asked(panels: PanelPair | None) -> tuple[str, bool]:
 
 
 Seen = tuple[str, str, VerdictFile | None]
-"""A suite, a submission and the file that stands."""
+"""A suite, a submission and its current verdict file."""
 
 
 def _told(
     project: Project, seen: Sequence[Seen], builder: ArchiveBuilder, submissions: Sequence[Submission]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """What the files in the archive make of the boards of those that stand, for people and for programs."""
+    """Return the effect of the archive on the boards, as Markdown texts and as JSON values."""
     before: dict[str, dict[str, VerdictFile]] = {}
     for suite, slug, file in seen:
         before.setdefault(suite, {}).update({slug: file} if file else {})
@@ -310,7 +309,7 @@ def _changes(
     builder: ArchiveBuilder,
     submissions: Sequence[Submission],
 ) -> VerdictDiff:
-    """What the files in the archive make of the boards of those that stand."""
+    """Return the difference between the current verdict files and those in the archive."""
     after = {suite: dict(files) for suite, files in before.items()}
     for name, data in builder.files.items():
         _, slug, file = name.split("/")
@@ -325,7 +324,7 @@ def _judge(
     panels: PanelPair | None,
     builder: ArchiveBuilder,
 ) -> PublishRow:
-    """Derive one submission's verdicts and put its files into the archive."""
+    """Derive one submission's verdicts and add its files to the archive."""
     held = seen.held or sources.hold(submission_run)
     if panels is not None:
         _recall(panels, held)
@@ -353,7 +352,7 @@ def _judge(
 
 
 def _recall(panels: PanelPair, held: AvailableEvidence) -> None:
-    """Have the replies that were published once at hand, so that none is bought twice."""
+    """Put published replies into the reply cache, so that none is bought twice."""
     reply_cache = panels.replay.reply_cache
     for reply in held.replies:
         if reply_cache.find(reply.key) is None:
@@ -361,9 +360,10 @@ def _recall(panels: PanelPair, held: AvailableEvidence) -> None:
 
 
 def _lines(submission_run: SubmissionRun, seen: VerdictStatus, derived: Derived) -> list[PublishedVerdict]:
-    """The lines of the new file: what was derived, and where nothing could be what stands already, in a file of today.
+    """Return the lines of the new file: derived verdicts, and current lines for commands without one.
 
-    What another panel decided stays until a rescore asks today's.
+    Current lines are kept only if the file's header is today's. A line that another panel decided stays until a
+    rescore.
     """
     fresh = {(each.task, each.command): each for each in derived.verdicts}
     file = None if seen.published.causes else seen.published.file
@@ -380,7 +380,7 @@ def _lines(submission_run: SubmissionRun, seen: VerdictStatus, derived: Derived)
 
 
 def _keep(submission_run: SubmissionRun, seen: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Note with the evidence which file follows from it, where it was derived again and nothing differs."""
+    """Store with the evidence that the current file follows from it, if it was derived again without a difference."""
     if seen.held is None or seen.derived is None or seen.derived.missing or not seen.published.is_whole:
         return
     data = verdict_bytes(seen.derived.file)

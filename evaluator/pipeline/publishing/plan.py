@@ -1,8 +1,8 @@
-"""What a run of the publish workflow has to do, and what that takes.
+"""The plan of one run of the publish workflow: the submissions to execute and judge, and the cost.
 
-Publishing gives verdicts to what is new. What is stale stands until a rescore is merged, so that no number on the board
-moves without a table of who moved. Only where a submission itself changed while its file is stale, all of it is judged
-anew, as a file has one header.
+Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so the board never changes
+without a table of the moved rows. There is one exception: if a submission with a stale file contains new commands, all
+of it is judged again, because a file has only one header.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from evaluator.progress import Progress
 from evaluator.store import Store
 
 MOST_AT_ONCE: Final = 255
-"""Submissions that one run executes: a matrix of GitHub's has at most 256 jobs."""
+"""Submissions that one run executes. A matrix of GitHub Actions has at most 256 jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """What a run has to do: with `stale` what a rescore has. `waiting` is stale work that publishing leaves.
+    """The work of one publish run, or with `stale` of a rescore. `waiting` is stale work that waits for a rescore.
 
-    `references` are runs of references without evidence, by suite; `broken` the submissions that cannot be scored.
+    `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions that break their
+    format and cannot be scored.
     """
 
     stale: bool
@@ -45,27 +46,27 @@ class PublishPlan:
 
     @property
     def to_execute(self) -> list[str]:
-        """The submissions whose commands lack evidence, sorted."""
+        """Return the submissions that have commands without evidence, sorted."""
         return sorted({each.submission for each in self.due if each.executions})
 
     @property
     def submissions(self) -> list[str]:
-        """Those of them that one run executes."""
+        """Return the submissions that this run executes."""
         return self.to_execute[:MOST_AT_ONCE]
 
     @property
     def left_over(self) -> list[str]:
-        """Those that the next run executes."""
+        """Return the submissions that the next run executes."""
         return self.to_execute[MOST_AT_ONCE:]
 
     @property
     def executions(self) -> int:
-        """How many executions it takes at least, those of references left out."""
+        """Return the minimum number of executions, without those of references."""
         return sum(each.executions for each in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
-        """What asking the panel about what is at hand takes at most, None where there is none."""
+        """Return the maximum cost of panel requests about commands that have evidence, or None if there are none."""
         plans = [each.panel for each in self.due if each.panel]
         if not plans:
             return None
@@ -75,11 +76,11 @@ class PublishPlan:
 
     @property
     def anything(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether there is any work."""
         return bool(self.due)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the plan as JSON values."""
         return {
             "rescore": self.stale,
             "anything": self.anything,
@@ -106,9 +107,9 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """What publishing, or with `stale` a rescore, has to do; all submissions where none is named.
+    """Return the plan of a publish run, or with `stale` of a rescore, for all submissions or those in `slugs`.
 
-    Nothing is executed and nobody asked. Raises MissingError where the environment is not known.
+    No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
@@ -137,7 +138,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """The ground of every suite whose verdicts are published: ours, as others' stay with their publishers."""
+    """Return the context of every suite on the board except foreign ones. Their publishers publish those verdicts."""
     suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
     return [
         load_suite_context(project, each, environment_of(project, each, store, ask_engine=ask_engine), store)
@@ -146,7 +147,7 @@ def load_suite_contexts(
 
 
 def dossiers_of(contexts: Sequence[SuiteContext], loaded: Loaded) -> Iterator[tuple[SuiteContext, int]]:
-    """Every ground with the number of every submission that answers its suite."""
+    """Yield each suite context with the index of each submission that answers its suite."""
     for context in contexts:
         for number, each in enumerate(loaded.submissions):
             if context.suite.manifest.name in each.manifest.suites:

@@ -1,10 +1,10 @@
-"""What a rescore judged, as a pull request: the verdict files and the table of who moves, for a maintainer to merge.
+"""Propose a rescore as a pull request: the new verdict files and a table of the moved rows, for a maintainer to merge.
 
-There is one branch for it, so there is one open proposal at a time: a later rescore takes the place of an earlier one
-that nobody merged, which it contains.
+All proposals use one branch, so only one is open at a time. A later rescore replaces an earlier one that was not
+merged, and contains its changes.
 
-The evidence goes to its branch at once. It is kept under the digests of what it depends on, so the verdicts that stand
-on main are followed from theirs as before, and whoever reads the proposal can follow its verdicts from these.
+The evidence is committed to its branch at once. It is stored under digests of its inputs, so the verdicts on main still
+follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from evaluator.submissions.names import VERDICTS
 BRANCH: Final = "rescore/verdicts"
 
 _TOLD: Final = 50
-"""Submissions that a body names as left out; each is about a hundred bytes."""
+"""Submissions that the body lists as left out. Each takes about a hundred bytes."""
 _AROUND: Final = 8_192
-"""Bytes of a body that are left for what stands around the table."""
+"""Bytes of the body that are reserved for the text around the table."""
 
 _BY_HAND: Final = f"""### The same on your machine
 
@@ -57,9 +57,9 @@ bashboard rescore
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What is proposed: title and body, empty where no verdict file would change; the pull request where it is there.
+    """The title and body of a proposal, empty if no verdict file changes, and the pull request if it was opened.
 
-    `left_out` says why by submission; `evidence` is the commit of its branch.
+    `left_out` gives the reasons by submission. `evidence` is the commit of the evidence branch.
     """
 
     title: str
@@ -72,9 +72,10 @@ class Proposed:
 def propose_landing(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> Proposed:
-    """Offer what a rescore judged and still stands. The same again changes nothing.
+    """Propose the verdicts of a rescore, except submissions that changed meanwhile. Repeating it changes nothing.
 
-    Raises UsageError for what is no rescore's, which is committed; PermissionMissingError; GitHubError.
+    Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
+    GitHubError.
     """
     if not archive.header.rescore:
         raise UsageError("this is no rescore's: bashboard publish commit")
@@ -100,7 +101,7 @@ def propose_landing(
 
 
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
-    """From the checkout's verdict files to the landing's, on the suites that are here."""
+    """Return the difference between the checkout's verdict files and the archive's, for every suite in the checkout."""
     entries = load_sound(project).submissions
     before: dict[str, Files] = {}
     after: dict[str, dict[str, VerdictFile]] = {}
@@ -143,7 +144,7 @@ def _message(slugs: tuple[str, ...]) -> str:
 
 
 def proposed_markdown(proposed: Proposed) -> str:
-    """What was proposed, for the job's summary."""
+    """Return a summary of the proposal for the job's summary."""
     if proposed.proposal is None:
         head = "### No published verdict would change" if not proposed.body else f"### {proposed.title}"
     else:

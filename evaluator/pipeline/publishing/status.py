@@ -1,11 +1,11 @@
-"""One submission's published verdicts on one suite looked at: what they lack, and what giving it takes.
+"""The status of a submission's published verdicts on one suite: missing, outdated or edited lines, and the work to do.
 
-A command is *new* that has no line, or whose line has another key though the file's header is today's (a ruling or a
-mark changed). What was judged by another judge, environment or suite version is *stale*. A line that was edited by hand
-keeps its key: so a file that is not byte for byte the one that was derived from the published evidence is derived
-again, and every line that differs is named.
+A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
+key: a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge, environment or
+suite version than today's.
 
-A submission's verdict file beside what is asked of it today, and beside what its evidence says.
+A line that was edited by hand keeps its cache key. So a file that differs from the one that was derived from the
+published evidence is derived again, and every line that differs is reported.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ _SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What is published of a submission on a suite beside what is asked of it today.
+    """A submission's verdict file on a suite, compared with today's cache keys.
 
-    `new` are commands without a line and `changed` those whose line has another key than today's, though the header is
-    today's; `gone` counts lines of commands that are not given any more. `causes` say in words what of the header is
-    not today's. `sha256` is the file's, None where there is none; `fault` says why it does not read.
+    `new` lists the commands without a line. `changed` lists the commands that have another key than today, if the
+    header is today's. `gone` counts the lines of commands that the submission no longer contains. `causes` describes
+    what in the header is not today's. `sha256` is the file's digest, or None without a file. `fault` says why the file
+    is invalid.
     """
 
     path: Path
@@ -50,12 +51,12 @@ class Published:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every command has its line under today's key, and there is no other line."""
+        """Return whether every command has a line under today's key, and there is no other line."""
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
 def published_of(project: Project, submission_run: SubmissionRun) -> Published:
-    """What is published of a submission, compared by keys alone."""
+    """Compare a submission's verdict file with today's cache keys. No evidence is read."""
     context, slug = submission_run.context, submission_run.submission.slug
     path = verdicts_path(project, slug, context.suite.manifest.name)
     try:
@@ -79,7 +80,7 @@ def published_of(project: Project, submission_run: SubmissionRun) -> Published:
 
 
 def place_of(subject: GradingItem) -> tuple[str, str]:
-    """The task and command digest that a subject's line has."""
+    """Return the task and the command digest that identify a line of a verdict file."""
     return subject.task, command_digest(subject.command or b"")
 
 
@@ -88,7 +89,7 @@ def _is_changed(submission_run: SubmissionRun, subject: GradingItem, line: Publi
 
 
 def causes_of(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
-    """What of a file's header is not today's, in words."""
+    """Yield a description of every part of a file's header that is not today's."""
     if (published.judge, published.judge_version) != (today.judge, today.judge_version):
         yield f"judge: {_judge(published)}, today {_judge(today)}"
     if published.suite_version != today.suite_version:
@@ -102,9 +103,9 @@ def _judge(header: VerdictsHeader) -> str:
 
 
 def edited_lines(published: Published, derived: Derived) -> list[Problem]:
-    """The lines that have the key of their evidence and say something else than what follows from it, at their place.
+    """Return the lines that have the right key but differ from the verdict that follows from the evidence.
 
-    A line whose command has no evidence at hand is not among them: nothing can be said of it.
+    A line without available evidence cannot be compared, so it is not reported.
     """
     if published.file is None:
         return []
@@ -126,7 +127,7 @@ def _said(line: PublishedVerdict, derived: PublishedVerdict) -> str:
 
 
 def words(finding: Finding) -> str:
-    """A finding in a few words, safe for a terminal."""
+    """Return a finding in a few words that are safe to print on a terminal."""
     step = f" ({finding.step.value})" if finding.step else ""
     reason = f": {finding.reason}" if finding.reason else ""
     return printable(f"{finding.outcome.value}{step}{reason}"[:_SHOWN])
@@ -138,10 +139,11 @@ def _fields(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """What a submission's verdicts on a suite lack. Tasks stand in `new` and `changed` once for each command.
+    """The work that is pending on one submission's verdicts on a suite.
 
-    `executions` are at least so many, where something is due; `panel` is what asking about what is at hand would take.
-    `unchecked` tells that the file could not be compared with its evidence, as that is not at hand.
+    `new` and `changed` name a task once for each command. `executions` is the minimum number of executions. `panel` is
+    the maximum cost of panel requests about commands that have evidence. `unchecked` is true if evidence was missing,
+    so that the file could not be compared with it.
     """
 
     submission: str
@@ -159,18 +161,18 @@ class PendingWork:
 
     @property
     def is_stale(self) -> bool:
-        """Whether its verdicts stand by something that is not today's."""
+        """Return whether the judge, environment, suite version or panel of the file is not today's."""
         return bool(self.causes)
 
     @property
     def is_new(self) -> bool:
-        """Whether publishing has something to do. Lines that are gone alone wait with what is stale."""
+        """Return whether publishing has work to do. Lines that are gone from a stale file wait for the rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
-        """What it lacks, in words."""
+        """Return the reasons for the work, in words."""
         counted = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
@@ -182,7 +184,7 @@ class PendingWork:
         return told + list(self.causes)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the work as JSON values."""
         return {
             "submission": self.submission,
             "suite": self.suite,
@@ -201,10 +203,10 @@ class PendingWork:
 
 @dataclass(frozen=True, slots=True)
 class VerdictStatus:
-    """What was seen of one submission: what is published, and what to do.
+    """The result of an inspection: the published file and the work to do.
 
-    `asked` are the subjects that verdicts are to be given on. `held` and what is `derived` of it without asking anybody
-    are None where they were not needed, or could not be had.
+    `asked` lists the commands to judge. `held` is the available evidence, and `derived` holds the verdicts that follow
+    from it without new panel requests. Both are None if they were not needed or not available.
     """
 
     published: Published
@@ -222,7 +224,10 @@ def inspect_submission(
     *,
     stale: bool = False,
 ) -> VerdictStatus:
-    """See what a submission's verdicts lack; evidence is read only where something is due or the file was touched."""
+    """Return the status of a submission's verdicts for publishing, or with `stale` for a rescore.
+
+    Evidence is read only if there is work to do or the file was modified.
+    """
     published = published_of(project, submission_run)
     causes = (*published.causes, *_panel_causes(published, submission_run, panels))
     asked = _asked(published, submission_run, causes, stale=stale)
@@ -246,14 +251,14 @@ def inspect_submission(
 
 
 def asked_all(submission_run: SubmissionRun) -> tuple[GradingItem, ...]:
-    """Every subject of a submission."""
+    """Return every command of a submission."""
     return tuple(submission_run.subjects)
 
 
 def _asked(
     published: Published, submission_run: SubmissionRun, causes: Sequence[str], *, stale: bool
 ) -> tuple[GradingItem, ...]:
-    """What verdicts are to be given on: all of a file whose header changes with it, else what is new or changed."""
+    """Return the commands to judge: all of them if the file's header changes, else the new and changed ones."""
     if bool(causes) if stale else bool(published.fault or (published.causes and published.new)):
         return asked_all(submission_run)
     return () if stale else (*published.new, *published.changed)
@@ -265,7 +270,7 @@ def _has_undecided(published: Published) -> bool:
 
 
 def _open_causes(published: Published, derived: Derived) -> Iterator[str]:
-    """What of the undecided the panel was not asked about, or would decide by replies that there are by now."""
+    """Yield a cause if the panel was not asked about undecided commands, or if stored replies decide some by now."""
     if derived.panel is not None and derived.panel.calls:
         yield f"panel: {derived.panel.undecided} undecided that it was not asked about"
     elif decided := len(edited_lines(published, derived)):
@@ -273,18 +278,18 @@ def _open_causes(published: Published, derived: Derived) -> Iterator[str]:
 
 
 def _is_to_be_checked(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
-    """Whether lines are gone from today's file, or it is not the one that was derived from the published evidence."""
+    """Return whether lines are gone from the file, or it differs from the file that was derived from the evidence."""
     return bool(published.gone) or not _is_untouched(published, submission_run, sources)
 
 
 def _is_untouched(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
-    """Whether the file is byte for byte the one that was derived from the published evidence."""
+    """Return whether the file is byte for byte the one that was derived from the published evidence."""
     header = sources.published_from(submission_run.context.suite.manifest.name, submission_run.submission.slug)
     return header is not None and published.sha256 is not None and header.verdicts == published.sha256
 
 
 def _panel_causes(published: Published, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """What of the panel that decided lines is not today's."""
+    """Yield a cause if another panel than today's decided some of the lines."""
     if published.file is None:
         return
     voters = {each.panel for each in published.file.verdicts if each.panel is not None}

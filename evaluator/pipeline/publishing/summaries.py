@@ -1,4 +1,4 @@
-"""What a run's summary on GitHub says of its plan and of what was judged; a stranger's text stands in it as code."""
+"""The Markdown summaries of a plan and of judged verdicts for GitHub. Untrusted text is shown as code."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
 
 LISTED: Final = 60
-"""Rows of a table and lines of a list that a summary has at most."""
+"""Maximum rows of a table or lines of a list in a summary."""
 
 
 def counted(number: int, one: str, more: str = "") -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def panel_words(panel: PanelPlan) -> str:
-    """What asking would take, in words."""
+    """Return the cost of panel requests in words."""
     cost = "at a price that is not known" if panel.usd is None else f"about US$ {panel.usd:.4f}"
     return f"{panel.undecided:,} undecided; at most {counted(panel.calls, 'call')}, {cost}"
 
 
 def plan_markdown(plan: PublishPlan) -> str:
-    """A plan as GitHub shows it."""
+    """Return a plan as GitHub Markdown."""
     return "\n".join(_plan_lines(plan))
 
 
@@ -52,7 +52,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
 
 
 def plan_words(plan: PublishPlan) -> str:
-    """A plan in one line."""
+    """Return a plan in one line."""
     if not plan.anything:
         return "nothing to do"
     executed = counted(len(plan.submissions), "submission")
@@ -97,12 +97,12 @@ def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
 
 
 def judged_markdown(judged: PublishResult) -> str:
-    """What was judged as GitHub shows it."""
+    """Return the judged verdicts as GitHub Markdown."""
     return "\n".join(_judged_lines(judged))
 
 
 def judged_words(judged: PublishResult) -> str:
-    """What was judged, in one line."""
+    """Return the judged verdicts in one line."""
     if not judged.rows:
         return "nothing was due"
     written = sum(each.written for each in judged.rows)

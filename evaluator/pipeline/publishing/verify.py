@@ -1,8 +1,8 @@
-"""Published verdicts checked: derived again from the published evidence and replies, and compared line by line.
+"""Verify published verdicts: derive them again from the published evidence and replies, and compare every line.
 
-Each file is derived in the environment that its own header names, by today's judge, rulings and marks: from the bundles
-that `bashboard fetch` brought, and of commands that have none there from this machine's own evidence, if it has any.
-What was judged by another judge than today's, or has no evidence at hand, cannot be told, and is counted.
+Each file is derived in the environment that its header names, with today's judge, rulings and known mutants. The
+evidence comes from the bundles of `bashboard fetch`, and if it is not there, from this machine's own store. Lines that
+another judge decided, or that have no available evidence, cannot be verified. They are counted as unknown.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from evaluator.suites.load import Suite
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """One verdict file: `held` lines follow from their evidence, `problems` are those that do not.
+    """The result for one verdict file: the number of verified lines (`held`), and the `problems` of other lines.
 
-    `awaiting` counts commands without a line and lines that a ruling, a mark or a change of the task has overtaken,
-    `unknown` lines whose evidence is not at hand; `why` says what kept the whole file from being checked.
+    `awaiting` counts commands without a line, and lines that are outdated because a ruling, a known mutant or the task
+    changed. `unknown` counts lines without available evidence. `why` says why the file was not checked completely.
     """
 
     submission: str
@@ -43,7 +43,7 @@ class Verified:
     why: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the result as JSON values."""
         return {
             "submission": self.submission,
             "suite": self.suite,
@@ -58,7 +58,7 @@ class Verified:
 def verify_published(
     project: Project, progress: Progress, store: Store, *, slugs: Sequence[str] = (), panels: PanelPair | None = None
 ) -> list[Verified]:
-    """Every published verdict file, or those of the submissions named, checked. Nothing is executed, nobody asked."""
+    """Verify every verdict file, or those of the submissions in `slugs`, without executions and panel requests."""
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     found: list[Verified] = []
     progress.stage("deriving again", len(loaded.submissions))
@@ -99,7 +99,7 @@ def _verify(
 
 
 def _evidence(submission_run: SubmissionRun, sources: EvidenceSources, store: Store) -> AvailableEvidence:
-    """What is published of a submission's evidence, and what this machine has of the rest."""
+    """Return a submission's published evidence. This machine's store provides the runs that are not published."""
     held = sources.hold(submission_run)
     absent = submission_run.runs - held.evidence.keys()
     return replace(held, evidence={**store.evidence(absent), **held.evidence})

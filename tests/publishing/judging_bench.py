@@ -22,7 +22,7 @@ from evaluator.pipeline.publishing.archive import PublishArchive
 from evaluator.pipeline.publishing.judge_pending import PublishResult, judge_pending
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
 from evaluator.pipeline.publishing.suite_context import open_publish_session
-from evaluator.pipeline.publishing.verify import Verified, verify_published
+from evaluator.pipeline.publishing.verify import VerifiedFile, verify_published
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
@@ -117,7 +117,7 @@ class Board:
                 self.project, NullProgress(), desk.store, self.collected, panels=desk.panels, **options
             )
 
-    def verify(self, *slugs: str) -> list[Verified]:
+    def verify(self, *slugs: str) -> list[VerifiedFile]:
         """Every published file, derived again."""
         with open_publish_session(self.project, NullProgress()) as desk:
             return verify_published(self.project, NullProgress(), desk.store, slugs=slugs, panels=desk.panels)

@@ -10,8 +10,8 @@ import pytest
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
-from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_landing
-from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_landing
+from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_archive
+from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_archive
 from tests.doubles.github import Exchange, InjectedFault
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
 from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
@@ -20,7 +20,7 @@ OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "
 
 
 def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> Committed:
-    return commit_landing(hosted.project, connection or hosted.connect(), made)
+    return commit_archive(hosted.project, connection or hosted.connect(), made)
 
 
 def owners(hosted: HostedCheckout) -> dict[str, int | None]:
@@ -244,7 +244,7 @@ def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout)
 
 def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path) -> None:
     file, output, summary = (tmp_path / name for name in ("published.tar.gz", "output", "summary"))
-    digest = write_landing(archive(hosted), file)
+    digest = write_archive(archive(hosted), file)
     words = ["publish", "commit", str(file), "--sha256"]
     code, told = hosted.command(*words, "0" * 64)
     assert (code, "nothing of it is taken" in told, hosted.writes()) == (1, True, [])

@@ -155,7 +155,7 @@ def test_a_submissions_bundle_cannot_stand_in_for_a_reference(
     said = json.loads(run(here.root, "fetch", "--json").stdout)
     assert said["not_needed"] == len(forged)
     with closing(Store(here.store_path)) as store:
-        assert store.evidence(theirs.runs) == {}
+        assert store.evidence(theirs.by_run) == {}
 
 
 @pytest.mark.parametrize(

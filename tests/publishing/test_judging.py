@@ -402,7 +402,7 @@ def test_evidence_of_a_reference_is_kept_with_the_references_alone(published: Bo
     """Bob gave a reference's own command; its evidence is not in his bundle."""
     data = (published.fetched / bundle_path("tiny", "bob")).read_bytes()
     bundle = read_bundle(data, suite="tiny", submission="bob", expected=None)
-    assert {key for key, _ in bundle.runs}.isdisjoint(published.keys("right"))
+    assert {key for key, _ in bundle.by_run}.isdisjoint(published.keys("right"))
 
 
 def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:

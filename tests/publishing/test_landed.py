@@ -18,8 +18,8 @@ from evaluator.pipeline.publishing.archive import (
     ArchiveHeader,
     PublishArchive,
     blob_name,
-    read_landing,
-    write_landing,
+    read_archive,
+    write_archive,
 )
 
 PATH = "submissions/a/tiny.verdicts.jsonl"
@@ -62,13 +62,13 @@ def read(tmp_path: Path, data: bytes) -> PublishArchive:
     """An archive whose digest is vouched for, whatever is in it."""
     path = tmp_path / "published.tar.gz"
     path.write_bytes(data)
-    return read_landing(path, hashlib.sha256(data).hexdigest())
+    return read_archive(path, hashlib.sha256(data).hexdigest())
 
 
 def test_it_reads_as_it_was_written(tmp_path: Path) -> None:
-    digest = write_landing(LANDING, tmp_path / "one")
-    assert read_landing(tmp_path / "one", digest) == LANDING
-    assert write_landing(LANDING, tmp_path / "two") == digest
+    digest = write_archive(LANDING, tmp_path / "one")
+    assert read_archive(tmp_path / "one", digest) == LANDING
+    assert write_archive(LANDING, tmp_path / "two") == digest
 
 
 def test_removals_stand_beside_what_is_written() -> None:
@@ -83,9 +83,9 @@ def test_what_is_left_out_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_another_digest_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    write_landing(LANDING, tmp_path / "one")
+    write_archive(LANDING, tmp_path / "one")
     with pytest.raises(FormatError, match="nothing of it is taken"):
-        read_landing(tmp_path / "one", "0" * 64)
+        read_archive(tmp_path / "one", "0" * 64)
 
 
 HOSTILE = {
@@ -126,14 +126,14 @@ def test_an_archive_with_anything_else_is_refused_whole(tmp_path: Path, data: by
 )
 def test_no_other_path_is_written_or_removed(tmp_path: Path, path: str) -> None:
     with pytest.raises(ValueError, match="no path"):
-        write_landing(PublishArchive(ArchiveHeader(format=1), {path: b""}), tmp_path / "one")
+        write_archive(PublishArchive(ArchiveHeader(format=1), {path: b""}), tmp_path / "one")
     with pytest.raises(ValidationError, match="no path"):
         ArchiveHeader(format=1, gone=(path,))
 
 
 def test_an_archive_that_is_not_there_is_ours(tmp_path: Path) -> None:
     with pytest.raises(InfraError, match="cannot be read"):
-        read_landing(tmp_path / "nothing", "0" * 64)
+        read_archive(tmp_path / "nothing", "0" * 64)
 
 
 def test_a_blob_has_the_name_that_git_gives_it() -> None:

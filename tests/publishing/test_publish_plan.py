@@ -15,7 +15,7 @@ from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.archive import read_landing
+from evaluator.pipeline.publishing.archive import read_archive
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
@@ -215,7 +215,7 @@ def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_pat
     assert done.exit_code == 0, done.output
     digest = json.loads(done.stdout)["published"]
     assert digest in outputs.read_text().splitlines()
-    assert list(read_landing(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
+    assert list(read_archive(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
 
 
 def test_an_image_that_is_no_digest_is_wrong_use(board: Board, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from evaluator.errors import FormatError, Problem
 from evaluator.escaping import printable
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.pipeline.grading.llm_panel import LEDGER
-from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
+from evaluator.records import SLUG_PATTERN, BundleHeader, Evidence, KeptEvidence, Record, digest_of, read_format
 from evaluator.store import RunKey, Store
 
 _MB: Final = 1024 * 1024
@@ -144,9 +144,9 @@ class Bundle:
     replies: tuple[Reply, ...] = ()
 
     @property
-    def runs(self) -> set[RunKey]:
-        """Return the keys of the runs in the bundle."""
-        return {(each.key, each.run) for each in self.evidence}
+    def by_run(self) -> dict[RunKey, Evidence]:
+        """Return the evidence by run."""
+        return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
         """Return the bundle with these runs only."""

@@ -116,7 +116,7 @@ def blob_name(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def write_landing(archive: PublishArchive, path: Path) -> str:
+def write_archive(archive: PublishArchive, path: Path) -> str:
     """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError for any other path."""
     _shaped(archive.files, _ON_MAIN)
     _shaped(archive.evidence, _ON_BRANCH)
@@ -135,7 +135,7 @@ def write_landing(archive: PublishArchive, path: Path) -> str:
     return file_digest(path)
 
 
-def read_landing(path: Path, sha256: str) -> PublishArchive:
+def read_archive(path: Path, sha256: str) -> PublishArchive:
     """Return the archive at `path` if it has this SHA-256. Raises FormatError if it is another file or invalid."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:

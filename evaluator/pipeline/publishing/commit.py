@@ -159,7 +159,7 @@ class Committed:
     dry_run: bool = False
 
 
-def commit_landing(
+def commit_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> Committed:
     """Publish the archive, except submissions that changed since they were judged. Repeating it changes nothing.

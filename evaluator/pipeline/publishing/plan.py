@@ -7,7 +7,7 @@ of it is judged again, because a file has only one header.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,10 +18,11 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.derive import SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import PendingWork, inspect_submission
-from evaluator.pipeline.publishing.suite_context import SuiteContext, environment_of, load_suite_context
+from evaluator.pipeline.publishing.suite_context import SuiteContext, current_fingerprint, load_suite_context
 from evaluator.pipeline.submissions.repository import Loaded, load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
+from evaluator.submissions.validate import Submission
 
 MOST_AT_ONCE: Final = 255
 """Submissions that one run executes. A matrix of GitHub Actions has at most 256 jobs."""
@@ -47,7 +48,7 @@ class PublishPlan:
     @property
     def to_execute(self) -> list[str]:
         """Return the submissions that have commands without evidence, sorted."""
-        return sorted({each.submission for each in self.due if each.executions})
+        return sorted({work.submission for work in self.due if work.executions})
 
     @property
     def submissions(self) -> list[str]:
@@ -62,17 +63,17 @@ class PublishPlan:
     @property
     def executions(self) -> int:
         """Return the minimum number of executions, without those of references."""
-        return sum(each.executions for each in self.due)
+        return sum(work.executions for work in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
         """Return the maximum cost of panel requests about commands that have evidence, or None if there are none."""
-        plans = [each.panel for each in self.due if each.panel]
+        plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
-        prices = [each.usd for each in plans]
-        usd = None if None in prices else sum(each for each in prices if each is not None)
-        return PanelPlan(sum(each.undecided for each in plans), sum(each.calls for each in plans), usd)
+        prices = [plan.usd for plan in plans]
+        usd = None if None in prices else sum(price for price in prices if price is not None)
+        return PanelPlan(sum(plan.undecided for plan in plans), sum(plan.calls for plan in plans), usd)
 
     @property
     def anything(self) -> bool:
@@ -90,11 +91,11 @@ class PublishPlan:
             "references": self.references,
             "fingerprints": self.fingerprints,
             "panel": self.panel._asdict() if self.panel else None,
-            "due": [each.as_json() for each in self.due],
-            "waiting": [each.as_json() for each in self.waiting],
+            "due": [work.as_json() for work in self.due],
+            "waiting": [work.as_json() for work in self.waiting],
             "whole": self.whole,
             "unchecked": self.unchecked,
-            "broken": {slug: [str(each) for each in problems] for slug, problems in self.broken.items()},
+            "broken": {slug: list(map(str, problems)) for slug, problems in self.broken.items()},
         }
 
 
@@ -113,24 +114,25 @@ def plan_publishing(
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
+    pairs = answered_suites(contexts, loaded)
     works = []
-    submission_runs = list(dossiers_of(contexts, loaded))
-    progress.stage("looking at what is published", len(submission_runs))
-    for context, number in submission_runs:
-        works.append(
-            inspect_submission(
-                project, SubmissionRun(context, loaded.submissions[number]), sources, panels, stale=stale
-            ).work
-        )
+    progress.stage("looking at what is published", len(pairs))
+    for context, submission in pairs:
+        status = inspect_submission(project, SubmissionRun(context, submission), sources, panels, stale=stale)
+        works.append(status.work)
         progress.advance()
     return PublishPlan(
         stale=stale,
-        due=tuple(each for each in works if (each.is_stale if stale else each.is_new)),
-        waiting=tuple(each for each in works if not stale and each.is_stale and not each.is_new),
-        whole=sum(not each.is_new and not each.is_stale for each in works),
-        unchecked=sum(each.unchecked for each in works),
-        references={each.suite.manifest.name: each.missing_references for each in contexts if each.missing_references},
-        fingerprints={each.suite.manifest.name: each.fingerprint for each in contexts},
+        due=tuple(work for work in works if (work.is_stale if stale else work.is_new)),
+        waiting=tuple(work for work in works if not stale and work.is_stale and not work.is_new),
+        whole=sum(not work.is_new and not work.is_stale for work in works),
+        unchecked=sum(work.unchecked for work in works),
+        references={
+            context.suite.manifest.name: context.missing_references
+            for context in contexts
+            if context.missing_references
+        },
+        fingerprints={context.suite.manifest.name: context.fingerprint for context in contexts},
         broken=dict(loaded.broken),
     )
 
@@ -139,16 +141,19 @@ def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
     """Return the context of every suite on the board except foreign ones. Their publishers publish those verdicts."""
-    suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
+    contexts = []
+    for suite in suites_on_board(project, loaded.submissions):
+        if not suite.manifest.foreign:
+            fingerprint = current_fingerprint(project, suite, store, ask_engine=ask_engine)
+            contexts.append(load_suite_context(project, suite, fingerprint, store))
+    return contexts
+
+
+def answered_suites(contexts: Sequence[SuiteContext], loaded: Loaded) -> list[tuple[SuiteContext, Submission]]:
+    """Return every suite context with each submission that answers the suite."""
     return [
-        load_suite_context(project, each, environment_of(project, each, store, ask_engine=ask_engine), store)
-        for each in suites
+        (context, submission)
+        for context in contexts
+        for submission in loaded.submissions
+        if context.suite.manifest.name in submission.manifest.suites
     ]
-
-
-def dossiers_of(contexts: Sequence[SuiteContext], loaded: Loaded) -> Iterator[tuple[SuiteContext, int]]:
-    """Yield each suite context with the index of each submission that answers its suite."""
-    for context in contexts:
-        for number, each in enumerate(loaded.submissions):
-            if context.suite.manifest.name in each.manifest.suites:
-                yield context, number

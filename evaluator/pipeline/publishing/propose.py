@@ -69,7 +69,7 @@ class Proposed:
     evidence: str | None = None
 
 
-def propose_landing(
+def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> Proposed:
     """Propose the verdicts of a rescore, except submissions that changed meanwhile. Repeating it changes nothing.

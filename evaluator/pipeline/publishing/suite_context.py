@@ -41,22 +41,12 @@ class PublishSession(NamedTuple):
 @contextlib.contextmanager
 def open_publish_session(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PublishSession]:
     """Open the store and the panel for one command. The panel makes paid requests only if `use` holds an API key."""
-    with contextlib.closing(Store(project.store_path)) as store, _open_panels(project, progress, use) as panels:
-        yield PublishSession(store, panels)
-
-
-@contextlib.contextmanager
-def _open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PanelPair | None]:
-    """Yield the project's panel as publishing uses it, or None if no panel is configured.
-
-    It makes paid requests only if `use` holds an API key. Otherwise it replays stored replies.
-    """
-    with open_panel(project, progress, use) as panel:
+    with contextlib.closing(Store(project.store_path)) as store, open_panel(project, progress, use) as panel:
         if panel is None:
-            yield None
+            yield PublishSession(store, None)
             return
         replay = Panel(panel.settings, panel.reply_cache, Budget(), NullProgress())
-        yield PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None)
+        yield PublishSession(store, PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,7 @@ class SuiteContext:
     suite: Suite
     judge: Judge
     fingerprint: str
-    needed: RequiredRuns
+    required: RequiredRuns
     rulings: Rulings
     known_mutants: MutantLookup
     references: Mapping[RunKey, Evidence]
@@ -92,24 +82,24 @@ class SuiteContext:
         """Return the number of reference runs without evidence, or 0 if the judge reads only the text of commands."""
         if self.judge.basis is EvidenceNeed.TEXT:
             return 0
-        return len(self.needed.references - self.references.keys())
+        return len(self.required.references - self.references.keys())
 
 
 def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
     """Return the context of a suite in the environment with this fingerprint, with evidence from the store."""
-    needed = RequiredRuns(project, suite, fingerprint)
+    required = RequiredRuns(project, suite, fingerprint)
     return SuiteContext(
         suite,
         find_judge(project.settings.judge),
         fingerprint,
-        needed,
+        required,
         rulings_of(project, suite),
         known_mutants_of(project, suite, store),
-        store.evidence(needed.references),
+        store.evidence(required.references),
     )
 
 
-def environment_of(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
+def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
     """Return the fingerprint of the environment that executes the suite today.
 
     The sources, in this order: the store, the published `images.json`, and with `ask_engine` the local engine's image.
@@ -120,16 +110,16 @@ def environment_of(project: Project, suite: Suite, store: Store, *, ask_engine: 
         return remembered
     if known := known_image(read_images(fetched_images(project)), reference):
         return known.fingerprint
-    if ask_engine and (found := _of_the_engine(suite)):
-        store.set_fingerprint(reference, found)
-        return found
+    if ask_engine and (local := _local_fingerprint(suite)):
+        store.set_fingerprint(reference, local)
+        return local
     raise MissingError(
         f"the environment of suite {suite.manifest.name} is not known, so no key can be told; fetch it with: "
         "bashboard fetch, or build it with: bashboard doctor --fix"
     )
 
 
-def _of_the_engine(suite: Suite) -> str | None:
+def _local_fingerprint(suite: Suite) -> str | None:
     """Return the fingerprint of the suite's image in the local engine, or None without an engine or image."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import find_image

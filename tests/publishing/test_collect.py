@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
-from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, Collected, collect
+from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, CollectResult, collect
 from tests.doubles.github import InjectedFault, WorkflowRun
 from tests.publishing.hosted_checkout import HostedCheckout
 
@@ -52,7 +52,7 @@ def run(hosted: HostedCheckout) -> WorkflowRun:
     return made
 
 
-def collected(hosted: HostedCheckout, run: WorkflowRun, expected: list[str] | None = None) -> Collected:
+def collected(hosted: HostedCheckout, run: WorkflowRun, expected: list[str] | None = None) -> CollectResult:
     return collect(hosted.project, hosted.connect(), run.id, hosted.root / "evidence", expected)
 
 

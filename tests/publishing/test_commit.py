@@ -11,7 +11,7 @@ import pytest
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
 from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_archive
-from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_archive
+from evaluator.pipeline.publishing.commit import ATTEMPTS, CommitResult, commit_archive
 from tests.doubles.github import Exchange, InjectedFault
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
 from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
@@ -19,7 +19,7 @@ from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judg
 OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}
 
 
-def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> Committed:
+def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> CommitResult:
     return commit_archive(hosted.project, connection or hosted.connect(), made)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.errors import GitHubError, UsageError
 from evaluator.pipeline.publishing.archive import PublishArchive, write_archive
-from evaluator.pipeline.publishing.propose import BRANCH, Proposed, propose_archive
+from evaluator.pipeline.publishing.propose import BRANCH, ProposalResult, propose_archive
 from evaluator.records import Outcome
 from tests.doubles.github import InjectedFault, Pull
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
@@ -30,7 +30,7 @@ def rescored(hosted: HostedCheckout, version: int = 2) -> PublishArchive:
     return archive(hosted, judge_version=version, files=files, rescore=True, commit=hosted.head())
 
 
-def propose(hosted: HostedCheckout, made: PublishArchive, *, dry_run: bool = False) -> Proposed:
+def propose(hosted: HostedCheckout, made: PublishArchive, *, dry_run: bool = False) -> ProposalResult:
     return propose_archive(hosted.project, hosted.connect(), made, dry_run=dry_run)
 
 

@@ -65,7 +65,7 @@ def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, begun = 0, bytearray()
-    for piece in unpacked(data, limits.bytes):
+    for piece in safe_gunzip(data, limits.bytes):
         first, *others = piece.split(b"\n")
         begun += first
         for line in others:
@@ -90,7 +90,7 @@ def _too_long(number: int, limits: GunzipLimits) -> BundleRefusedError:
     return BundleRefusedError(f"a line of more than {limits.line_bytes} bytes", number)
 
 
-def unpacked(data: bytes, most: int) -> Iterator[bytes]:
+def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
     """Yield the unpacked bytes piece by piece: one gzip stream of at most `most` bytes. Raises BundleRefusedError."""
     packed = zlib.decompressobj(_GZIP)
     total = read = 0

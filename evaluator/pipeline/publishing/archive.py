@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
-from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, unpacked
+from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, safe_gunzip
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"
@@ -41,7 +41,7 @@ BlobName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 """Git's blob name of a file."""
 
 
-def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
+def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
     for path in paths:
         if not shape.fullmatch(path):
             raise ValueError(f"{path!r:.200} is no path that is published")
@@ -68,8 +68,8 @@ class ArchiveHeader(Record):
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:
-        _shaped(dict.fromkeys(self.gone), _ON_MAIN)
-        _shaped(dict.fromkeys(self.gone_evidence), _ON_BRANCH)
+        _check_shape(dict.fromkeys(self.gone), _ON_MAIN)
+        _check_shape(dict.fromkeys(self.gone_evidence), _ON_BRANCH)
         return self
 
 
@@ -91,14 +91,13 @@ class PublishArchive:
 
     def without(self, slugs: set[str]) -> PublishArchive:
         """Return the archive without all files of these submissions."""
-        judged = {slug: each for slug, each in self.header.judged.items() if slug not in slugs}
+        judged = {slug: blobs for slug, blobs in self.header.judged.items() if slug not in slugs}
         gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
         gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
         header = self.header.model_copy(update={"judged": judged, "gone": gone, "gone_evidence": gone_evidence})
         files = {path: data for path, data in self.files.items() if _slug_of(path) not in slugs}
-        return PublishArchive(
-            header, files, {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
-        )
+        evidence = {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
+        return PublishArchive(header, files, evidence)
 
 
 def _slug_of(path: str) -> str | None:
@@ -118,8 +117,8 @@ def blob_name(data: bytes) -> str:
 
 def write_archive(archive: PublishArchive, path: Path) -> str:
     """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError for any other path."""
-    _shaped(archive.files, _ON_MAIN)
-    _shaped(archive.evidence, _ON_BRANCH)
+    _check_shape(archive.files, _ON_MAIN)
+    _check_shape(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
     contents |= {name: archive.files[name] for name in sorted(archive.files)}
     contents |= {f"{EVIDENCE}{name}": archive.evidence[name] for name in sorted(archive.evidence)}
@@ -141,10 +140,10 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
         if path.stat().st_size > LIMITS.packed_bytes:
             raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
         data = path.read_bytes()
-        found = hashlib.sha256(data).hexdigest()
-        if found != sha256:
-            raise BundleRefusedError(f"has the SHA-256 {found}: expected {sha256}; nothing of it is taken")
-        return _landing(dict(_members(b"".join(unpacked(data, LIMITS.bytes)))))
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != sha256:
+            raise BundleRefusedError(f"has the SHA-256 {digest}: expected {sha256}; nothing of it is taken")
+        return _parse(dict(_members(b"".join(safe_gunzip(data, LIMITS.bytes)))))
     except BundleRefusedError as refusal:
         raise FormatError([Problem(path, 0, str(refusal))]) from refusal
     except OSError as error:
@@ -152,11 +151,12 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    seen: set[str] = set()
+    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError."""
+    names: set[str] = set()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:
-                _check_member(entry, seen)
+                _check_member(entry, names)
                 content = tar.extractfile(entry)
                 if content is None:
                     raise BundleRefusedError(f"{entry.name!r:.200} has no content")
@@ -165,33 +165,32 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
         raise BundleRefusedError(f"does not read as an archive: {error}") from error
 
 
-def _check_member(entry: tarfile.TarInfo, seen: set[str]) -> None:
-    named = f"{entry.name!r:.200}"
+def _check_member(entry: tarfile.TarInfo, names: set[str]) -> None:
+    shown = f"{entry.name!r:.200}"
     if entry.type != tarfile.REGTYPE or entry.pax_headers:
-        raise BundleRefusedError(f"{named} is no plain file: expected nothing else")
-    if entry.name in seen:
-        raise BundleRefusedError(f"{named} stands there twice")
-    if len(seen) >= MAX_FILES:
+        raise BundleRefusedError(f"{shown} is no plain file: expected nothing else")
+    if entry.name in names:
+        raise BundleRefusedError(f"{shown} stands there twice")
+    if len(names) >= MAX_FILES:
         raise BundleRefusedError(f"more than {MAX_FILES} files")
-    seen.add(entry.name)
+    names.add(entry.name)
     inside = entry.name.removeprefix(EVIDENCE)
     shape = _ON_MAIN if inside == entry.name else _ON_BRANCH
     if entry.name != HEADER and not shape.fullmatch(inside):
-        raise BundleRefusedError(f"{named} is no path that is published")
+        raise BundleRefusedError(f"{shown} is no path that is published")
 
 
-def _landing(contents: dict[str, bytes]) -> PublishArchive:
-    header = contents.pop(HEADER, None)
-    if header is None or len(header) > MAX_HEADER_BYTES:
+def _parse(contents: dict[str, bytes]) -> PublishArchive:
+    data = contents.pop(HEADER, None)
+    if data is None or len(data) > MAX_HEADER_BYTES:
         raise BundleRefusedError(
             f"no {HEADER} that could be read: expected one that says what the files were made from"
         )
     try:
-        landed = ArchiveHeader.model_validate_json(header)
+        header = ArchiveHeader.model_validate_json(data)
     except ValidationError as error:
-        raise BundleRefusedError(
-            f"{HEADER} does not read: {error.errors(include_url=False, include_input=False)}"[:500]
-        ) from error
+        faults = error.errors(include_url=False, include_input=False)
+        raise BundleRefusedError(f"{HEADER} does not read: {faults}"[:500]) from error
     files = {name: data for name, data in contents.items() if not name.startswith(EVIDENCE)}
     evidence = {name.removeprefix(EVIDENCE): data for name, data in contents.items() if name.startswith(EVIDENCE)}
-    return PublishArchive(landed, files, evidence)
+    return PublishArchive(header, files, evidence)

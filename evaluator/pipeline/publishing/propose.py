@@ -20,7 +20,7 @@ from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
 from evaluator.github.proposals import Proposal, propose
-from evaluator.pipeline.boards.published_boards import Files, published_files
+from evaluator.pipeline.boards.published_boards import published_files
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import PublishArchive
@@ -28,7 +28,7 @@ from evaluator.pipeline.publishing.commit import (
     MAIN,
     MainCheck,
     check_against_main,
-    keep_evidence,
+    commit_evidence,
     left_out_markdown,
     main_head,
 )
@@ -39,9 +39,9 @@ from evaluator.submissions.names import VERDICTS
 
 BRANCH: Final = "rescore/verdicts"
 
-_TOLD: Final = 50
+_LISTED: Final = 50
 """Submissions that the body lists as left out. Each takes about a hundred bytes."""
-_AROUND: Final = 8_192
+_RESERVED: Final = 8_192
 """Bytes of the body that are reserved for the text around the table."""
 
 _BY_HAND: Final = f"""### The same on your machine
@@ -56,7 +56,7 @@ bashboard rescore
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposalResult:
     """The title and body of a proposal, empty if no verdict file changes, and the pull request if it was opened.
 
     `left_out` gives the reasons by submission. `evidence` is the commit of the evidence branch.
@@ -71,7 +71,7 @@ class Proposed:
 
 def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
-) -> Proposed:
+) -> ProposalResult:
     """Propose the verdicts of a rescore, except submissions that changed meanwhile. Repeating it changes nothing.
 
     Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
@@ -79,35 +79,33 @@ def propose_archive(
     """
     if not archive.header.rescore:
         raise UsageError("this is no rescore's: bashboard publish commit")
-    current = check_against_main(connection, main_head(connection), archive)
-    if not current.changing:
-        evidence = None if dry_run else keep_evidence(connection, current.archive)
-        return Proposed("", "", current.left_out, None, evidence)
-    changes = _changes(project, current.archive)
-    title, body = _title(changes, current), _body(changes, current)
+    check = check_against_main(connection, main_head(connection), archive)
+    if not check.changing:
+        evidence = None if dry_run else commit_evidence(connection, check.archive)
+        return ProposalResult("", "", check.left_out, None, evidence)
+    changes = _changes(project, check.archive)
+    title, body = _title(changes, check), _body(changes, check)
     if dry_run:
-        return Proposed(title, body, current.left_out)
-    evidence = keep_evidence(connection, current.archive)
+        return ProposalResult(title, body, check.left_out)
+    evidence = commit_evidence(connection, check.archive)
     proposal = propose(
         connection,
         branch=BRANCH,
         base=MAIN,
         title=title,
         body=body,
-        files=current.archive.on_main(),
-        message=_message(current.changing),
+        files=check.archive.on_main(),
+        message=_message(check.changing),
     )
-    return Proposed(title, body, current.left_out, proposal, evidence)
+    return ProposalResult(title, body, check.left_out, proposal, evidence)
 
 
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
     """Return the difference between the checkout's verdict files and the archive's, for every suite in the checkout."""
-    entries = load_sound(project).submissions
-    before: dict[str, Files] = {}
-    after: dict[str, dict[str, VerdictFile]] = {}
-    for suite in (each.manifest.name for each in project.suites()):
-        before[suite] = published_files(project, suite, entries)
-        after[suite] = dict(before[suite])
+    submissions = load_sound(project).submissions
+    suites = [suite.manifest.name for suite in project.suites()]
+    before = {suite: published_files(project, suite, submissions) for suite in suites}
+    after: dict[str, dict[str, VerdictFile]] = {suite: dict(files) for suite, files in before.items()}
     for path, content in archive.on_main().items():
         slug, name = path.split("/")[1:]
         files = after.get(name.removesuffix(VERDICTS), {})
@@ -115,26 +113,26 @@ def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
             files.pop(slug, None)
         else:
             files[slug] = verdicts_in(content, Path(path))
-    return changes_between(project, before, after, entries)
+    return changes_between(project, before, after, submissions)
 
 
-def _title(changes: VerdictDiff, current: MainCheck) -> str:
-    flips = sum(sum(each.kinds.values()) for each in changes.suites)
-    submissions = counted(len(current.changing), "submission")
+def _title(changes: VerdictDiff, check: MainCheck) -> str:
+    flips = sum(sum(suite.kinds.values()) for suite in changes.suites)
+    submissions = counted(len(check.changing), "submission")
     return f"Rescore {submissions}: {counted(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
 
 
-def _body(changes: VerdictDiff, current: MainCheck) -> str:
+def _body(changes: VerdictDiff, check: MainCheck) -> str:
     parts = [
         "Judge, environment or suite are no longer what these verdicts were given by, so they were given anew. "
         "**Merging this puts them on the board**; until then every row stays as it is. Nothing else is changed by it.",
-        rescore_table(changes, LENGTH - _AROUND).strip(),
+        rescore_table(changes, LENGTH - _RESERVED).strip(),
     ]
-    if current.left_out:
-        left_out = left_out_markdown(dict(list(current.left_out.items())[:_TOLD]))
+    if check.left_out:
+        left_out = left_out_markdown(dict(list(check.left_out.items())[:_LISTED]))
         parts.append(f"### Left out\n\n{left_out}")
-    if current.archive.header.commit:
-        parts.append(f"Made from {current.archive.header.commit}.")
+    if check.archive.header.commit:
+        parts.append(f"Made from {check.archive.header.commit}.")
     return "\n\n".join([*parts, _BY_HAND]) + "\n"
 
 
@@ -143,11 +141,11 @@ def _message(slugs: tuple[str, ...]) -> str:
     return f"Give the verdicts of {counted(len(slugs), 'submission')} anew\n\n{listed}\n"
 
 
-def proposed_markdown(proposed: Proposed) -> str:
+def proposed_markdown(result: ProposalResult) -> str:
     """Return a summary of the proposal for the job's summary."""
-    if proposed.proposal is None:
-        head = "### No published verdict would change" if not proposed.body else f"### {proposed.title}"
+    if result.proposal is None:
+        head = "### No published verdict would change" if not result.body else f"### {result.title}"
     else:
-        head = f"### #{proposed.proposal.number} {proposed.proposal.written.value}: {proposed.title}"
-    left_out = f"Left out:\n\n{left_out_markdown(proposed.left_out)}" if proposed.left_out else ""
+        head = f"### #{result.proposal.number} {result.proposal.written.value}: {result.title}"
+    left_out = f"Left out:\n\n{left_out_markdown(result.left_out)}" if result.left_out else ""
     return "\n\n".join(part for part in (head, left_out) if part)

@@ -47,7 +47,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
         yield f"Waiting for a rescore: {counted(len(plan.waiting), 'submission')}, which stand as they were judged:"
         yield ""
         yield from _table(plan.waiting)
-    yield from _problems("Edited by hand, and put right", [each for work in plan.due for each in work.edited])
+    yield from _problems("Edited by hand, and put right", [problem for work in plan.due for problem in work.edited])
     yield from _broken(plan.broken)
 
 
@@ -55,10 +55,8 @@ def plan_words(plan: PublishPlan) -> str:
     """Return a plan in one line."""
     if not plan.anything:
         return "nothing to do"
-    executed = counted(len(plan.submissions), "submission")
-    return f"{counted(len(plan.due), 'submission')} due, {executed} to execute, at least " + counted(
-        plan.executions, "execution"
-    )
+    due, executed = counted(len(plan.due), "submission"), counted(len(plan.submissions), "submission")
+    return f"{due} due, {executed} to execute, at least {counted(plan.executions, 'execution')}"
 
 
 def _table(works: Sequence[PendingWork]) -> Iterator[str]:
@@ -66,11 +64,11 @@ def _table(works: Sequence[PendingWork]) -> Iterator[str]:
         return
     rows = [
         [
-            f"{cell(each.submission)} on {cell(each.suite)}",
-            "; ".join(cell(words) for words in each.words),
-            f"{each.executions:,}",
+            f"{cell(work.submission)} on {cell(work.suite)}",
+            "; ".join(map(cell, work.words)),
+            f"{work.executions:,}",
         ]
-        for each in works[:LISTED]
+        for work in works[:LISTED]
     ]
     yield table(["Submission", "Why", "Executions"], rows)
     yield from _more(len(works))
@@ -85,14 +83,17 @@ def _more(number: int) -> Iterator[str]:
 def _problems(title: str, problems: Sequence[Problem]) -> Iterator[str]:
     if problems:
         yield f"\n{title}:\n"
-        yield from (f"- {code(f'{each.path.name}:{each.line}')}: {code(each.message)}" for each in problems[:LISTED])
+        for problem in problems[:LISTED]:
+            yield f"- {code(f'{problem.path.name}:{problem.line}')}: {code(problem.message)}"
         yield from _more(len(problems))
 
 
 def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
     if broken:
         yield "\nNot scored, because they break their format:\n"
-        yield from (f"- {code(slug)}: {code(str(each[0]))}" for slug, each in list(broken.items())[:LISTED] if each)
+        for slug, problems in list(broken.items())[:LISTED]:
+            if problems:
+                yield f"- {code(slug)}: {code(str(problems[0]))}"
         yield from _more(len(broken))
 
 
@@ -105,9 +106,9 @@ def judged_words(judged: PublishResult) -> str:
     """Return the judged verdicts in one line."""
     if not judged.rows:
         return "nothing was due"
-    written = sum(each.written for each in judged.rows)
+    written = sum(row.written for row in judged.rows)
     lacking = f"; {counted(judged.missing, 'command')} without a verdict" if judged.missing else ""
-    return f"{counted(sum(each.given for each in judged.rows), 'verdict')}, {counted(written, 'new file')}{lacking}"
+    return f"{counted(sum(row.given for row in judged.rows), 'verdict')}, {counted(written, 'new file')}{lacking}"
 
 
 def _judged_lines(judged: PublishResult) -> Iterator[str]:
@@ -123,18 +124,20 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
         yield "Commands without a verdict are failures of ours, never scores; the next run tries them again:\n"
         yield from (f"- {code(slug)}: {code(reason)} ({count:,})" for slug, reason, count in _reasons(judged.rows))
     for slug, faults in judged.faults.items():
-        yield from (f"- {code(slug)}: {code(each)}" for each in faults)
-    yield from _problems("Edited by hand, and put right", [each for row in judged.rows for each in row.work.edited])
+        yield from (f"- {code(slug)}: {code(fault)}" for fault in faults)
+    yield from _problems(
+        "Edited by hand, and put right", [problem for row in judged.rows for problem in row.work.edited]
+    )
     if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"
 
 
 def _row(row: PublishRow) -> list[str]:
-    became = row.left or ("a new file" if row.written else "as it stands")
+    result = row.left or ("a new file" if row.written else "as it stands")
     if row.left_out:
-        became += f"; {counted(row.left_out, 'run')} of evidence left out for want of room"
+        result += f"; {counted(row.left_out, 'run')} of evidence left out for want of room"
     name = f"{cell(row.work.submission)} on {cell(row.work.suite)}"
-    return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", became]
+    return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", result]
 
 
 def _reasons(rows: Sequence[PublishRow]) -> Iterator[tuple[str, str, int]]:

@@ -13,8 +13,8 @@ from evaluator.github.connection import Connection
 from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_archive
 from evaluator.pipeline.publishing.commit import ATTEMPTS, CommitResult, commit_archive
 from tests.doubles.github import Exchange, InjectedFault
+from tests.publishing.archives import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
-from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
 
 OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}
 

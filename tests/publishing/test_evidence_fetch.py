@@ -19,7 +19,7 @@ from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader
 from evaluator.store import Store
 from evaluator.testing.evidence import evidence
-from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
+from tests.publishing.evidence_harness import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from evaluator.judges import find_judge
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.evidence.bundle import Bundle, folder_digest, read_bundle, write_bundle
 from evaluator.pipeline.evidence.images import published_images, write_images
-from evaluator.pipeline.evidence.produce import Made, write_references, write_submissions
+from evaluator.pipeline.evidence.produce import WrittenBundle, write_references, write_submissions
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
@@ -25,7 +25,7 @@ from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import write_submission
 from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
-from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
+from tests.publishing.evidence_harness import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def grader(project: Project, store: Store, execution: FakeExecutor) -> Grader:
     return Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0)
 
 
-def held(made: Made) -> Bundle:
+def held(made: WrittenBundle) -> Bundle:
     return read_bundle(
         made.path.read_bytes(), suite="tiny", submission=made.submission, expected=None, fingerprint=FINGERPRINT
     )

@@ -25,7 +25,7 @@ from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import RunKey, Store
 from evaluator.testing.checkouts import write_submission, write_suite
 from evaluator.testing.executor import RequestedExecution, Shows
-from tests.publishing.judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
+from tests.publishing.judging_harness import ANSWERS, OTHER, Board, copy_of, play, shown
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +239,11 @@ def test_an_unknown_environment_is_said_with_the_line_to_type(board: Board, monk
 
 def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
     board.prepare()
-    with open_publish_session(board.project, NullProgress()) as desk, pytest.raises(UsageError, match="no such folder"):
-        judge_pending(board.project, NullProgress(), desk.store, board.root / "nowhere")
+    with (
+        open_publish_session(board.project, NullProgress()) as session,
+        pytest.raises(UsageError, match="no such folder"),
+    ):
+        judge_pending(board.project, NullProgress(), session.store, board.root / "nowhere")
 
 
 # -- rulings, edits and what is gone

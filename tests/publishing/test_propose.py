@@ -11,8 +11,8 @@ from evaluator.pipeline.publishing.archive import PublishArchive, write_archive
 from evaluator.pipeline.publishing.propose import BRANCH, ProposalResult, propose_archive
 from evaluator.records import Outcome
 from tests.doubles.github import InjectedFault, Pull
+from tests.publishing.archives import ANSWERED, archive, bundle_at, verdicts_at
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
-from tests.publishing.landings import ANSWERED, archive, bundle_at, verdicts_at
 
 PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]), "second": ANSWERED["second"]}
 

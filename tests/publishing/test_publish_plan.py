@@ -23,7 +23,7 @@ from evaluator.records import Outcome, PublishedVerdict, RunMetrics, Step, diges
 from evaluator.testing.checkouts import small_task, write_submission
 from evaluator.testing.executor import RequestedExecution, Shows
 from tests.doubles.model_server import JudgeServer, refuses, says
-from tests.publishing.judging_bench import OTHER, TASKS, Board, copy_of
+from tests.publishing.judging_harness import OTHER, TASKS, Board, copy_of
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}
 

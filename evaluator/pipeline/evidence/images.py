@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 IMAGES: Final = "images.json"
 
-_MOST_BYTES: Final = 1024 * 1024
+_MAX_BYTES: Final = 1024 * 1024
 _DIGEST: Final = TypeAdapter[str](Digest)
 
 
-class Saved(NamedTuple):
+class ImageFile(NamedTuple):
     """A file of images: the image references, and its SHA-256."""
 
     references: tuple[str, ...]
@@ -50,19 +50,18 @@ def read_images(path: Path) -> Images:
     """Return the published images that a file lists, or none if there is no file. Raises FormatError."""
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return Images(format=1)
     try:
-        if len(data) > _MOST_BYTES:
-            raise ValueError(f"has more than {_MOST_BYTES} bytes")
+        if len(data) > _MAX_BYTES:
+            raise ValueError(f"has more than {_MAX_BYTES} bytes")
         read_format(TypeAdapter(dict[str, object]).validate_json(data), IMAGES)
         return Images.model_validate_json(data)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise FormatError(
-            [Problem(path, 0, f"{'.'.join(map(str, each['loc']))}: {each['msg']}"[:300]) for each in faults]
-        ) from error
+        messages = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults]
+        raise FormatError([Problem(path, 0, message[:300]) for message in messages]) from error
     except ValueError as error:
         raise FormatError([Problem(path, 0, str(error))]) from error
 
@@ -80,7 +79,7 @@ def known_image(images: Images, reference: str) -> KnownImage | None:
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
     """Return the SHA-256 of the one published file with the images of all these suites, or None."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
-    digests = {each.sha256 if each else None for each in known}
+    digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
 
 
@@ -107,7 +106,7 @@ def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str]
     return [image_reference(suite.manifest) for suite in chosen], digest
 
 
-def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved:
+def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
     """Save the images of the suites named, or of all on the board, to one file. Missing images are built first."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
@@ -115,13 +114,13 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
 
     engine = find_engine(os.environ)
     chosen = image_suites(project, suites)
-    references = tuple(ensure_image(engine, each.manifest, progress.say).reference for each in chosen)
-    _remember(project, engine, chosen)
+    references = tuple(ensure_image(engine, suite.manifest, progress.say).reference for suite in chosen)
+    _set_fingerprints(project, engine, chosen)
     progress.say(f"saving {', '.join(references)}")
-    return Saved(references, save_images(engine, references, path))
+    return ImageFile(references, save_images(engine, references, path))
 
 
-def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> Saved:
+def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
     """Load images from a file with this SHA-256, for the suites named or for all on the board.
 
     Raises FormatError for another file, before the engine reads it. Raises ImageError if the file lacks an image, or
@@ -134,7 +133,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
     return _load(project, progress, path, sha256, suites, Images(format=1))
 
 
-def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved | str:
+def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
     """Load a file if it is the published file of these images. Otherwise return the reason why it is not.
 
     Also raises ImageError if the fingerprint of an image is not the published one.
@@ -143,34 +142,36 @@ def load_known(project: Project, progress: Progress, path: Path, suites: Sequenc
     chosen = image_suites(project, suites)
     digest = known_digest(images, chosen)
     if digest is None:
-        names = ", ".join(image_reference(each.manifest) for each in chosen)
+        names = ", ".join(image_reference(suite.manifest) for suite in chosen)
         return f"no file with {names} is published, or it was not fetched (bashboard fetch)"
     if not path.is_file():
         return f"{path} is not there"
-    if (found := file_digest(path)) != digest:
-        return f"{path} has the SHA-256 {found}: published is {digest}"
+    if (actual := file_digest(path)) != digest:
+        return f"{path} has the SHA-256 {actual}: published is {digest}"
     return _load(project, progress, path, digest, suites, images)
 
 
 def _load(
     project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str], published: Images
-) -> Saved:
+) -> ImageFile:
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image_files import load_images
 
     chosen = image_suites(project, suites)
-    expected = {image_reference(each.manifest) for each in project.suites()}
+    expected = {image_reference(suite.manifest) for suite in project.suites()}
     engine = find_engine(os.environ)
     progress.say(f"loading {path}")
     loaded = load_images(engine, path, sha256, expected)
-    missing = [each.manifest.name for each in chosen if image_reference(each.manifest) not in loaded]
+    missing = [suite.manifest.name for suite in chosen if image_reference(suite.manifest) not in loaded]
     if missing:
         raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected those of all on the board")
-    _remember(project, engine, chosen, published)
-    return Saved(tuple(loaded), sha256)
+    _set_fingerprints(project, engine, chosen, published)
+    return ImageFile(tuple(loaded), sha256)
 
 
-def _remember(project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None) -> None:
+def _set_fingerprints(
+    project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
+) -> None:
     """Store the fingerprints of the engine's images. Raises ImageError if another fingerprint is published."""
     from evaluator.sandbox.image import find_image
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.escaping import printable
-from evaluator.pipeline.evidence.branch import fetch_branch, keep_files, list_branch
+from evaluator.pipeline.evidence.branch import fetch_branch, list_branch, replace_files
 from evaluator.pipeline.evidence.bundle import (
     READING,
     Bundle,
@@ -40,6 +40,8 @@ from evaluator.suites.load import Suite
 NO_SUITE: Final = "of suites that are not here"
 NO_SUBMISSION: Final = "of submissions that are not here or break their format"
 OTHER_ENVIRONMENT: Final = "of another environment"
+
+_SUBMISSIONS: Final = "submissions/"
 
 
 @dataclass(slots=True)
@@ -77,82 +79,78 @@ def import_bundles(
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
     with contextlib.closing(Store(project.store_path)) as store:
-        taking = _Taking(project, store, folder, strict, vouched)
-        names = taking.names()
-        taking.learn_fingerprints()
+        importer = _Importer(project, store, folder, strict, vouched)
+        names = importer.names()
+        importer.learn_fingerprints()
         progress.stage("importing evidence", len(names))
         for name in names:
-            taking.take(name)
+            importer.add(name)
             progress.advance()
-        return taking.taken
+        return importer.summary
 
 
-class _Taking:
-    """The import of one folder."""
+class _Importer:
+    """An importer of the bundles in one folder."""
 
     def __init__(self, project: Project, store: Store, folder: Path, strict: bool, vouched: bool) -> None:
-        self.taken = ImportSummary()
+        self.summary = ImportSummary()
         self._project, self._store, self._folder, self._strict = project, store, folder, strict
         self._vouched = vouched
         self._suites: Mapping[str, Suite] = {suite.manifest.name: suite for suite in project.suites()}
-        self._submissions: Mapping[str, Submission] = {each.slug: each for each in load_sound(project).submissions}
-        self._needed: dict[tuple[str, str], RequiredRuns] = {}
+        self._submissions: Mapping[str, Submission] = {
+            submission.slug: submission for submission in load_sound(project).submissions
+        }
+        self._required: dict[tuple[str, str], RequiredRuns] = {}
 
     def names(self) -> list[str]:
         """Return the paths of the bundles below the folder, references first."""
-        found = []
+        names = []
         for path in files_below(self._folder):
             name = path.relative_to(self._folder).as_posix()
             if parse_bundle_path(name):
-                found.append(name)
+                names.append(name)
             elif self._strict:
-                raise FormatError(
-                    [
-                        Problem(
-                            Path(printable(str(path))),
-                            0,
-                            "is no bundle's path: expected references/<suite>.jsonl.gz or so",
-                        )
-                    ]
-                )
-        return sorted(found, key=lambda name: (not name.startswith("references/"), name))
+                expected = "expected references/<suite>.jsonl.gz or so"
+                raise FormatError([Problem(Path(printable(str(path))), 0, f"is no bundle's path: {expected}")])
+        return sorted(names, key=lambda name: (not name.startswith("references/"), name))
 
     def learn_fingerprints(self) -> None:
+        """Store the fingerprints of the folder's `images.json` that the store does not know yet."""
         try:
             published = {} if self._strict else read_images(self._folder / IMAGES).images
         except FormatError as error:
-            self.taken.faults += error.problems
+            self.summary.faults += error.problems
             return
         for suite in self._suites.values():
             reference = image_reference(suite.manifest)
             if reference in published and self._store.fingerprint(reference) is None:
                 self._store.set_fingerprint(reference, published[reference].fingerprint)
 
-    def take(self, name: str) -> None:
+    def add(self, name: str) -> None:
         """Import one bundle, or skip it if this checkout has no use for it."""
         try:
-            self._take(name)
+            self._add(name)
         except FormatError as error:
             if self._strict:
                 raise
-            self.taken.faults += error.problems
+            self.summary.faults += error.problems
 
-    def _take(self, name: str) -> None:
+    def _add(self, name: str) -> None:
         suite_name, slug = parse_bundle_path(name) or ("", None)
         path = self._folder / name
         if suite_name not in self._suites:
-            return self._pass_over(path, NO_SUITE)
+            return self._skip(path, NO_SUITE)
         if slug is not None and slug not in self._submissions:
-            return self._pass_over(path, NO_SUBMISSION)
+            return self._skip(path, NO_SUBMISSION)
         bundle = read_bundle(_read(path), suite=suite_name, submission=slug, expected=None, path=path)
         fingerprint = bundle.header.fingerprint
         reference = image_reference(self._suites[suite_name].manifest)
         known = self._known_fingerprint(reference, of_references=slug is None)
         if known not in (None, fingerprint):
-            return self._pass_over(path, OTHER_ENVIRONMENT)
+            return self._skip(path, OTHER_ENVIRONMENT)
         if known is None and self._strict and slug is None:
             self._store.set_fingerprint(reference, fingerprint)
-        self._import(path, bundle, bundle.of(self._runs(suite_name, slug, fingerprint)))
+        self._store_bundle(path, bundle, bundle.of(self._runs(suite_name, slug, fingerprint)))
         return None
 
     def _known_fingerprint(self, reference: str, *, of_references: bool) -> str | None:
@@ -163,27 +161,27 @@ class _Taking:
             return None if published and published.fingerprint == known else known
         return known
 
-    def _import(self, path: Path, bundle: Bundle, kept: Bundle) -> None:
+    def _store_bundle(self, path: Path, bundle: Bundle, kept: Bundle) -> None:
         not_needed = len(bundle.evidence) - len(kept.evidence)
         if not_needed and self._strict:
             raise FormatError([Problem(path, 0, f"holds {not_needed} runs that nothing here needs: expected none")])
         import_bundle(self._store, kept)
-        self.taken.bundles += 1
-        self.taken.runs += len(kept.evidence)
-        self.taken.replies += len(kept.replies)
-        self.taken.not_needed += not_needed
+        self.summary.bundles += 1
+        self.summary.runs += len(kept.evidence)
+        self.summary.replies += len(kept.replies)
+        self.summary.not_needed += not_needed
 
-    def _pass_over(self, path: Path, why: str) -> None:
+    def _skip(self, path: Path, why: str) -> None:
         if self._strict:
             raise FormatError([Problem(path, 0, f"is {why}: nothing of it is taken")])
-        self.taken.passed_over[why] += 1
+        self.summary.passed_over[why] += 1
 
     def _runs(self, suite: str, slug: str | None, fingerprint: str) -> frozenset[RunKey]:
-        place = (suite, fingerprint)
-        if place not in self._needed:
-            self._needed[place] = RequiredRuns(self._project, self._suites[suite], fingerprint)
-        needed = self._needed[place]
-        return needed.references if slug is None else needed.of(self._submissions[slug])
+        environment = (suite, fingerprint)
+        if environment not in self._required:
+            self._required[environment] = RequiredRuns(self._project, self._suites[suite], fingerprint)
+        required = self._required[environment]
+        return required.references if slug is None else required.of(self._submissions[slug])
 
 
 def _read(path: Path) -> bytes:
@@ -192,21 +190,18 @@ def _read(path: Path) -> bytes:
         return file.read(READING.packed_bytes + 1)
 
 
-_SUBMISSIONS: Final = "submissions/"
-
-
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """The branch's commit, or None without a branch, the folder of its files, and a summary of the import."""
 
     commit: str | None
     folder: Path
     files: int = 0
-    taken: ImportSummary = field(default_factory=ImportSummary)
+    summary: ImportSummary = field(default_factory=ImportSummary)
 
     def as_json(self) -> dict[str, object]:
         """Return the result as JSON values."""
-        return {"commit": self.commit, "files": self.files} | self.taken.as_json()
+        return {"commit": self.commit, "files": self.files} | self.summary.as_json()
 
 
 def fetch_evidence(
@@ -217,7 +212,7 @@ def fetch_evidence(
     environ: Mapping[str, str],
     *,
     references: bool = False,
-) -> Fetched:
+) -> FetchResult:
     """Fetch the branch's files to `.bashboard/evidence` and import the required runs into the store.
 
     With `references`, the files of submissions are not fetched.
@@ -226,13 +221,13 @@ def fetch_evidence(
     progress.say(f"fetching {branch} from {remote}")
     commit = fetch_branch(project.root, remote, branch, environ)
     if commit is None:
-        return Fetched(None, folder)
+        return FetchResult(None, folder)
     listing = list_branch(project.root, commit, environ)
     wanted = {path: blob for path, blob in listing.files.items() if not (references and path.startswith(_SUBMISSIONS))}
-    keep_files(project.root, wanted, folder, progress, environ)
-    taken = import_bundles(project, progress, folder, strict=False)
-    taken.other_files = listing.passed_over
-    return Fetched(commit, folder, len(wanted), taken)
+    replace_files(project.root, wanted, folder, progress, environ)
+    summary = import_bundles(project, progress, folder, strict=False)
+    summary.other_files = listing.passed_over
+    return FetchResult(commit, folder, len(wanted), summary)
 
 
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
@@ -242,6 +237,6 @@ def import_evidence(project: Project, progress: Progress, folder: Path, sha256: 
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
-    if sha256 is not None and (found := folder_digest(folder)) != sha256:
-        raise FormatError([Problem(folder, 0, f"has the digest {found}: expected {sha256!r:.100}; nothing was read")])
+    if sha256 is not None and (digest := folder_digest(folder)) != sha256:
+        raise FormatError([Problem(folder, 0, f"has the digest {digest}: expected {sha256!r:.100}; nothing was read")])
     return import_bundles(project, progress, folder, strict=True, vouched=sha256 is not None)

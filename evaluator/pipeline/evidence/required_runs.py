@@ -39,20 +39,20 @@ class RequiredRuns:
 
 def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
     """Return every executable reference with its task."""
-    return [(task.id, each) for task in suite.tasks for each in task.references if is_executable(each)]
+    return [(task.id, reference) for task in suite.tasks for reference in task.references if is_executable(reference)]
 
 
-def reference_subjects(suite: Suite) -> list[GradingItem]:
+def reference_items(suite: Suite) -> list[GradingItem]:
     """Return one item for each task. It needs the evidence of the references and no other."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 
-def submitted_subjects(suite: Suite, submission: Submission) -> list[GradingItem]:
+def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
     """Return the items to judge of a submission, for candidates of every rank."""
-    return [answer.subject for answer in answers(suite, [submission])]
+    return [candidate.subject for candidate in answers(suite, [submission])]
 
 
 def submitted_commands(suite: Suite, submission: Submission) -> list[tuple[str, bytes]]:
     """Return every executable command of a submission with its task."""
-    subjects = submitted_subjects(suite, submission)
-    return [(task, command) for task, command, _ in subjects if command is not None and is_executable(command)]
+    items = submitted_items(suite, submission)
+    return [(task, command) for task, command, _ in items if command is not None and is_executable(command)]

@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.evidence.bundle import KEPT_BYTES, Bundle, bundle_path, drop_to_limit, write_bundle
+from evaluator.pipeline.evidence.bundle import (
+    KEPT_BYTES,
+    Bundle,
+    bundle_path,
+    drop_to_limit,
+    kept_evidence,
+    write_bundle,
+)
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
 from evaluator.pipeline.grading.llm_panel import PanelPair, panel_summary
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in, verdicts_path
@@ -32,8 +39,8 @@ from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edi
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
-from evaluator.records import BundleHeader, Evidence, KeptEvidence, PublishedVerdict
-from evaluator.store import RunKey, Store
+from evaluator.records import BundleHeader, PublishedVerdict
+from evaluator.store import Store
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 from evaluator.submissions.validate import Submission
 
@@ -314,7 +321,7 @@ class ArchiveBuilder:
             verdicts=None if verdicts is None else hashlib.sha256(verdicts).hexdigest(),
         )
         runs = {run: evidence for run, evidence in available.evidence.items() if run in submission_run.runs}
-        kept, left_out = drop_to_limit(Bundle(header, _records(runs), available.replies), KEPT_BYTES)
+        kept, left_out = drop_to_limit(Bundle(header, kept_evidence(runs), available.replies), KEPT_BYTES)
         self._put_evidence(suite, slug, kept)
         return left_out
 
@@ -322,7 +329,7 @@ class ArchiveBuilder:
         """Add the evidence of a suite's references if it is complete."""
         if not context.missing_references and context.references:
             header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
-            self._put_evidence(header.suite, None, Bundle(header, _records(context.references)))
+            self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:
         """Add the list of today's sandbox images, which are saved in the file with this SHA-256."""
@@ -367,12 +374,6 @@ class ArchiveBuilder:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.project.root).as_posix()
-
-
-def _records(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
-    """Return the evidence as lines of a bundle, sorted by run."""
-    lines = ({"key": key, "run": run, "evidence": evidence} for (key, run), evidence in sorted(runs.items()))
-    return tuple(map(KeptEvidence.model_validate, lines))
 
 
 def _current_commit(root: Path) -> str | None:

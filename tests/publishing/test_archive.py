@@ -24,7 +24,7 @@ from evaluator.pipeline.publishing.archive import (
 
 PATH = "submissions/a/tiny.verdicts.jsonl"
 BUNDLE = "submissions/a/tiny.jsonl.gz"
-LANDING = PublishArchive(
+ARCHIVE = PublishArchive(
     ArchiveHeader(
         format=1,
         commit="a" * 40,
@@ -66,24 +66,24 @@ def read(tmp_path: Path, data: bytes) -> PublishArchive:
 
 
 def test_it_reads_as_it_was_written(tmp_path: Path) -> None:
-    digest = write_archive(LANDING, tmp_path / "one")
-    assert read_archive(tmp_path / "one", digest) == LANDING
-    assert write_archive(LANDING, tmp_path / "two") == digest
+    digest = write_archive(ARCHIVE, tmp_path / "one")
+    assert read_archive(tmp_path / "one", digest) == ARCHIVE
+    assert write_archive(ARCHIVE, tmp_path / "two") == digest
 
 
 def test_removals_stand_beside_what_is_written() -> None:
-    assert LANDING.on_main() == {PATH: b"verdicts\n", "submissions/b/tiny.verdicts.jsonl": None}
-    assert LANDING.on_branch()["submissions/b/tiny.jsonl.gz"] is None
+    assert ARCHIVE.on_main() == {PATH: b"verdicts\n", "submissions/b/tiny.verdicts.jsonl": None}
+    assert ARCHIVE.on_branch()["submissions/b/tiny.jsonl.gz"] is None
 
 
 def test_what_is_left_out_leaves_nothing(tmp_path: Path) -> None:
-    left = LANDING.without({"a"})
+    left = ARCHIVE.without({"a"})
     assert (dict(left.files), sorted(left.evidence)) == ({}, ["images.json", "references/tiny.jsonl.gz"])
-    assert (list(left.header.judged), left.header.gone) == (["b"], LANDING.header.gone)
+    assert (list(left.header.judged), left.header.gone) == (["b"], ARCHIVE.header.gone)
 
 
 def test_another_digest_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    write_archive(LANDING, tmp_path / "one")
+    write_archive(ARCHIVE, tmp_path / "one")
     with pytest.raises(FormatError, match="nothing of it is taken"):
         read_archive(tmp_path / "one", "0" * 64)
 

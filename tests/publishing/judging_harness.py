@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_items
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
@@ -79,7 +79,7 @@ class Board:
         (suite,) = self.project.suites()
         with closing(Store(self.project.store_path)) as store:
             store.set_fingerprint(image_reference(suite.manifest), self.fingerprint)
-            self._grader(store).ensure_evidence(reference_subjects(suite))
+            self._grader(store).ensure_evidence(reference_items(suite))
 
     def execute(self, *slugs: str) -> None:
         """The jobs that execute one submission each, in stores that nobody else sees."""
@@ -88,7 +88,7 @@ class Board:
             path = self.root.with_name(f"{self.root.name}-{submission.slug}") / "store.sqlite"
             with closing(Store(path)) as store:
                 grader = self._grader(store)
-                subjects = submitted_subjects(suite, submission)
+                subjects = submitted_items(suite, submission)
                 grader.grade(subjects)
                 grader.ensure_evidence(subjects)
                 runs = self.needed.of(submission)
@@ -106,21 +106,21 @@ class Board:
 
     def plan(self, **options: Any) -> PublishPlan:
         """What there is to do."""
-        with open_publish_session(self.project, NullProgress()) as desk:
-            return plan_publishing(self.project, NullProgress(), desk.store, panels=desk.panels, **options)
+        with open_publish_session(self.project, NullProgress()) as session:
+            return plan_publishing(self.project, NullProgress(), session.store, panels=session.panels, **options)
 
     def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> PublishResult:
         """What the judge makes of what was collected."""
         self.collected.mkdir(exist_ok=True)
-        with open_publish_session(self.project, NullProgress(), use) as desk:
+        with open_publish_session(self.project, NullProgress(), use) as session:
             return judge_pending(
-                self.project, NullProgress(), desk.store, self.collected, panels=desk.panels, **options
+                self.project, NullProgress(), session.store, self.collected, panels=session.panels, **options
             )
 
     def verify(self, *slugs: str) -> list[VerifiedFile]:
         """Every published file, derived again."""
-        with open_publish_session(self.project, NullProgress()) as desk:
-            return verify_published(self.project, NullProgress(), desk.store, slugs=slugs, panels=desk.panels)
+        with open_publish_session(self.project, NullProgress()) as session:
+            return verify_published(self.project, NullProgress(), session.store, slugs=slugs, panels=session.panels)
 
     def land(self, archive: PublishArchive) -> None:
         """Commit it, and fetch the branch as it is then; what was collected is gone with its run."""

@@ -1,4 +1,4 @@
-"""`bashboard fetch`: the published branch by real Git, read as data, and of it what is needed here."""
+"""`bashboard fetch`: fetch the published branch with real Git, read it as data, and import the required evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bashboard evidence`: what is executed for a bundle, what a job announces, and what another takes over."""
+"""`bashboard evidence`: the executed commands, the announcements of a job, and the import in another job."""
 
 from __future__ import annotations
 
@@ -201,11 +201,11 @@ def _add(name: str, data: bytes = b"") -> object:
 
 
 REFUSED: Mapping[str, tuple[object, str]] = {
-    "a run nobody needs": (_forge, "1 runs that nothing here needs"),
+    "a run nobody needs": (_forge, "1 runs that no command of this checkout needs"),
     "another environment": (_of_another_environment, "of another environment"),
     "a file of no known name": (
         _add("references/x\n::warning::y"),
-        r"references/x\\n::warning::y: is no bundle's path",
+        r"references/x\\n::warning::y: is not the path of a bundle",
     ),
     "a suite that is not here": (_add("references/gone.jsonl.gz"), "of suites that are not here"),
     "a submission that is not here": (_add("submissions/gone/tiny.jsonl.gz"), "of submissions that are not here"),

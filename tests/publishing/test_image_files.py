@@ -1,4 +1,4 @@
-"""Sandbox images as files, through the real engine: what is saved can be loaded, and by its digest alone."""
+"""Sandbox images as files, with the real engine: a saved file can be loaded, but only with its digest."""
 
 from __future__ import annotations
 

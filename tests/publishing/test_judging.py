@@ -1,4 +1,4 @@
-"""Giving verdicts: what a submission brought decides its own row, and the same evidence gives the same bytes."""
+"""Judging: the evidence of a submission decides its own row only, and equal evidence gives equal bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rescore is one open pull request with the table of who moves; nothing on main changes by it."""
+"""A rescore is one open pull request with a table of the moved rows. It changes nothing on main."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What publishing has to do, checking what is published, and both as commands."""
+"""The plan of a publish run, the verification of published verdicts, and both commands."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def test_without_a_key_everything_but_the_panels_part_is_published(tmp_path: Pat
     assert plan.submissions == []
     assert plan.panel is not None
     assert (plan.panel.undecided, plan.panel.calls) == (2, 2)
-    assert "undecided that it was not asked about" in plan.due[0].causes[0]
+    assert "undecided commands that it was not asked about" in plan.due[0].causes[0]
 
 
 def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: Path) -> None:

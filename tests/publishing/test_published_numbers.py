@@ -1,4 +1,4 @@
-"""From execution to the public board: what a run publishes makes the numbers of a board that is scored here."""
+"""From execution to the public board: published metrics equal those of a locally scored board."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _read_blob(output: IO[bytes], path: str, blob: Blob) -> bytes:
     data = output.read(blob.size + 1) if answer == expected else b""
     if len(data) != blob.size + 1:
         raise InfraError(
-            f"git does not give {path} of the branch as it listed it: {printable(answer.decode(errors='replace'))}"
+            f"git returned another object for {path} than it listed: {printable(answer.decode(errors='replace'))}"
         )
     return data[:-1]
 
@@ -153,12 +153,12 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
     except FileNotFoundError as error:
         raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
     except subprocess.TimeoutExpired as error:
-        raise InfraError(f"git {words[0]} had not ended after {_TIMEOUT_S} s") from error
+        raise InfraError(f"git {words[0]} did not finish within {_TIMEOUT_S} s") from error
     if process.returncode == may_fail:
         return None
     if process.returncode != 0:
         message = printable(" ".join(process.stderr.decode(errors="replace").split()))
-        hint = "; --remote says where else to ask" if words[0] in ("ls-remote", "fetch") else ""
+        hint = "; use --remote to name another repository" if words[0] in ("ls-remote", "fetch") else ""
         raise InfraError(f"git {words[0]} ended with {process.returncode}: {message[-500:]}{hint}")
     return process.stdout
 

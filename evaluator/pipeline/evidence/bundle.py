@@ -122,7 +122,7 @@ def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
             yield chunk
     after = len(data) - read + len(gunzip.unused_data)
     if after:
-        raise BundleRefusedError(f"has {after} bytes after its end: expected one gzip stream alone")
+        raise BundleRefusedError(f"has {after} bytes after its end: expected a single gzip stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,10 @@ def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
     """Return the bytes of a sorted bundle, after `drop_to_limit`. Equal content gives equal bytes."""
-    kept, _ = drop_to_limit(bundle, limit_bytes)
-    evidence = sorted(kept.evidence, key=lambda line: (line.key, line.run))
-    replies = sorted(kept.replies, key=lambda reply: reply.key)
-    lines = (f"{record.to_json()}\n".encode() for record in (kept.header, *evidence, *replies))
+    bundle, _ = drop_to_limit(bundle, limit_bytes)
+    evidence = sorted(bundle.evidence, key=lambda line: (line.key, line.run))
+    replies = sorted(bundle.replies, key=lambda reply: reply.key)
+    lines = (f"{record.to_json()}\n".encode() for record in (bundle.header, *evidence, *replies))
     return gzip.compress(b"".join(lines), 6, mtime=0)
 
 
@@ -172,14 +172,14 @@ def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bun
     Replies are never dropped, because they were paid for.
     """
     room = limit_bytes - _length(bundle.header) - sum(map(_length, bundle.replies))
-    kept: list[KeptEvidence] = []
+    lines: list[KeptEvidence] = []
     lengths = ((_length(line), line) for line in bundle.evidence)
     for length, line in sorted(lengths, key=lambda pair: (pair[0], pair[1].key, pair[1].run)):
         room -= length
         if room < 0 or length > READING.line_bytes:
             break
-        kept.append(line)
-    return replace(bundle, evidence=tuple(kept)), len(bundle.evidence) - len(kept)
+        lines.append(line)
+    return replace(bundle, evidence=tuple(lines)), len(bundle.evidence) - len(lines)
 
 
 def _length(record: Record) -> int:
@@ -226,7 +226,7 @@ def _header(line: bytes) -> BundleHeader:
         read_format(TypeAdapter(dict[str, object]).validate_json(line), "the bundle")
         return BundleHeader.model_validate_json(line)
     except ValidationError as error:
-        raise BundleRefusedError(f"no bundle's first line: {_faults(error)}", 1) from error
+        raise BundleRefusedError(f"not the header of a bundle: {_faults(error)}", 1) from error
     except ValueError as error:
         raise BundleRefusedError(str(error), 1) from error
 
@@ -251,7 +251,7 @@ class _Content:
         try:
             record = _LINE.validate_json(line)
         except ValidationError as error:
-            raise BundleRefusedError(f"neither evidence under its key nor a reply: {_faults(error)}", number) from error
+            raise BundleRefusedError(f"neither evidence nor a reply: {_faults(error)}", number) from error
         if isinstance(record, Reply):
             self._add_reply(number, record)
         else:
@@ -259,22 +259,22 @@ class _Content:
 
     def _add_reply(self, number: int, reply: Reply) -> None:
         if not self.accepts_replies:
-            raise BundleRefusedError("a panel's reply, where evidence alone was expected", number)
+            raise BundleRefusedError("a panel reply: expected only evidence", number)
         if reply.key in self.replies:
-            raise BundleRefusedError("a reply under the key of one before it", number)
+            raise BundleRefusedError("a second reply with the same key", number)
         if not math.isfinite(reply.usd) or reply.usd < 0:
-            raise BundleRefusedError("a reply whose price is no amount", number)
+            raise BundleRefusedError("a reply with an invalid price", number)
         self.replies[reply.key] = reply
 
     def _add_evidence(self, number: int, line: KeptEvidence) -> None:
         run = (line.key, line.run)
         if run in self.evidence:
-            raise BundleRefusedError(f"run {line.run} of key {line.key} for the second time", number)
+            raise BundleRefusedError(f"run {line.run} of key {line.key} is in the bundle twice", number)
         if self.expected is not None and run not in self.expected:
             raise BundleRefusedError(f"run {line.run} of key {line.key}, which no command here needs", number)
         times = (line.evidence.cpu_ms, line.evidence.wall_ms)
         if not all(math.isfinite(time) and time >= 0 for time in times):
-            raise BundleRefusedError("evidence whose times are no durations", number)
+            raise BundleRefusedError("evidence with invalid durations", number)
         self.evidence[run] = line
 
 
@@ -330,4 +330,4 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
             else:
                 shown = Path(printable(entry.path))
-                raise FormatError([Problem(shown, 0, "neither a file nor a folder: expected bundles alone")])
+                raise FormatError([Problem(shown, 0, "neither a file nor a folder: expected only bundles")])

@@ -164,7 +164,7 @@ def _load(
     loaded = load_images(engine, path, sha256, expected)
     missing = [suite.manifest.name for suite in chosen if image_reference(suite.manifest) not in loaded]
     if missing:
-        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected those of all on the board")
+        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected all suites on the board")
     _set_fingerprints(project, engine, chosen, published)
     return ImageFile(tuple(loaded), sha256)
 
@@ -179,7 +179,7 @@ def _set_fingerprints(
         for suite in suites:
             image = find_image(engine, suite.manifest)
             if image is None:
-                raise ImageError(f"{image_reference(suite.manifest)} was loaded, but the engine does not show it")
+                raise ImageError(f"{image_reference(suite.manifest)} was loaded, but the engine does not list it")
             known = known_image(published, image.reference) if published else None
             if known and known.fingerprint != image.fingerprint:
                 raise ImageError(

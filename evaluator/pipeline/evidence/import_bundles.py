@@ -110,8 +110,8 @@ class _Importer:
             if parse_bundle_path(name):
                 names.append(name)
             elif self._strict:
-                expected = "expected references/<suite>.jsonl.gz or so"
-                raise FormatError([Problem(Path(printable(str(path))), 0, f"is no bundle's path: {expected}")])
+                expected = "expected references/<suite>.jsonl.gz or submissions/<slug>/<suite>.jsonl.gz"
+                raise FormatError([Problem(Path(printable(str(path))), 0, f"is not the path of a bundle: {expected}")])
         return sorted(names, key=lambda name: (not name.startswith("references/"), name))
 
     def learn_fingerprints(self) -> None:
@@ -161,19 +161,20 @@ class _Importer:
             return None if published and published.fingerprint == known else known
         return known
 
-    def _store_bundle(self, path: Path, bundle: Bundle, kept: Bundle) -> None:
-        not_needed = len(bundle.evidence) - len(kept.evidence)
+    def _store_bundle(self, path: Path, bundle: Bundle, required: Bundle) -> None:
+        not_needed = len(bundle.evidence) - len(required.evidence)
         if not_needed and self._strict:
-            raise FormatError([Problem(path, 0, f"holds {not_needed} runs that nothing here needs: expected none")])
-        import_bundle(self._store, kept)
+            message = f"holds {not_needed} runs that no command of this checkout needs: expected none"
+            raise FormatError([Problem(path, 0, message)])
+        import_bundle(self._store, required)
         self.summary.bundles += 1
-        self.summary.runs += len(kept.evidence)
-        self.summary.replies += len(kept.replies)
+        self.summary.runs += len(required.evidence)
+        self.summary.replies += len(required.replies)
         self.summary.not_needed += not_needed
 
     def _skip(self, path: Path, why: str) -> None:
         if self._strict:
-            raise FormatError([Problem(path, 0, f"is {why}: nothing of it is taken")])
+            raise FormatError([Problem(path, 0, f"is {why}: it was not imported")])
         self.summary.passed_over[why] += 1
 
     def _runs(self, suite: str, slug: str | None, fingerprint: str) -> frozenset[RunKey]:

@@ -166,8 +166,8 @@ def _with_grader(
 def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], missing: int) -> WrittenBundle:
     suite = grader.suite.manifest.name
     bundle = export_bundle(grader.store, runs, suite=suite, fingerprint=grader.fingerprint, submission=slug)
-    kept, left_out = drop_to_limit(bundle)
-    data = write_bundle(kept)
+    bundle, left_out = drop_to_limit(bundle)
+    data = write_bundle(bundle)
     path = out / bundle_path(suite, slug)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,4 +175,4 @@ def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], 
     except OSError as error:
         raise UsageError(f"--out {path}: {error.strerror or error}") from error
     digest = hashlib.sha256(data).hexdigest()
-    return WrittenBundle(path, suite, slug, digest, len(kept.evidence), left_out, missing)
+    return WrittenBundle(path, suite, slug, digest, len(bundle.evidence), left_out, missing)

@@ -44,7 +44,7 @@ BlobName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
     for path in paths:
         if not shape.fullmatch(path):
-            raise ValueError(f"{path!r:.200} is no path that is published")
+            raise ValueError(f"{path!r:.200} is not the path of a published file")
 
 
 class ArchiveHeader(Record):
@@ -142,7 +142,7 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
         data = path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
         if digest != sha256:
-            raise BundleRefusedError(f"has the SHA-256 {digest}: expected {sha256}; nothing of it is taken")
+            raise BundleRefusedError(f"has the SHA-256 {digest}: expected {sha256}; its content was not read")
         return _parse(dict(_members(b"".join(safe_gunzip(data, LIMITS.bytes)))))
     except BundleRefusedError as refusal:
         raise FormatError([Problem(path, 0, str(refusal))]) from refusal
@@ -162,35 +162,33 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
                     raise BundleRefusedError(f"{entry.name!r:.200} has no content")
                 yield entry.name, content.read()
     except tarfile.TarError as error:
-        raise BundleRefusedError(f"does not read as an archive: {error}") from error
+        raise BundleRefusedError(f"is not a valid tar archive: {error}") from error
 
 
 def _check_member(entry: tarfile.TarInfo, names: set[str]) -> None:
     shown = f"{entry.name!r:.200}"
     if entry.type != tarfile.REGTYPE or entry.pax_headers:
-        raise BundleRefusedError(f"{shown} is no plain file: expected nothing else")
+        raise BundleRefusedError(f"{shown} is not a regular file: expected only regular files")
     if entry.name in names:
-        raise BundleRefusedError(f"{shown} stands there twice")
+        raise BundleRefusedError(f"{shown} occurs twice")
     if len(names) >= MAX_FILES:
         raise BundleRefusedError(f"more than {MAX_FILES} files")
     names.add(entry.name)
     inside = entry.name.removeprefix(EVIDENCE)
     shape = _ON_MAIN if inside == entry.name else _ON_BRANCH
     if entry.name != HEADER and not shape.fullmatch(inside):
-        raise BundleRefusedError(f"{shown} is no path that is published")
+        raise BundleRefusedError(f"{shown} is not the path of a published file")
 
 
 def _parse(contents: dict[str, bytes]) -> PublishArchive:
     data = contents.pop(HEADER, None)
     if data is None or len(data) > MAX_HEADER_BYTES:
-        raise BundleRefusedError(
-            f"no {HEADER} that could be read: expected one that says what the files were made from"
-        )
+        raise BundleRefusedError(f"{HEADER} is missing or too large: expected the header of the archive")
     try:
         header = ArchiveHeader.model_validate_json(data)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-        raise BundleRefusedError(f"{HEADER} does not read: {faults}"[:500]) from error
+        raise BundleRefusedError(f"{HEADER} is not valid: {faults}"[:500]) from error
     files = {name: data for name, data in contents.items() if not name.startswith(EVIDENCE)}
     evidence = {name.removeprefix(EVIDENCE): data for name, data in contents.items() if name.startswith(EVIDENCE)}
     return PublishArchive(header, files, evidence)

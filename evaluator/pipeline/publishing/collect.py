@@ -123,7 +123,7 @@ def _make_empty(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
-            raise UsageError(f"{out} holds files already: expected an empty folder, or none")
+            raise UsageError(f"{out} contains files: expected an empty folder or a new one")
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
 
@@ -153,7 +153,7 @@ def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJo
 
 def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
     if not is_slug(slug):
-        raise _LeftOutError("is no submission's name")
+        raise _LeftOutError("is not the name of a submission")
     own_jobs = [job for job in jobs if job.name == f"{EXECUTE} ({slug})"]
     if len(own_jobs) != 1:
         raise _LeftOutError(f"{len(own_jobs)} jobs of the run are its own: expected one")

@@ -44,8 +44,8 @@ ATTEMPTS: Final = 5
 _LISTED: Final = 10
 _REFUSED: Final = re.compile(r"GitHub answered 4\d\d")
 _LOCKED: Final = (
-    "where rules protect it, give the environment 'publish' a token that is on their bypass list as "
-    "BASHBOARD_PUBLISH_TOKEN (site/maintain.md); what was judged is published by the next run"
+    "if branch rules protect it, give the environment 'publish' a token on their bypass list as "
+    "BASHBOARD_PUBLISH_TOKEN (site/maintain.md); the next run publishes these verdicts"
 )
 
 BlobNames = Mapping[str, str | None]
@@ -162,7 +162,7 @@ def commit_archive(
     PermissionMissingError, and GitHubError, also if main is protected or moved in every attempt.
     """
     if archive.header.rescore:
-        raise UsageError("this is a rescore's, which a maintainer merges: bashboard publish propose")
+        raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")
     registered, known = register(project, connection).owners, read_owners(project).owners
     owners = {slug: owner for slug, owner in registered.items() if slug not in known}
     check = check_against_main(connection, main_head(connection), archive)

@@ -163,7 +163,7 @@ class SubmissionRun:
         replies = replies_of(panels.replay, grader, panel_items, findings, models)
         decisions = ask_panel(panels.replay, grader, replies, findings, models)
         voters = panels.replay.digest(self.context.judge.name, self.submission.manifest.models)
-        return {each.subject: _Vote(decisions[each], replies[each], voters) for each in replies}
+        return {item.subject: _Vote(decisions[item], replies[item], voters) for item in replies}
 
     def _panel_items(self, items: Sequence[GradingItem]) -> list[PanelItem]:
         return [PanelItem(self.submission.slug, item) for item in items]
@@ -181,7 +181,7 @@ class SubmissionRun:
     ) -> DerivedVerdicts:
         """Return the verdicts in the order of a file. An infrastructure failure gives no verdict."""
         final = {**findings, **{item: vote.finding for item, vote in votes.items()}}
-        failed = {item: each.reason for item, each in final.items() if each.outcome is Outcome.INFRA_ERROR}
+        failed = {item: finding.reason for item, finding in final.items() if finding.outcome is Outcome.INFRA_ERROR}
         judged = (item for item in self.items if item not in failed)
         verdicts = [self._verdict(item, final[item], votes.get(item), preloaded) for item in judged]
         replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}

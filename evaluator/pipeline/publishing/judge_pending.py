@@ -51,9 +51,9 @@ NOT_ASKED: Final = "execution only: the panel was not asked"
 """The panel's summary if a panel is configured but there is no API key."""
 
 _SHA256: Final = re.compile("[0-9a-f]{64}")
-_FULL: Final = "the archive has no room for more: the next run publishes it"
-_STAYS: Final = "what was published stays, as all lines of a file are of one judge, environment and suite version"
-_NOTHING: Final = "nothing of it could be judged"
+_FULL: Final = "the archive is full; the next run publishes this file"
+_STAYS: Final = "the published file stays, because its lines must share one judge, environment and suite version"
+_NOTHING: Final = "no command could be judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +321,8 @@ class ArchiveBuilder:
             verdicts=None if verdicts is None else hashlib.sha256(verdicts).hexdigest(),
         )
         runs = {run: evidence for run, evidence in available.evidence.items() if run in submission_run.runs}
-        kept, left_out = drop_to_limit(Bundle(header, kept_evidence(runs), available.replies), KEPT_BYTES)
-        self._put_evidence(suite, slug, kept)
+        bundle, left_out = drop_to_limit(Bundle(header, kept_evidence(runs), available.replies), KEPT_BYTES)
+        self._put_evidence(suite, slug, bundle)
         return left_out
 
     def put_references(self, context: SuiteContext) -> None:

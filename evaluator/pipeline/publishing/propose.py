@@ -78,7 +78,7 @@ def propose_archive(
     GitHubError.
     """
     if not archive.header.rescore:
-        raise UsageError("this is no rescore's: bashboard publish commit")
+        raise UsageError("this archive is not a rescore; run: bashboard publish commit")
     check = check_against_main(connection, main_head(connection), archive)
     if not check.changing:
         evidence = None if dry_run else commit_evidence(connection, check.archive)
@@ -124,8 +124,9 @@ def _title(changes: VerdictDiff, check: MainCheck) -> str:
 
 def _body(changes: VerdictDiff, check: MainCheck) -> str:
     parts = [
-        "Judge, environment or suite are no longer what these verdicts were given by, so they were given anew. "
-        "**Merging this puts them on the board**; until then every row stays as it is. Nothing else is changed by it.",
+        "The judge, the environment or the suite changed after these verdicts were published. So they were judged "
+        "again. **Merging this pull request puts them on the board.** Until then every row stays as it is. This pull "
+        "request changes nothing else.",
         rescore_table(changes, LENGTH - _RESERVED).strip(),
     ]
     if check.left_out:
@@ -138,7 +139,7 @@ def _body(changes: VerdictDiff, check: MainCheck) -> str:
 
 def _message(slugs: tuple[str, ...]) -> str:
     listed = "\n".join(slugs)
-    return f"Give the verdicts of {counted(len(slugs), 'submission')} anew\n\n{listed}\n"
+    return f"Rescore the verdicts of {counted(len(slugs), 'submission')}\n\n{listed}\n"
 
 
 def proposed_markdown(result: ProposalResult) -> str:

@@ -2,7 +2,7 @@
 
 A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
 key: a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge, environment or
-suite version than today's.
+suite version than today's, or if another panel decided some of its lines.
 
 A line that was edited by hand keeps its cache key. So a file that differs from the one that was derived from the
 published evidence is derived again, and every line that differs is reported.
@@ -113,11 +113,11 @@ def _difference(line: PublishedVerdict, derived: PublishedVerdict) -> str:
     """Return how a published line differs from the derived verdict, in words that are safe for a terminal."""
     if line.finding == derived.finding:
         fields = [name for name in ("run", "panel") if getattr(line, name) != getattr(derived, name)]
-        return f"{' and '.join(fields)}: not what follows from the evidence of a command of {line.task}"
+        return f"{' and '.join(fields)}: not what the evidence gives for a command of {line.task}"
     published, expected = _describe(line.finding), _describe(derived.finding)
     if published == expected:
         published, expected = (printable(each.finding.to_json()[: 2 * _SHOWN]) for each in (line, derived))
-    return f"says of a command of {line.task} {published}; what follows from its evidence is {expected}"
+    return f"says of a command of {line.task} {published}; its evidence gives {expected}"
 
 
 def _describe(finding: Finding) -> str:
@@ -169,8 +169,8 @@ class PendingWork:
             "edited by hand": self.edited,
         }
         reasons = [f"{len(affected)} {name}" for name, affected in lines.items() if affected]
-        reasons += [f"{self.gone} not given any more"] if self.gone else []
-        reasons += [f"the file does not read: {self.fault}"] if self.fault else []
+        reasons += [f"{self.gone} no longer in the submission"] if self.gone else []
+        reasons += [f"the file is not valid: {self.fault}"] if self.fault else []
         return reasons + list(self.causes)
 
     def as_json(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panel
     models = submission_run.submission.manifest.models
     today = panels.replay.digest(submission_run.context.judge.name, models) if panels else None
     if number := sum(line.panel not in (None, today) for line in published.file.verdicts):
-        yield f"panel: {number} decided by other models, votes or words than today's"
+        yield f"panel: {number} decided with other models, votes or prompts than today's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +281,15 @@ class _Inspection:
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
         """Return why undecided lines are stale, or an empty text: today's panel was not asked, or can decide some."""
         if derived.panel is not None and derived.panel.calls:
-            return f"panel: {derived.panel.undecided} undecided that it was not asked about"
+            return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):
-            return f"panel: {decided} undecided that replies which there are by now decide"
+            return f"panel: {decided} undecided commands that stored replies decide"
         return ""
 
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
         """Return the status with derived verdicts, or without if evidence of `pending` or of references is missing.
 
-        `ask` lists the items that the stored replies and the cost of panel requests may include.
+        All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
         """
         available = self.sources.load(self.submission_run)
         absent = self.submission_run.first_runs(pending) - available.evidence.keys()
@@ -306,7 +306,7 @@ class _Inspection:
         executions: int = 0,
     ) -> VerdictStatus:
         published = self.published
-        unjudged = {each.item for each in derived.missing} & set(pending) if derived else set()
+        failed = {unjudged.item for unjudged in derived.missing} & set(pending) if derived else set()
         work = PendingWork(
             submission=self.submission_run.submission.slug,
             suite=self.submission_run.context.suite.manifest.name,
@@ -316,7 +316,7 @@ class _Inspection:
             gone=published.gone,
             causes=self.causes,
             fault=printable(published.fault),
-            executions=executions or len(unjudged),
+            executions=executions or len(failed),
             panel=derived.panel if derived else None,
             unchecked=available is not None and derived is None and not pending and published.file is not None,
         )

@@ -114,8 +114,8 @@ def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_eng
         store.set_fingerprint(reference, local)
         return local
     raise MissingError(
-        f"the environment of suite {suite.manifest.name} is not known, so no key can be told; fetch it with: "
-        "bashboard fetch, or build it with: bashboard doctor --fix"
+        f"suite {suite.manifest.name}: the sandbox image's fingerprint is unknown, so there are no cache keys; "
+        "run: bashboard fetch, or build the image with: bashboard doctor --fix"
     )
 
 

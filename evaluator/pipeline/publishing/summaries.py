@@ -23,7 +23,7 @@ def counted(number: int, one: str, more: str = "") -> str:
 
 def panel_words(panel: PanelPlan) -> str:
     """Return the cost of panel requests in words."""
-    cost = "at a price that is not known" if panel.usd is None else f"about US$ {panel.usd:.4f}"
+    cost = "at an unknown price" if panel.usd is None else f"about US$ {panel.usd:.4f}"
     return f"{panel.undecided:,} undecided; at most {counted(panel.calls, 'call')}, {cost}"
 
 
@@ -38,7 +38,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
     yield from _table(plan.due)
     if plan.references:
         lacking = ", ".join(f"{code(suite)} {count:,}" for suite, count in plan.references.items())
-        yield f"References without evidence, in runs: {lacking}. Before it is there, second runs cannot be told."
+        yield f"References without evidence, in runs: {lacking}. Second runs cannot be planned before it is available."
     if plan.panel:
         yield f"The panel, about what has evidence already: {panel_words(plan.panel)}."
     if plan.left_over:
@@ -47,7 +47,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
         yield f"Waiting for a rescore: {counted(len(plan.waiting), 'submission')}, which stand as they were judged:"
         yield ""
         yield from _table(plan.waiting)
-    yield from _problems("Edited by hand, and put right", [problem for work in plan.due for problem in work.edited])
+    yield from _problems("Edited by hand and restored", [problem for work in plan.due for problem in work.edited])
     yield from _broken(plan.broken)
 
 
@@ -125,9 +125,7 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
         yield from (f"- {code(slug)}: {code(reason)} ({count:,})" for slug, reason, count in _reasons(judged.rows))
     for slug, faults in judged.faults.items():
         yield from (f"- {code(slug)}: {code(fault)}" for fault in faults)
-    yield from _problems(
-        "Edited by hand, and put right", [problem for row in judged.rows for problem in row.work.edited]
-    )
+    yield from _problems("Edited by hand and restored", [problem for row in judged.rows for problem in row.work.edited])
     if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"
 

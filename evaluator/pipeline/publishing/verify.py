@@ -87,7 +87,7 @@ def _verify(
     except FormatError as error:
         return VerifiedFile(slug, name, problems=error.problems)
     if file is None:
-        return VerifiedFile(slug, name, why="nothing is published of it yet")
+        return VerifiedFile(slug, name, why="nothing is published yet")
     environment = (name, file.header.fingerprint)
     if environment not in contexts:
         contexts[environment] = load_suite_context(project, suite, file.header.fingerprint, store)
@@ -130,5 +130,5 @@ def _compare(
         problems=tuple(problems),
         awaiting=len(published.new) + len(changed),
         unknown=len(lines - compared - changed),
-        why="some was decided by another panel than today's" if other_panel else "",
+        why="another panel than today's decided some verdicts" if other_panel else "",
     )

@@ -17,7 +17,7 @@ from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.pipeline.evidence.import_bundles import ImportSummary
-    from evaluator.pipeline.evidence.produce import Made
+    from evaluator.pipeline.evidence.produce import WrittenBundle
 
 evidence = typer.Typer(cls=Group, no_args_is_help=True, help="Write evidence to bundles, and import bundles.")
 
@@ -83,7 +83,7 @@ def fetch(
     else:
         typer.echo(f"{branch} at {fetched.commit[:12]}, in {shown(fetched.folder)}")
         with _inert():
-            _tell(fetched.taken)
+            _tell(fetched.summary)
 
 
 @example(
@@ -121,7 +121,7 @@ def make(
         from evaluator.pipeline.evidence.produce import make_references, make_submissions, share_of
 
         project = current_project()
-        made: list[Made] = []
+        made: list[WrittenBundle] = []
         if references:
             made += make_references(project, progress, out, suite or (), workers)
         if slugs or not references:
@@ -144,7 +144,7 @@ def make(
         raise typer.Exit(3)
 
 
-def _show_made(made: list[Made], *, as_json: bool) -> None:
+def _show_made(made: list[WrittenBundle], *, as_json: bool) -> None:
     if as_json:
         print_json([each._asdict() | {"path": each.path.as_posix()} for each in made])
         return

@@ -12,7 +12,7 @@ from evaluator.cli.app import FOUND_WANTING, Group, current_project, example, sh
 from evaluator.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.evidence.images import Saved
+    from evaluator.pipeline.evidence.images import ImageFile
 
 image = typer.Typer(
     cls=Group, no_args_is_help=True, help="Save sandbox images to a file, load them, print their names."
@@ -33,7 +33,7 @@ def _give(outputs: bool, **values: str) -> None:
         set_outputs(os.environ, values)
 
 
-def _show(saved: Saved) -> None:
+def _show(saved: ImageFile) -> None:
     typer.echo(saved.sha256)
     for reference in saved.references:
         typer.echo(reference, err=True)

@@ -94,7 +94,7 @@ def judge(
     from evaluator.errors import UsageError
     from evaluator.github.job_output import append_summary, mask_secrets, set_outputs, stop_commands
     from evaluator.pipeline.grading.llm_panel import KEYS, PanelUse
-    from evaluator.pipeline.publishing.archive import write_landing
+    from evaluator.pipeline.publishing.archive import write_archive
     from evaluator.pipeline.publishing.judge_pending import judge_pending
     from evaluator.pipeline.publishing.suite_context import open_publish_session
     from evaluator.pipeline.publishing.summaries import judged_markdown
@@ -108,7 +108,7 @@ def judge(
     ):
         found = judge_pending(project, progress, desk.store, evidence, stale=stale, panels=desk.panels, image=image)
     try:
-        digest = write_landing(found.archive, out)
+        digest = write_archive(found.archive, out)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from error
     with stop_commands(os.environ, sys.stdout):

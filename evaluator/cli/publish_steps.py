@@ -85,10 +85,10 @@ def commit(
     """
     from evaluator.github.connection import github_connection
     from evaluator.github.job_output import append_summary, set_outputs
-    from evaluator.pipeline.publishing.archive import read_landing
-    from evaluator.pipeline.publishing.commit import commit_landing, committed_markdown
+    from evaluator.pipeline.publishing.archive import read_archive
+    from evaluator.pipeline.publishing.commit import commit_archive, committed_markdown
 
-    done = commit_landing(current_project(), github_connection(os.environ), read_landing(file, sha256), dry_run=dry_run)
+    done = commit_archive(current_project(), github_connection(os.environ), read_archive(file, sha256), dry_run=dry_run)
     _tell_left_out(done.left_out)
     for slug in done.published:
         typer.echo(f"{'would publish' if dry_run else 'published'}: {slug}")
@@ -117,11 +117,11 @@ def propose(file: File, sha256: Sha256, dry_run: DryRun = False, summary: Summar
     """
     from evaluator.github.connection import github_connection
     from evaluator.github.job_output import append_summary
-    from evaluator.pipeline.publishing.archive import read_landing
-    from evaluator.pipeline.publishing.propose import propose_landing, proposed_markdown
+    from evaluator.pipeline.publishing.archive import read_archive
+    from evaluator.pipeline.publishing.propose import propose_archive, proposed_markdown
 
-    found = propose_landing(
-        current_project(), github_connection(os.environ), read_landing(file, sha256), dry_run=dry_run
+    found = propose_archive(
+        current_project(), github_connection(os.environ), read_archive(file, sha256), dry_run=dry_run
     )
     _tell_left_out(found.left_out)
     if found.proposal is not None:

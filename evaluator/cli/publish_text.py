@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluator.pipeline.publishing.judge_pending import PublishResult
     from evaluator.pipeline.publishing.plan import PublishPlan
     from evaluator.pipeline.publishing.status import PendingWork
-    from evaluator.pipeline.publishing.verify import Verified
+    from evaluator.pipeline.publishing.verify import VerifiedFile
 
 
 def print_plan(plan: PublishPlan) -> None:
@@ -66,7 +66,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
     typer.echo(f"SHA-256 {digest}")
 
 
-def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> None:
+def print_verified(found: Sequence[VerifiedFile], shown: Callable[[Path], Path]) -> None:
     """Print every line that does not follow from its evidence, with path and line, then a summary of each file."""
 
     for each in found:

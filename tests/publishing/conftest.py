@@ -1,4 +1,4 @@
-"""A GitHub on loopback, held against GitHub's own description where `make test` could bring it."""
+"""A GitHub double on loopback. Every exchange is checked against GitHub's API description if `make test` fetched it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def description() -> Description | None:
 
 @pytest.fixture
 def watch(description: Description | None) -> Watch:
-    """What a test may let happen between two requests."""
+    """Return a hook that runs between two requests."""
     return Watch(description)
 
 
 @pytest.fixture
 def github(tmp_path: Path, watch: Watch) -> Iterator[GitHubServer]:
-    """Every exchange of the test must be as GitHub describes it."""
+    """Yield the server. Every exchange must match GitHub's description."""
     with GitHubServer(tmp_path / "github", watch) as served:
         yield served
         assert served.complaints == []
@@ -35,5 +35,5 @@ def github(tmp_path: Path, watch: Watch) -> Iterator[GitHubServer]:
 
 @pytest.fixture
 def hosted(tmp_path: Path, github: GitHubServer, watch: Watch) -> HostedCheckout:
-    """A small board on GitHub, and a checkout of it."""
+    """Return a checkout of a small board on GitHub."""
     return HostedCheckout(github, tmp_path / "checkout", watch)

@@ -1,4 +1,4 @@
-"""A small board on the double of GitHub and a checkout of its main branch; what a test says of both in one line."""
+"""A small board on the GitHub double, and a checkout of its main branch."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ ANSWERS = {
 }
 OWNERS = "submissions/owners.json"
 WRITES = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "read", "checks": "read"}
-"""What one of the jobs here may do or another."""
+"""The permissions of the jobs in these tests."""
 
 
 def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
-    """A verdict file of these tasks, commands and outcomes."""
+    """Return a verdict file with these tasks, commands and outcomes."""
     header = VerdictsHeader(
         format=1,
         suite="tiny",
@@ -58,32 +58,32 @@ def verdicts(*found: tuple[str, str, Outcome], judge_version: int = 1) -> bytes:
 
 
 class Watch:
-    """Told of every exchange by the double: whether it is as GitHub describes it, and what happens right after it."""
+    """An observer of every exchange. It checks the exchange against GitHub's description, then runs the hook `then`."""
 
     def __init__(self, describe: Callable[[Exchange], Iterable[str]] | None) -> None:
         self._describe = describe or (lambda _: ())
         self.then: Callable[[Exchange], object] = lambda _: None
 
     def __call__(self, exchange: Exchange) -> Iterable[str]:
-        """What is wrong with it."""
+        """Return the differences from the description."""
         self.then(exchange)
         return self._describe(exchange)
 
 
 class HostedCheckout:
-    """The server, the board's repository, the checkout as a project, and what the client would have waited for."""
+    """The server, the board's repository, the checkout as a project, and the waiting times of the client."""
 
     def __init__(self, github: GitHubServer, root: Path, watch: Watch) -> None:
         self.github, self.root, self.watch = github, root, watch
         self.project = small_checkout(root, TASKS, ANSWERS)
         (root / OWNERS).write_text(json.dumps({"format": 1, "owners": dict.fromkeys(ANSWERS)}))
-        self.maintainer, self.stranger = github.user("maintainer"), github.user("stranger")
+        self.maintainer, self.contributor = github.user("maintainer"), github.user("contributor")
         self.board = github.repository("board", self.maintainer)
         self.push(self.files())
         self.waited: list[float] = []
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the checkout by its path."""
+        """Return every file of the checkout by its path."""
         return {
             path.relative_to(self.root).as_posix(): path.read_bytes()
             for path in sorted(self.root.rglob("*"))
@@ -91,11 +91,11 @@ class HostedCheckout:
         }
 
     def push(self, files: Mapping[str, Any], branch: str = "main") -> str:
-        """Somebody pushes to the board; the checkout stays as it is."""
+        """Push files to the board. The checkout does not change."""
         return self.board.git.commit(branch, files)
 
     def write(self, files: Mapping[str, bytes | None]) -> str:
-        """Files of the checkout and of main alike; None removes one."""
+        """Write files to the checkout and to main. None removes a file."""
         for path, content in files.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             if content is None:
@@ -105,39 +105,39 @@ class HostedCheckout:
         return self.push(files)
 
     def connect(self, permissions: Mapping[str, str] = WRITES, **patience: Any) -> Connection:
-        """The client, which waits for nothing."""
+        """Return a client that does not wait."""
         patient = WaitPolicy(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
         return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
 
     def command(self, *words: str, **environ: str) -> tuple[int, str]:
-        """What `bashboard` ends with and says in the checkout, as a job of this repository calls it."""
-        given = {
+        """Run `bashboard` in the checkout as a job of this repository. Return its exit code and output."""
+        environment = {
             "GITHUB_REPOSITORY": self.board.full_name,
             "GITHUB_API_URL": self.github.url,
             "GITHUB_TOKEN": self.github.token(WRITES),
             **environ,
         }
         with contextlib.chdir(self.root):
-            found = CliRunner().invoke(app, words, env=given)
-        return found.exit_code, found.output
+            result = CliRunner().invoke(app, words, env=environment)
+        return result.exit_code, result.output
 
     def head(self, branch: str = "main") -> str | None:
-        """The commit that a branch is at."""
+        """Return the current commit of a branch."""
         return self.board.git.find(f"refs/heads/{branch}")
 
     def content(self, path: str, branch: str = "main") -> bytes | None:
-        """A file of the board; None where there is none."""
+        """Return a file of the board, or None if there is none."""
         sha = self.board.git.find(f"{self.head(branch)}:{path}")
         return self.board.git.blob(sha) if sha else None
 
     def paths(self, branch: str) -> set[str]:
-        """Every file of a branch."""
+        """Return the paths of all files of a branch."""
         return {
             each.path for each in self.board.git.tree(f"refs/heads/{branch}", recursive=True) if each.kind == "blob"
         }
 
     def writes(self) -> list[str]:
-        """The requests that changed something, as `METHOD /address` below the repository."""
+        """Return the requests that changed something, as `METHOD /address` below the repository."""
         prefix = f"/repos/{self.board.full_name}"
         every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
         return [f"{verb} {path}" for verb, path in every if verb != "GET"]

@@ -28,7 +28,7 @@ def body(**changed: str | None) -> str:
 
 
 def issue(hosted: HostedCheckout, text: str | None = None) -> Pull:
-    return hosted.github.issue(hosted.board, hosted.stranger, "Wrong!", body() if text is None else text)
+    return hosted.github.issue(hosted.board, hosted.contributor, "Wrong!", body() if text is None else text)
 
 
 def answer(
@@ -74,7 +74,7 @@ def test_the_labels_are_the_forms() -> None:
     ],
 )
 def test_what_is_wrong_with_an_appeal_is_told_at_once(changed: dict[str, str | None], faults: list[str]) -> None:
-    """What a stranger wrote is shown as code, and never guessed about."""
+    """Untrusted text is shown as code and never guessed."""
     with pytest.raises(AppealError) as raised:
         parse_appeal(body(**changed))
     assert len(raised.value.faults) == len(faults)

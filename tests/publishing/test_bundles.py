@@ -93,7 +93,7 @@ POISONED: dict[str, tuple[bytes, str]] = {
     "no gzip": (b"{}\n", "does not unpack"),
     "half of it": (WHOLE[: len(WHOLE) // 2], "too early"),
     "another checksum": (WHOLE[:-8] + b"\0" * 8, "does not unpack"),
-    "an empty stream": (gzip.compress(b""), "first line"),
+    "an empty stream": (gzip.compress(b""), "not the header of a bundle"),
     "zeros without end": (gzip.compress(bytes(1 << 24)), "unpacks to more than 200000 bytes"),
     "a bomb of lines": (packed(HEAD, *[b"x" * 15_000] * 40), "unpacks to more than 200000 bytes"),
     "blank lines": (packed(HEAD, b"\n" * 1000), "neither evidence"),
@@ -103,8 +103,8 @@ POISONED: dict[str, tuple[bytes, str]] = {
     "a second stream": (WHOLE + packed(FIRST), "after its end"),
     "no last newline": (gzip.compress(HEAD.encode()), "first line|within a line"),
     "zlib instead": (zlib.compress(HEAD.encode()), "does not unpack"),
-    "no header": (packed(FIRST), "first line"),
-    "a list for a header": (packed("[1]"), "first line"),
+    "no header": (packed(FIRST), "not the header of a bundle"),
+    "a list for a header": (packed("[1]"), "not the header of a bundle"),
     "a newer format": (packed(changed(format=2)), "format 2; this bashboard reads format 1"),
     "a field too many": (packed(changed(more=1)), "more: "),
     "another suite's": (packed(changed(suite="core")), "of suite 'core': expected 'tiny'"),
@@ -112,17 +112,17 @@ POISONED: dict[str, tuple[bytes, str]] = {
     "the references'": (packed(changed(submission=None)), "of submission None: expected 'mine'"),
     "another environment's": (packed(changed(fingerprint="e" * 64)), "of fingerprint"),
     "a header twice": (packed(HEAD, HEAD), "neither evidence"),
-    "a run twice": (packed(HEAD, FIRST, SECOND, FIRST), ":4: run 0 of key a+ for the second time"),
+    "a run twice": (packed(HEAD, FIRST, SECOND, FIRST), ":4: run 0 of key a+ is in the bundle twice"),
     "a run of somebody else's": (packed(HEAD, FIRST.replace("a" * 64, "9" * 64)), "no command here needs"),
     "a third run": (packed(HEAD, FIRST.replace('"run":0', '"run":2')), "run: "),
     "no key": (packed(HEAD, FIRST.replace("a" * 64, "../etc")), "key: "),
     "no JSON": (packed(HEAD, "{"), ":2: neither evidence"),
     "no UTF-8": (packed(HEAD, FIRST.encode().replace(b"yes", b"\xff")), "neither evidence"),
     "arrays without end": (packed(HEAD, "[" * 10_000), "neither evidence"),
-    "a time that is none": (packed(HEAD, NAN), "no durations"),
-    "a time that runs back": (packed(HEAD, BACKWARDS), "no durations"),
-    "a reply twice": (packed(HEAD, REPLY.to_json(), REPLY.to_json()), "key of one before it"),
-    "a reply that pays": (packed(HEAD, REPLY.to_json().replace("0.1", "-1.0")), "no amount"),
+    "a time that is none": (packed(HEAD, NAN), "with invalid durations"),
+    "a time that runs back": (packed(HEAD, BACKWARDS), "with invalid durations"),
+    "a reply twice": (packed(HEAD, REPLY.to_json(), REPLY.to_json()), "a second reply with the same key"),
+    "a reply that pays": (packed(HEAD, REPLY.to_json().replace("0.1", "-1.0")), "with an invalid price"),
 }
 
 
@@ -150,7 +150,7 @@ def test_lines_and_bytes_are_counted_before_all_is_unpacked() -> None:
 
 def test_a_reply_is_refused_where_evidence_alone_is_expected() -> None:
     """A job that executes a submission asks no model, so a reply in its bundle is forged."""
-    with pytest.raises(FormatError, match="evidence alone was expected"):
+    with pytest.raises(FormatError, match="expected only evidence"):
         read(write_bundle(BUNDLE), replies=False)
 
 

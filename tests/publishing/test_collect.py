@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from evaluator.errors import GitHubError, PermissionMissingError, UsageError
-from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, Collected, collect
+from evaluator.pipeline.publishing.collect import EXECUTE, NOTICE, CollectResult, collect
 from tests.doubles.github import InjectedFault, WorkflowRun
 from tests.publishing.hosted_checkout import HostedCheckout
 
@@ -52,7 +52,7 @@ def run(hosted: HostedCheckout) -> WorkflowRun:
     return made
 
 
-def collected(hosted: HostedCheckout, run: WorkflowRun, expected: list[str] | None = None) -> Collected:
+def collected(hosted: HostedCheckout, run: WorkflowRun, expected: list[str] | None = None) -> CollectResult:
     return collect(hosted.project, hosted.connect(), run.id, hosted.root / "evidence", expected)
 
 
@@ -208,7 +208,7 @@ def test_where_nothing_was_expected_nothing_is_asked_of_artifacts(hosted: Hosted
 def test_a_name_that_is_none_is_left_out(hosted: HostedCheckout, run: WorkflowRun) -> None:
     """Whatever the plan said, no path is made of it."""
     found = collected(hosted, run, ["first", "../../etc"])
-    assert found.left_out["../../etc"].reason == "is no submission's name"
+    assert found.left_out["../../etc"].reason == "is not the name of a submission"
 
 
 @pytest.mark.parametrize("name", ["execute (second)", f"other / {EXECUTE} (second)", f"{EXECUTE} (second) (1)"])

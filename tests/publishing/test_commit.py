@@ -10,17 +10,17 @@ import pytest
 
 from evaluator.errors import FormatError, GitHubError, PermissionMissingError, UsageError
 from evaluator.github.connection import Connection
-from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_landing
-from evaluator.pipeline.publishing.commit import ATTEMPTS, Committed, commit_landing
+from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, write_archive
+from evaluator.pipeline.publishing.commit import ATTEMPTS, CommitResult, commit_archive
 from tests.doubles.github import Exchange, InjectedFault
+from tests.publishing.archives import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
 from tests.publishing.hosted_checkout import OWNERS, HostedCheckout
-from tests.publishing.landings import ANSWERED, IMAGES, archive, bundle_at, judged, verdicts_at
 
 OFFERED = {f"submissions/mine/{name}": b"{}\n" for name in ("submission.toml", "tiny.jsonl")}
 
 
-def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> Committed:
-    return commit_landing(hosted.project, connection or hosted.connect(), made)
+def commit(hosted: HostedCheckout, made: PublishArchive, connection: Connection | None = None) -> CommitResult:
+    return commit_archive(hosted.project, connection or hosted.connect(), made)
 
 
 def owners(hosted: HostedCheckout) -> dict[str, int | None]:
@@ -65,13 +65,13 @@ def test_verdicts_and_owners_come_to_main_and_evidence_to_its_branch(hosted: Hos
 def test_whoever_offered_a_submission_first_owns_its_name(hosted: HostedCheckout) -> None:
     """By the number of their account, which a commit's author is not."""
     hosted.push(OFFERED, "mine")
-    fork = hosted.github.fork(hosted.board, hosted.stranger)
+    fork = hosted.github.fork(hosted.board, hosted.contributor)
     pull = hosted.github.open_pull(hosted.board, fork, "mine")
     hosted.github.merge(hosted.board, pull)
     hosted.write({**OFFERED, OWNERS: None})
     done = commit(hosted, archive(hosted))
-    assert done.owners == {"first": None, "second": None, "mine": hosted.stranger.id}
-    assert owners(hosted)["mine"] == hosted.stranger.id
+    assert done.owners == {"first": None, "second": None, "mine": hosted.contributor.id}
+    assert owners(hosted)["mine"] == hosted.contributor.id
 
 
 def test_what_a_maintainer_wrote_among_the_owners_stays(hosted: HostedCheckout) -> None:
@@ -244,10 +244,10 @@ def test_many_submissions_are_listed_in_the_commits_body(hosted: HostedCheckout)
 
 def test_the_command_commits_what_has_the_digest_that_was_said(hosted: HostedCheckout, tmp_path: Path) -> None:
     file, output, summary = (tmp_path / name for name in ("published.tar.gz", "output", "summary"))
-    digest = write_landing(archive(hosted), file)
+    digest = write_archive(archive(hosted), file)
     words = ["publish", "commit", str(file), "--sha256"]
     code, told = hosted.command(*words, "0" * 64)
-    assert (code, "nothing of it is taken" in told, hosted.writes()) == (1, True, [])
+    assert (code, "its content was not read" in told, hosted.writes()) == (1, True, [])
     given = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
     code, told = hosted.command(*words, digest, "--dry-run", "--outputs", "--summary", **given)
     assert (code, "would publish: first" in told, hosted.writes()) == (0, True, [])

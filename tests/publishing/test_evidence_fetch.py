@@ -1,4 +1,4 @@
-"""`bashboard fetch`: the published branch by real Git, read as data, and of it what is needed here."""
+"""`bashboard fetch`: fetch the published branch with real Git, read it as data, and import the required evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader
 from evaluator.store import Store
 from evaluator.testing.evidence import evidence
-from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
+from tests.publishing.evidence_harness import ANSWERS, FIRST, REFERENCES, SECOND, Remote, bundles, checkout, git, run
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_a_submissions_bundle_cannot_stand_in_for_a_reference(
     said = json.loads(run(here.root, "fetch", "--json").stdout)
     assert said["not_needed"] == len(forged)
     with closing(Store(here.store_path)) as store:
-        assert store.evidence(theirs.runs) == {}
+        assert store.evidence(theirs.by_run) == {}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`bashboard evidence`: what is executed for a bundle, what a job announces, and what another takes over."""
+"""`bashboard evidence`: the executed commands, the announcements of a job, and the import in another job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluator.judges import find_judge
 from evaluator.pipeline.boards.scored_boards import make_boards
 from evaluator.pipeline.evidence.bundle import Bundle, folder_digest, read_bundle, write_bundle
 from evaluator.pipeline.evidence.images import published_images, write_images
-from evaluator.pipeline.evidence.produce import Made, write_references, write_submissions
+from evaluator.pipeline.evidence.produce import WrittenBundle, write_references, write_submissions
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
@@ -25,7 +25,7 @@ from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import Store
 from evaluator.testing.checkouts import write_submission
 from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
-from tests.publishing.evidence_bench import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
+from tests.publishing.evidence_harness import ANSWERS, FIRST, REFERENCES, SECOND, bundles, checkout, play, run
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def grader(project: Project, store: Store, execution: FakeExecutor) -> Grader:
     return Grader(suite, find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0)
 
 
-def held(made: Made) -> Bundle:
+def held(made: WrittenBundle) -> Bundle:
     return read_bundle(
         made.path.read_bytes(), suite="tiny", submission=made.submission, expected=None, fingerprint=FINGERPRINT
     )
@@ -65,9 +65,9 @@ def test_references_are_executed_twice_and_submissions_as_often_as_their_verdict
         FIRST,
         SECOND,
     ]
-    assert (references.runs, first.runs, second.runs) == (len(held(references).runs), 5, 5)
-    assert {run for _, run in held(references).runs} == {0, 1}
-    assert not held(references).runs & (held(first).runs | held(second).runs)
+    assert (references.runs, first.runs, second.runs) == (len(held(references).by_run), 5, 5)
+    assert {run for _, run in held(references).by_run} == {0, 1}
+    assert not held(references).by_run.keys() & (held(first).by_run.keys() | held(second).by_run.keys())
     assert [each.missing for each in (references, first, second)] == [0, 0, 0]
 
 
@@ -79,7 +79,7 @@ def test_a_failure_of_ours_is_counted_and_the_bundle_has_what_there_is(
 
     grading = grader(project, store, FakeExecutor(fail))
     references = write_references(project, tmp_path, grading)
-    assert (references.missing, references.runs) == (4, len(held(references).runs))
+    assert (references.missing, references.runs) == (4, len(held(references).by_run))
     first, _ = write_submissions(project, tmp_path, load_submissions(project), grading)
     assert (first.missing > 0, first.runs, first.sha256) == (
         True,
@@ -201,11 +201,11 @@ def _add(name: str, data: bytes = b"") -> object:
 
 
 REFUSED: Mapping[str, tuple[object, str]] = {
-    "a run nobody needs": (_forge, "1 runs that nothing here needs"),
+    "a run nobody needs": (_forge, "1 runs that no command of this checkout needs"),
     "another environment": (_of_another_environment, "of another environment"),
     "a file of no known name": (
         _add("references/x\n::warning::y"),
-        r"references/x\\n::warning::y: is no bundle's path",
+        r"references/x\\n::warning::y: is not the path of a bundle",
     ),
     "a suite that is not here": (_add("references/gone.jsonl.gz"), "of suites that are not here"),
     "a submission that is not here": (_add("submissions/gone/tiny.jsonl.gz"), "of submissions that are not here"),

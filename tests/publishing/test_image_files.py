@@ -1,4 +1,4 @@
-"""Sandbox images as files, through the real engine: what is saved can be loaded, and by its digest alone."""
+"""Sandbox images as files, with the real engine: a saved file can be loaded, but only with its digest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evaluator.sandbox.image_recipe import fingerprint, image_reference
 from evaluator.store import Store
 from evaluator.suites.load import Suite, load_suite
 from evaluator.testing.checkouts import small_task, write_submission, write_suite
-from tests.publishing.evidence_bench import run
+from tests.publishing.evidence_harness import run
 
 pytestmark = pytest.mark.engine
 

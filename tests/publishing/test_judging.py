@@ -1,4 +1,4 @@
-"""Giving verdicts: what a submission brought decides its own row, and the same evidence gives the same bytes."""
+"""Judging: the evidence of a submission decides its own row only, and equal evidence gives equal bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evaluator.sandbox.image_recipe import image_reference
 from evaluator.store import RunKey, Store
 from evaluator.testing.checkouts import write_submission, write_suite
 from evaluator.testing.executor import RequestedExecution, Shows
-from tests.publishing.judging_bench import ANSWERS, OTHER, Board, copy_of, play, shown
+from tests.publishing.judging_harness import ANSWERS, OTHER, Board, copy_of, play, shown
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +239,11 @@ def test_an_unknown_environment_is_said_with_the_line_to_type(board: Board, monk
 
 def test_a_folder_that_is_not_there_is_wrong_use(board: Board) -> None:
     board.prepare()
-    with open_publish_session(board.project, NullProgress()) as desk, pytest.raises(UsageError, match="no such folder"):
-        judge_pending(board.project, NullProgress(), desk.store, board.root / "nowhere")
+    with (
+        open_publish_session(board.project, NullProgress()) as session,
+        pytest.raises(UsageError, match="no such folder"),
+    ):
+        judge_pending(board.project, NullProgress(), session.store, board.root / "nowhere")
 
 
 # -- rulings, edits and what is gone
@@ -402,7 +405,7 @@ def test_evidence_of_a_reference_is_kept_with_the_references_alone(published: Bo
     """Bob gave a reference's own command; its evidence is not in his bundle."""
     data = (published.fetched / bundle_path("tiny", "bob")).read_bytes()
     bundle = read_bundle(data, suite="tiny", submission="bob", expected=None)
-    assert {key for key, _ in bundle.runs}.isdisjoint(published.keys("right"))
+    assert {key for key, _ in bundle.by_run}.isdisjoint(published.keys("right"))
 
 
 def test_images_are_published_with_what_was_made_in_them(board: Board) -> None:

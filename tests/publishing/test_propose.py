@@ -1,4 +1,4 @@
-"""A rescore is one open pull request with the table of who moves; nothing on main changes by it."""
+"""A rescore is one open pull request with a table of the moved rows. It changes nothing on main."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import GitHubError, UsageError
-from evaluator.pipeline.publishing.archive import PublishArchive, write_landing
-from evaluator.pipeline.publishing.propose import BRANCH, Proposed, propose_landing
+from evaluator.pipeline.publishing.archive import PublishArchive, write_archive
+from evaluator.pipeline.publishing.propose import BRANCH, ProposalResult, propose_archive
 from evaluator.records import Outcome
 from tests.doubles.github import InjectedFault, Pull
+from tests.publishing.archives import ANSWERED, archive, bundle_at, verdicts_at
 from tests.publishing.hosted_checkout import HostedCheckout, verdicts
-from tests.publishing.landings import ANSWERED, archive, bundle_at, verdicts_at
 
 PASSES = {"first": (("files-1", "ls -l a", Outcome.PASS), *ANSWERED["first"][1:]), "second": ANSWERED["second"]}
 
@@ -30,8 +30,8 @@ def rescored(hosted: HostedCheckout, version: int = 2) -> PublishArchive:
     return archive(hosted, judge_version=version, files=files, rescore=True, commit=hosted.head())
 
 
-def propose(hosted: HostedCheckout, made: PublishArchive, *, dry_run: bool = False) -> Proposed:
-    return propose_landing(hosted.project, hosted.connect(), made, dry_run=dry_run)
+def propose(hosted: HostedCheckout, made: PublishArchive, *, dry_run: bool = False) -> ProposalResult:
+    return propose_archive(hosted.project, hosted.connect(), made, dry_run=dry_run)
 
 
 def pulls(hosted: HostedCheckout) -> list[Pull]:
@@ -127,7 +127,7 @@ def test_what_is_no_rescore_is_not_proposed(published: HostedCheckout) -> None:
 def test_the_command_shows_what_it_would_propose(published: HostedCheckout, tmp_path: Path) -> None:
     """With the table, and without writing anything."""
     file, summary = tmp_path / "published.tar.gz", tmp_path / "summary"
-    digest = write_landing(rescored(published), file)
+    digest = write_archive(rescored(published), file)
     words = ["publish", "propose", str(file), "--sha256", digest, "--dry-run", "--summary"]
     code, told = published.command(*words, GITHUB_STEP_SUMMARY=str(summary))
     assert (code, published.writes()) == (0, [])

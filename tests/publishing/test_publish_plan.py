@@ -1,4 +1,4 @@
-"""What publishing has to do, checking what is published, and both as commands."""
+"""The plan of a publish run, the verification of published verdicts, and both commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluator.pipeline.evidence.bundle import bundle_path, read_bundle
 from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelUse
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes
-from evaluator.pipeline.publishing.archive import read_landing
+from evaluator.pipeline.publishing.archive import read_archive
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.pipeline.publishing.summaries import judged_markdown, plan_markdown
@@ -23,7 +23,7 @@ from evaluator.records import Outcome, PublishedVerdict, RunMetrics, Step, diges
 from evaluator.testing.checkouts import small_task, write_submission
 from evaluator.testing.executor import RequestedExecution, Shows
 from tests.doubles.model_server import JudgeServer, refuses, says
-from tests.publishing.judging_bench import OTHER, TASKS, Board, copy_of
+from tests.publishing.judging_harness import OTHER, TASKS, Board, copy_of
 
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "COLUMNS": "100"}
 
@@ -215,7 +215,7 @@ def test_the_judges_command_writes_what_is_to_be_committed(board: Board, tmp_pat
     assert done.exit_code == 0, done.output
     digest = json.loads(done.stdout)["published"]
     assert digest in outputs.read_text().splitlines()
-    assert list(read_landing(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
+    assert list(read_archive(out, digest).files) == ["submissions/carol/tiny.verdicts.jsonl"]
 
 
 def test_an_image_that_is_no_digest_is_wrong_use(board: Board, tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_without_a_key_everything_but_the_panels_part_is_published(tmp_path: Pat
     assert plan.submissions == []
     assert plan.panel is not None
     assert (plan.panel.undecided, plan.panel.calls) == (2, 2)
-    assert "undecided that it was not asked about" in plan.due[0].causes[0]
+    assert "undecided commands that it was not asked about" in plan.due[0].causes[0]
 
 
 def test_a_reply_bought_for_one_moves_nothing_of_another_that_stands(tmp_path: Path) -> None:

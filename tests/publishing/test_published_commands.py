@@ -1,4 +1,4 @@
-"""Commands that read what is published, as they are typed."""
+"""The commands that read published verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From execution to the public board: what a run publishes makes the numbers of a board that is scored here."""
+"""From execution to the public board: published metrics equal those of a locally scored board."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import published_boards
 from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import RequestedExecution, Shows, fake_boards
-from tests.publishing.judging_bench import Board
+from tests.publishing.judging_harness import Board
 
 ANSWERS: dict[str, dict[str, list[str]]] = {
     "alice": {"files-1": ["mine", "shared"], "files-2": ["wrong"]},

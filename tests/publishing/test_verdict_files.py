@@ -1,4 +1,4 @@
-"""Verdict files as a stranger may have written them, and as we write them."""
+"""Verdict files: hostile files are refused, and written files can be read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How evidence and images travel: bundles, the branch that keeps them, executing and importing them."""
+"""Evidence and sandbox images between machines: bundles, their branch, executing, fetching and importing."""

@@ -1,8 +1,8 @@
-"""The branch `evidence` of a repository, brought here by Git and read as data.
+"""Fetch the branch `evidence` of a repository with Git, and read its files as data.
 
-The branch has always one commit, so one of depth 1 is all of it. Nothing is checked out: files are read out of Git's
-own store by the names of their bytes, those alone that have the shape of what is published there, and only plain files
-up to a size. A link, a folder of another name or a file too large is passed over and counted.
+The branch always has one commit, so a fetch of depth 1 is complete. Nothing is checked out. Files are read from Git's
+object store by their blob names. Only regular files with published paths and up to a size limit are read. Other
+entries, such as links, are skipped and counted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -27,92 +27,90 @@ BRANCH: Final = "evidence"
 REMOTE: Final = "origin"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
-_KEPT_REF: Final = "refs/bashboard/"
+_LOCAL_REFS: Final = "refs/bashboard/"
 _TIMEOUT_S: Final = 1800
-_MOST_FILES: Final = 20_000
-_PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
-"""Variables by which a hook's Git means its own repository; ours is the checkout's."""
+_MAX_FILES: Final = 20_000
+_REPOSITORY_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+"""Variables that a Git hook sets for its own repository. They must not redirect Git to it."""
 
 
 class Blob(NamedTuple):
-    """A file in Git's store: its name there, and its size in bytes."""
+    """A file in Git's object store: its blob name, and its size in bytes."""
 
     name: str
     size: int
 
 
 class Listing(NamedTuple):
-    """The branch's files by path, and how many entries were passed over."""
+    """The branch's files by path, and the number of skipped entries."""
 
     files: Mapping[str, Blob]
     passed_over: int
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Bring the branch's commit into the checkout at `root`; its name, None where the remote has no such branch.
+    """Fetch the branch's commit into the checkout at `root` and return its name, or None without such a branch.
 
-    Nobody is asked for a password. Raises UsageError for names that are none, InfraError with Git's own words.
+    Git never asks for a password. Raises UsageError for an invalid name, and InfraError with Git's message.
     """
     if not _NAME.fullmatch(branch) or ".." in branch or "//" in branch or branch.endswith(("/", ".", ".lock")):
         raise UsageError(f"--branch {printable(branch)!r}: expected a branch's name, such as {BRANCH}")
     if remote.startswith("-") or not remote.isprintable() or not remote:
         raise UsageError(f"--remote {printable(remote)!r}: expected a remote's name or address, such as {REMOTE}")
     wanted = f"refs/heads/{branch}"
-    asked = _git(root, environ, "ls-remote", "--exit-code", "--", remote, wanted, may_fail=2)
-    if asked is None:
+    if _git(root, environ, "ls-remote", "--exit-code", "--", remote, wanted, may_fail=2) is None:
         return None
-    kept = f"{_KEPT_REF}{branch}"
+    local = f"{_LOCAL_REFS}{branch}"
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
-    _git(root, environ, "fetch", *options, "--", remote, f"+{wanted}:{kept}")
-    commit = _git(root, environ, "rev-parse", "--verify", "--end-of-options", f"{kept}^{{commit}}")
+    _git(root, environ, "fetch", *options, "--", remote, f"+{wanted}:{local}")
+    commit = _git(root, environ, "rev-parse", "--verify", "--end-of-options", f"{local}^{{commit}}")
     return (commit or b"").decode().strip()
 
 
 def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
-    """What of a commit's files has the shape of what is published. Raises InfraError."""
-    listed = _git(root, environ, "ls-tree", "-r", "-z", "-l", "--full-tree", commit) or b""
-    entries = listed.split(b"\0")[:-1]
+    """Return the files of a commit that have published paths. Raises InfraError."""
+    listing = _git(root, environ, "ls-tree", "-r", "-z", "-l", "--full-tree", commit) or b""
+    entries = listing.split(b"\0")[:-1]
     files: dict[str, Blob] = {}
-    for entry in entries[:_MOST_FILES]:
-        about, _, name = entry.partition(b"\t")
-        mode, kind, blob, size = about.split()
+    for entry in entries[:_MAX_FILES]:
+        metadata, _, name = entry.partition(b"\t")
+        mode, kind, blob, size = metadata.split()
         path = os.fsdecode(name)
-        if (mode, kind) != (b"100644", b"blob") or int(size) > READING.packed_bytes or not is_published(path):
-            continue
-        files[path] = Blob(blob.decode(), int(size))
+        if (mode, kind) == (b"100644", b"blob") and int(size) <= READING.packed_bytes and is_published(path):
+            files[path] = Blob(blob.decode(), int(size))
     return Listing(files, len(entries) - len(files))
 
 
 def is_published(path: str) -> bool:
-    """Whether a path has the shape of what is published on the branch."""
+    """Return whether a path has the shape of a published file on the branch."""
     return path == IMAGES or parse_bundle_path(path) is not None
 
 
-def keep_files(
+def replace_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Make `folder` hold these files and nothing else; until it holds them all, it stays as it was."""
+    """Replace the content of `folder` by these files. The old content stays until all of them are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
-    fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
+    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
     try:
         for path, data in _contents(root, files, environ):
-            place = fresh / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+            file = new / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
             progress.advance()
-        fresh.chmod(0o755)
+        new.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)
-        fresh.rename(folder)
+        new.rename(folder)
     except OSError as error:
         raise InfraError(f"{folder} does not take what was fetched: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def _contents(root: Path, files: Mapping[str, Blob], environ: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Every file's bytes, from one process of Git's."""
+    """Yield the bytes of every file, from one Git process."""
     with subprocess.Popen(
         ["git", "-C", str(root), "cat-file", "--batch"],
         stdin=subprocess.PIPE,
@@ -125,25 +123,25 @@ def _contents(root: Path, files: Mapping[str, Blob], environ: Mapping[str, str])
         for path, blob in files.items():
             process.stdin.write(f"{blob.name}\n".encode())
             process.stdin.flush()
-            yield path, _one(process.stdout, path, blob)
+            yield path, _read_blob(process.stdout, path, blob)
         process.stdin.close()
 
 
-def _one(answers: IO[bytes], path: str, blob: Blob) -> bytes:
+def _read_blob(output: IO[bytes], path: str, blob: Blob) -> bytes:
     expected = f"{blob.name} blob {blob.size}\n".encode()
-    said = answers.readline(1000)
-    data = answers.read(blob.size + 1) if said == expected else b""
+    answer = output.readline(1000)
+    data = output.read(blob.size + 1) if answer == expected else b""
     if len(data) != blob.size + 1:
         raise InfraError(
-            f"git does not give {path} of the branch as it listed it: {printable(said.decode(errors='replace'))}"
+            f"git returned another object for {path} than it listed: {printable(answer.decode(errors='replace'))}"
         )
     return data[:-1]
 
 
 def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | None = None) -> bytes | None:
-    """What Git says, None where it ends with the status `may_fail`."""
+    """Return Git's output, or None if it exits with the status `may_fail`."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(root), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -155,38 +153,38 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
     except FileNotFoundError as error:
         raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
     except subprocess.TimeoutExpired as error:
-        raise InfraError(f"git {words[0]} had not ended after {_TIMEOUT_S} s") from error
-    if done.returncode == may_fail:
+        raise InfraError(f"git {words[0]} did not finish within {_TIMEOUT_S} s") from error
+    if process.returncode == may_fail:
         return None
-    if done.returncode != 0:
-        said = printable(" ".join(done.stderr.decode(errors="replace").split()))
-        hint = "; --remote says where else to ask" if words[0] in ("ls-remote", "fetch") else ""
-        raise InfraError(f"git {words[0]} ended with {done.returncode}: {said[-500:]}{hint}")
-    return done.stdout
+    if process.returncode != 0:
+        message = printable(" ".join(process.stderr.decode(errors="replace").split()))
+        hint = "; use --remote to name another repository" if words[0] in ("ls-remote", "fetch") else ""
+        raise InfraError(f"git {words[0]} ended with {process.returncode}: {message[-500:]}{hint}")
+    return process.stdout
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Git's: it asks nobody, speaks English, and in a job of GitHub shows its server the job's own token.
+    """Return the environment for Git: no prompts, English messages, and in a GitHub job the job's own token.
 
-    The token is given where no list of processes shows it, and for that server alone.
+    The token is passed in a variable, so no list of processes shows it. It is sent to that server only.
     """
-    given = {name: value for name, value in environ.items() if name not in _PLACES}
-    given |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}
-    given["GIT_ALLOW_PROTOCOL"] = "file:git:http:https:ssh"
+    variables = {name: value for name, value in environ.items() if name not in _REPOSITORY_VARIABLES}
+    variables |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}
+    variables["GIT_ALLOW_PROTOCOL"] = "file:git:http:https:ssh"
     token = environ.get("GITHUB_TOKEN")
     if environ.get("GITHUB_ACTIONS") == "true" and token:
         server = environ.get("GITHUB_SERVER_URL") or "https://github.com"
         basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        given |= _configured(environ, {f"http.{server.rstrip('/')}/.extraheader": f"AUTHORIZATION: basic {basic}"})
-    return given
+        header = {f"http.{server.rstrip('/')}/.extraheader": f"AUTHORIZATION: basic {basic}"}
+        variables |= _config_variables(environ, header)
+    return variables
 
 
-def _configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings of Git by variables, after those that are there."""
+def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return variables that add these settings to Git's configuration, after existing ones."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
-    begin = int(count) if count.isdecimal() else 0
-    named: Sequence[tuple[str, str]] = list(settings.items())
-    found = {"GIT_CONFIG_COUNT": str(begin + len(named))}
-    for number, (name, value) in enumerate(named, begin):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
+    first = int(count) if count.isdecimal() else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (name, value) in enumerate(settings.items(), first):
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables

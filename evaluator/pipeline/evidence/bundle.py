@@ -1,14 +1,12 @@
-"""Bundles: evidence, and what models replied, on its way between machines and kept on a branch of its own.
+"""Bundles: files of evidence and panel replies that are moved between machines and stored on a branch.
 
-A bundle is one suite's, of its references or of one submission: JSON lines under gzip, the first of which says what
-the others are of. The job that writes a submission's has executed what a stranger wrote, so reading one is reading
-an attacker's file: it is unpacked up to limits, every line is validated, no run stands there twice, and runs that
-were not asked for are refused, those of references above all, by which others are judged.
+A bundle belongs to one suite, and there to the references or to one submission. It is gzip-compressed JSON lines. The
+first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is read as
+hostile input: it is unpacked up to limits, every line is validated, no run may occur twice, and unexpected runs are
+refused. Most important, it cannot hold runs of references, because they decide the verdicts of all other submissions.
 
-Who made a bundle is not in it: whoever takes one over compares its digest with what its maker said elsewhere
-(`file_digest`, `folder_digest`). Durations are in evidence, so two bundles of the same commands differ in bytes.
-
-Lines out of gzip that a stranger may have made: a piece at a time, up to limits, one stream and nothing after it.
+A bundle does not name its author. The reader compares its digest with the one that the author announced elsewhere
+(`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -31,21 +29,21 @@ from evaluator.errors import FormatError, Problem
 from evaluator.escaping import printable
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache, ReplyKey
 from evaluator.pipeline.grading.llm_panel import LEDGER
-from evaluator.records import SLUG_PATTERN, BundleHeader, KeptEvidence, Record, digest_of, read_format
+from evaluator.records import SLUG_PATTERN, BundleHeader, Evidence, KeptEvidence, Record, digest_of, read_format
 from evaluator.store import RunKey, Store
 
 _MB: Final = 1024 * 1024
-_PIECE: Final = 262_144
+_CHUNK_BYTES: Final = 262_144
 _GZIP: Final = 31
-"""zlib's own number for a window of 32 kB with gzip's header and trailer, whose checksum it then sees to."""
+"""zlib's number for a 32 kB window with gzip's header and trailer. zlib then verifies the checksum."""
 
 
 @dataclass(frozen=True, slots=True)
 class GunzipLimits:
-    """Bytes as they come and unpacked, bytes of one line, and lines.
+    """Limits in bytes for packed data, unpacked data and one line, and a limit for the number of lines.
 
-    Evidence of the largest suite's references takes 12 MB unpacked. One command that fills its disk and both its
-    streams makes a line of some ten.
+    The references' evidence of the largest suite takes 12 MB unpacked. A command that fills its disk and both its
+    streams makes a line of about 10 MB.
     """
 
     packed_bytes: int = 128 * _MB
@@ -54,8 +52,23 @@ class GunzipLimits:
     lines: int = 200_000
 
 
+SUFFIX: Final = ".jsonl.gz"
+
+READING: Final = GunzipLimits()
+WRITTEN_BYTES: Final = READING.bytes // 2
+"""Unpacked bytes of a bundle that is written. The limit is half of the reader's, so every bundle can be read."""
+
+KEPT_BYTES: Final = 32 * 1024 * 1024
+"""Unpacked bytes of a bundle on the branch. Evidence beyond that is executed again when it is needed."""
+
+_MAX_FAULTS: Final = 3
+_SLUG: Final = SLUG_PATTERN.strip("^$")
+_PATH: Final = re.compile(rf"(?:references|submissions/(?P<slug>{_SLUG}))/(?P<suite>{_SLUG}){re.escape(SUFFIX)}")
+_LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
+
+
 class BundleRefusedError(Exception):
-    """What was read is not what it ought to be; `line` is 1-based, 0 where the whole file is meant."""
+    """A bundle is not valid. `line` is 1-based, or 0 for the whole file."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -63,140 +76,114 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """The lines without their newlines, unpacked as they are asked for. Raises BundleRefusedError."""
+    """Yield the lines without their newlines, unpacked on demand. Raises BundleRefusedError."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
-    number, begun = 0, bytearray()
-    for piece in unpacked(data, limits.bytes):
-        first, *others = piece.split(b"\n")
-        begun += first
+    number, partial_line = 0, bytearray()
+    for chunk in safe_gunzip(data, limits.bytes):
+        first, *others = chunk.split(b"\n")
+        partial_line += first
         for line in others:
             number += 1
-            yield _whole(begun, number, limits)
-            begun = bytearray(line)
-        if len(begun) > limits.line_bytes:
-            raise _too_long(number + 1, limits)
-    if begun:
+            if number > limits.lines:
+                raise BundleRefusedError(f"has more than {limits.lines} lines")
+            _check_line(partial_line, number, limits)
+            yield bytes(partial_line)
+            partial_line = bytearray(line)
+        _check_line(partial_line, number + 1, limits)
+    if partial_line:
         raise BundleRefusedError("ends within a line", number + 1)
 
 
-def _whole(line: bytearray, number: int, limits: GunzipLimits) -> bytes:
-    if number > limits.lines:
-        raise BundleRefusedError(f"has more than {limits.lines} lines")
+def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
     if len(line) > limits.line_bytes:
-        raise _too_long(number, limits)
-    return bytes(line)
+        raise BundleRefusedError(f"a line of more than {limits.line_bytes} bytes", number)
 
 
-def _too_long(number: int, limits: GunzipLimits) -> BundleRefusedError:
-    return BundleRefusedError(f"a line of more than {limits.line_bytes} bytes", number)
-
-
-def unpacked(data: bytes, most: int) -> Iterator[bytes]:
-    """What unpacks, a piece at a time: one gzip stream of at most so many bytes. Raises BundleRefusedError."""
-    packed = zlib.decompressobj(_GZIP)
+def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
+    """Yield the unpacked bytes piece by piece: one gzip stream of at most `most` bytes. Raises BundleRefusedError."""
+    gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
-    while not packed.eof:
-        rest = packed.unconsumed_tail
-        if not rest:
-            rest = data[read : read + _PIECE]
-            read += len(rest)
-        piece = _unpack(packed, rest)
-        total += len(piece)
+    while not gunzip.eof:
+        packed = gunzip.unconsumed_tail
+        if not packed:
+            packed = data[read : read + _CHUNK_BYTES]
+            read += len(packed)
+        try:
+            chunk = gunzip.decompress(packed, _CHUNK_BYTES)
+        except zlib.error as error:
+            raise BundleRefusedError(f"does not unpack as gzip: {error}") from error
+        if not packed and not chunk and not gunzip.eof:
+            raise BundleRefusedError("does not unpack as gzip: it ends too early")
+        total += len(chunk)
         if total > most:
             raise BundleRefusedError(f"unpacks to more than {most} bytes")
-        if piece:
-            yield piece
-    after = len(data) - read + len(packed.unused_data)
+        if chunk:
+            yield chunk
+    after = len(data) - read + len(gunzip.unused_data)
     if after:
-        raise BundleRefusedError(f"has {after} bytes after its end: expected one gzip stream alone")
-
-
-def _unpack(packed: zlib._Decompress, rest: bytes) -> bytes:
-    try:
-        piece = packed.decompress(rest, _PIECE)
-    except zlib.error as error:
-        raise BundleRefusedError(f"does not unpack as gzip: {error}") from error
-    if not rest and not piece and not packed.eof:
-        raise BundleRefusedError("does not unpack as gzip: it ends too early")
-    return piece
-
-
-SUFFIX: Final = ".jsonl.gz"
-
-READING: Final = GunzipLimits()
-WRITTEN_BYTES: Final = READING.bytes // 2
-"""Unpacked bytes of a bundle that is written: every one that is written also reads."""
-
-KEPT_BYTES: Final = 32 * 1024 * 1024
-"""Unpacked bytes of a bundle on the branch: what is left out for it is executed again when it is needed."""
-
-_MOST_FAULTS: Final = 3
-_SLUG: Final = SLUG_PATTERN.strip("^$")
-_PATH: Final = re.compile(rf"(?:references|submissions/(?P<slug>{_SLUG}))/(?P<suite>{_SLUG}){re.escape(SUFFIX)}")
-_LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
+        raise BundleRefusedError(f"has {after} bytes after its end: expected a single gzip stream")
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Evidence under its keys, and a panel's replies."""
+    """Evidence under its keys, and panel replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]
     replies: tuple[Reply, ...] = ()
 
     @property
-    def runs(self) -> set[RunKey]:
-        """Which runs it holds."""
-        return {(each.key, each.run) for each in self.evidence}
+    def by_run(self) -> dict[RunKey, Evidence]:
+        """Return the evidence by run."""
+        return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
-        """The bundle with these runs alone."""
-        return replace(self, evidence=tuple(each for each in self.evidence if (each.key, each.run) in runs))
+        """Return the bundle with these runs only."""
+        return replace(self, evidence=tuple(line for line in self.evidence if (line.key, line.run) in runs))
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Where a bundle lies on the branch and in every folder of bundles; without a slug, that of the references."""
+    """Return the path of a bundle on the branch and in folders of bundles. Without a slug, it is the references'."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
 def parse_bundle_path(path: str) -> tuple[str, str | None] | None:
-    """Suite and submission (None: the references) of a path that `bundle_path` makes; None for any other path."""
-    found = _PATH.fullmatch(path)
-    return (found["suite"], found["slug"]) if found else None
+    """Return the suite and the submission of a bundle's path, or None for any other path.
+
+    The submission is None in the path of a references' bundle.
+    """
+    match = _PATH.fullmatch(path)
+    return (match["suite"], match["slug"]) if match else None
 
 
 def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
-    """Return the bundle's file, sorted, without what `drop_to_limit` leaves out. Equal content gives equal bytes."""
-    kept, _ = drop_to_limit(bundle, limit_bytes)
-    evidence = sorted(kept.evidence, key=lambda each: (each.key, each.run))
-    replies = sorted(kept.replies, key=lambda each: each.key)
-    lines = (f"{each.to_json()}\n".encode() for each in (kept.header, *evidence, *replies))
+    """Return the bytes of a sorted bundle, after `drop_to_limit`. Equal content gives equal bytes."""
+    bundle, _ = drop_to_limit(bundle, limit_bytes)
+    evidence = sorted(bundle.evidence, key=lambda line: (line.key, line.run))
+    replies = sorted(bundle.replies, key=lambda reply: reply.key)
+    lines = (f"{record.to_json()}\n".encode() for record in (bundle.header, *evidence, *replies))
     return gzip.compress(b"".join(lines), 6, mtime=0)
 
 
 def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
-    """The bundle in no more bytes of lines than these, and how many lines that leaves out: the longest evidence.
+    """Return the bundle without its longest evidence, so that its lines fit, and the number of dropped lines.
 
-    Replies stay, since they were paid for.
+    Replies are never dropped, because they were paid for.
     """
     room = limit_bytes - _length(bundle.header) - sum(map(_length, bundle.replies))
-    kept: list[KeptEvidence] = []
-    for length, each in sorted(((_length(each), each) for each in bundle.evidence), key=_by_length):
+    lines: list[KeptEvidence] = []
+    lengths = ((_length(line), line) for line in bundle.evidence)
+    for length, line in sorted(lengths, key=lambda pair: (pair[0], pair[1].key, pair[1].run)):
         room -= length
         if room < 0 or length > READING.line_bytes:
             break
-        kept.append(each)
-    return replace(bundle, evidence=tuple(kept)), len(bundle.evidence) - len(kept)
+        lines.append(line)
+    return replace(bundle, evidence=tuple(lines)), len(bundle.evidence) - len(lines)
 
 
 def _length(record: Record) -> int:
     return len(record.to_json().encode()) + 1
-
-
-def _by_length(measured: tuple[int, KeptEvidence]) -> tuple[int, str, int]:
-    length, each = measured
-    return length, each.key, each.run
 
 
 def read_bundle(
@@ -210,121 +197,122 @@ def read_bundle(
     path: Path | None = None,
     limits: GunzipLimits = READING,
 ) -> Bundle:
-    """The bundle in these bytes, which is to be of this suite and submission (None: of the references).
+    """Return the bundle in these bytes. It must belong to this suite and submission (None: the references).
 
-    With `expected`, a run that is not among them is refused; with `fingerprint`, a bundle of another; with `replies`
-    false, any reply. `path` is what messages call it. Raises FormatError.
+    `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. With `replies`
+    false, a reply is refused. `path` is used in messages. Raises FormatError.
     """
-    place = path or Path(bundle_path(suite, submission))
     try:
         lines = gunzip_lines(data, limits)
         header = _header(next(lines, b""))
         _check_header(header, suite, submission, fingerprint)
-        reading = _Reading(expected, takes_replies=replies)
+        content = _Content(expected, accepts_replies=replies)
         for number, line in enumerate(lines, 2):
-            reading.take(number, line)
+            content.add(number, line)
     except BundleRefusedError as refusal:
-        raise FormatError([Problem(place, refusal.line, str(refusal))]) from refusal
-    return Bundle(header, tuple(reading.evidence.values()), tuple(reading.replies.values()))
+        shown = path or Path(bundle_path(suite, submission))
+        raise FormatError([Problem(shown, refusal.line, str(refusal))]) from refusal
+    return Bundle(header, tuple(content.evidence.values()), tuple(content.replies.values()))
 
 
 def _faults(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    said = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_MOST_FAULTS])
-    return printable("; ".join(said))[:500]
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    messages = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults[:_MAX_FAULTS])
+    return printable("; ".join(messages))[:500]
 
 
 def _header(line: bytes) -> BundleHeader:
     try:
-        loose: object = TypeAdapter(dict[str, object]).validate_json(line)
-        read_format(loose, "the bundle")
+        read_format(TypeAdapter(dict[str, object]).validate_json(line), "the bundle")
         return BundleHeader.model_validate_json(line)
     except ValidationError as error:
-        raise BundleRefusedError(f"no bundle's first line: {_faults(error)}", 1) from error
+        raise BundleRefusedError(f"not the header of a bundle: {_faults(error)}", 1) from error
     except ValueError as error:
         raise BundleRefusedError(str(error), 1) from error
 
 
 def _check_header(header: BundleHeader, suite: str, submission: str | None, fingerprint: str | None) -> None:
-    wanted = {"suite": suite, "submission": submission, "fingerprint": fingerprint or header.fingerprint}
-    for name, value in wanted.items():
+    expected = {"suite": suite, "submission": submission, "fingerprint": fingerprint or header.fingerprint}
+    for name, value in expected.items():
         if getattr(header, name) != value:
             raise BundleRefusedError(f"is of {name} {getattr(header, name)!r}: expected {value!r}", 1)
 
 
 @dataclass(slots=True)
-class _Reading:
-    """The lines taken so far."""
+class _Content:
+    """The lines that were read so far."""
 
     expected: Collection[RunKey] | None
-    takes_replies: bool
+    accepts_replies: bool
     evidence: dict[RunKey, KeptEvidence] = field(default_factory=dict)
     replies: dict[ReplyKey, Reply] = field(default_factory=dict)
 
-    def take(self, number: int, line: bytes) -> None:
+    def add(self, number: int, line: bytes) -> None:
         try:
             record = _LINE.validate_json(line)
         except ValidationError as error:
-            raise BundleRefusedError(f"neither evidence under its key nor a reply: {_faults(error)}", number) from error
+            raise BundleRefusedError(f"neither evidence nor a reply: {_faults(error)}", number) from error
         if isinstance(record, Reply):
-            self._take_reply(number, record)
+            self._add_reply(number, record)
         else:
-            self._take_evidence(number, record)
+            self._add_evidence(number, record)
 
-    def _take_reply(self, number: int, reply: Reply) -> None:
-        if not self.takes_replies:
-            raise BundleRefusedError("a panel's reply, where evidence alone was expected", number)
+    def _add_reply(self, number: int, reply: Reply) -> None:
+        if not self.accepts_replies:
+            raise BundleRefusedError("a panel reply: expected only evidence", number)
         if reply.key in self.replies:
-            raise BundleRefusedError("a reply under the key of one before it", number)
+            raise BundleRefusedError("a second reply with the same key", number)
         if not math.isfinite(reply.usd) or reply.usd < 0:
-            raise BundleRefusedError("a reply whose price is no amount", number)
+            raise BundleRefusedError("a reply with an invalid price", number)
         self.replies[reply.key] = reply
 
-    def _take_evidence(self, number: int, kept: KeptEvidence) -> None:
-        run = (kept.key, kept.run)
+    def _add_evidence(self, number: int, line: KeptEvidence) -> None:
+        run = (line.key, line.run)
         if run in self.evidence:
-            raise BundleRefusedError(f"run {kept.run} of key {kept.key} for the second time", number)
+            raise BundleRefusedError(f"run {line.run} of key {line.key} is in the bundle twice", number)
         if self.expected is not None and run not in self.expected:
-            raise BundleRefusedError(f"run {kept.run} of key {kept.key}, which no command here needs", number)
-        times = (kept.evidence.cpu_ms, kept.evidence.wall_ms)
-        if not all(math.isfinite(each) and each >= 0 for each in times):
-            raise BundleRefusedError("evidence whose times are no durations", number)
-        self.evidence[run] = kept
+            raise BundleRefusedError(f"run {line.run} of key {line.key}, which no command here needs", number)
+        times = (line.evidence.cpu_ms, line.evidence.wall_ms)
+        if not all(math.isfinite(time) and time >= 0 for time in times):
+            raise BundleRefusedError("evidence with invalid durations", number)
+        self.evidence[run] = line
 
 
 def export_bundle(
     store: Store, runs: Iterable[RunKey], *, suite: str, fingerprint: str, submission: str | None = None
 ) -> Bundle:
-    """What the store has of these runs, as a bundle without replies."""
+    """Return the store's evidence of these runs as a bundle without replies."""
     header = BundleHeader(format=1, suite=suite, fingerprint=fingerprint, submission=submission)
-    found = sorted(store.evidence(runs).items())
-    return Bundle(
-        header,
-        tuple(KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in found),
-    )
+    return Bundle(header, kept_evidence(store.evidence(runs)))
+
+
+def kept_evidence(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
+    """Return evidence as the lines of a bundle, sorted by run."""
+    lines = ({"key": key, "run": run, "evidence": evidence} for (key, run), evidence in sorted(runs.items()))
+    return tuple(map(KeptEvidence.model_validate, lines))
 
 
 def import_bundle(store: Store, bundle: Bundle) -> None:
-    """Keep a bundle's evidence in the store and its replies in the ledger beside it; what is there already stays."""
-    for each in bundle.evidence:
-        store.add_evidence((each.key, each.run), each.evidence)
+    """Add a bundle's evidence to the store and its replies to the reply cache. Existing entries are kept."""
+    for line in bundle.evidence:
+        store.add_evidence((line.key, line.run), line.evidence)
     if bundle.replies:
-        with contextlib.closing(ReplyCache(store.path.with_name(LEDGER))) as ledger:
+        with contextlib.closing(ReplyCache(store.path.with_name(LEDGER))) as reply_cache:
             for reply in bundle.replies:
-                if ledger.find(reply.key) is None:
-                    ledger.add(reply)
+                if reply_cache.find(reply.key) is None:
+                    reply_cache.add(reply)
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def folder_digest(folder: Path) -> str:
-    """Digest over the names and the digests of all files below a folder, sorted by name.
+    """Return a digest of the names and contents of all files below a folder, sorted by name.
 
-    Raises FormatError where something there is neither file nor folder: a link could be read as another's.
+    Raises FormatError for an entry that is neither a file nor a folder, because a link could point to another file.
     """
     files = {path.relative_to(folder).as_posix(): path for path in files_below(folder)}
     parts = (part for name in sorted(files) for part in (name, file_digest(files[name])))
@@ -332,7 +320,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Every file below a folder. Raises FormatError where something there is neither file nor folder."""
+    """Yield every file below a folder. Raises FormatError for an entry that is neither a file nor a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = Path(entry.path)
@@ -341,5 +329,5 @@ def files_below(folder: Path) -> Iterator[Path]:
             elif entry.is_file(follow_symlinks=False):
                 yield path
             else:
-                place = Path(printable(entry.path))
-                raise FormatError([Problem(place, 0, "neither a file nor a folder: expected bundles alone")])
+                shown = Path(printable(entry.path))
+                raise FormatError([Problem(shown, 0, "neither a file nor a folder: expected only bundles")])

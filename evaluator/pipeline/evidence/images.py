@@ -1,7 +1,8 @@
-"""The sandbox images of a board: saved once by a job that executes nothing of a stranger's, loaded by the others.
+"""Save and load the sandbox images of a board, so that a run builds them once.
 
-`images.json` on the branch `evidence` says by which file each image was published. What comes out of a cache is taken
-only if it is that file, because a job that executes strangers' commands can write to the cache.
+A job that runs no untrusted command saves the images, and the other jobs load them. `images.json` on the branch
+`evidence` names the digest of the published image file. A cached file is loaded only if it has this digest, because a
+job that runs untrusted commands can write to the cache.
 """
 
 from __future__ import annotations
@@ -29,62 +30,61 @@ if TYPE_CHECKING:
 
 IMAGES: Final = "images.json"
 
-_MOST_BYTES: Final = 1024 * 1024
+_MAX_BYTES: Final = 1024 * 1024
 _DIGEST: Final = TypeAdapter[str](Digest)
 
 
-class Saved(NamedTuple):
-    """A file of images: their references, and its SHA-256."""
+class ImageFile(NamedTuple):
+    """A file of images: the image references, and its SHA-256."""
 
     references: tuple[str, ...]
     sha256: str
 
 
 def fetched_images(project: Project) -> Path:
-    """Where `bashboard fetch` keeps the branch's `images.json`."""
+    """Return the path where `bashboard fetch` stores the branch's `images.json`."""
     return project.store_path.with_name("evidence") / IMAGES
 
 
 def read_images(path: Path) -> Images:
-    """The images that a file says are published; none where there is no file. Raises FormatError."""
+    """Return the published images that a file lists, or none if there is no file. Raises FormatError."""
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return Images(format=1)
     try:
-        if len(data) > _MOST_BYTES:
-            raise ValueError(f"has more than {_MOST_BYTES} bytes")
+        if len(data) > _MAX_BYTES:
+            raise ValueError(f"has more than {_MAX_BYTES} bytes")
         read_format(TypeAdapter(dict[str, object]).validate_json(data), IMAGES)
         return Images.model_validate_json(data)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise FormatError(
-            [Problem(path, 0, f"{'.'.join(map(str, each['loc']))}: {each['msg']}"[:300]) for each in faults]
-        ) from error
+        messages = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults]
+        raise FormatError([Problem(path, 0, message[:300]) for message in messages]) from error
     except ValueError as error:
         raise FormatError([Problem(path, 0, str(error))]) from error
 
 
 def write_images(images: Images) -> bytes:
-    """The file's bytes."""
+    """Return the bytes of the file."""
     return canonical_json(images.model_dump(mode="json")) + b"\n"
 
 
 def known_image(images: Images, reference: str) -> KnownImage | None:
-    """What is published of an image."""
+    """Return the published entry of an image, or None."""
     return images.images.get(reference)
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """SHA-256 of the one file that is published to hold the images of all these suites, None where there is none."""
+    """Return the SHA-256 of the one published file with the images of all these suites, or None."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
-    digests = {each.sha256 if each else None for each in known}
+    digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
 
 
 def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], sha256: str) -> Images:
-    """What to publish of these suites' images: fingerprints by suite, and the digest of the one file with them all."""
+    """Return the entries to publish: fingerprints by suite, and the SHA-256 of the one file with all images."""
     known = {
         image_reference(suite.manifest): KnownImage(fingerprint=fingerprints[suite.manifest.name], sha256=sha256)
         for suite in suites
@@ -93,38 +93,38 @@ def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], s
 
 
 def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
-    """The suites named, or all on the board. A submission that does not load puts none there."""
+    """Return the suites named, or all on the board. An invalid submission puts no suite on the board."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
     return suites_on_board(project, load_sound(project).submissions)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """The references of these suites' images, and SHA-256 of the one published file with them, None without one."""
+    """Return these suites' image references, and the SHA-256 of the one published file with them, or None."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
 
 
-def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved:
-    """Save the images of the suites named, or of all on the board, to one file; what is not there is built first."""
+def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
+    """Save the images of the suites named, or of all on the board, to one file. Missing images are built first."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
     from evaluator.sandbox.image_files import save_images
 
     engine = find_engine(os.environ)
     chosen = image_suites(project, suites)
-    references = tuple(ensure_image(engine, each.manifest, progress.say).reference for each in chosen)
-    _remember(project, engine, chosen)
+    references = tuple(ensure_image(engine, suite.manifest, progress.say).reference for suite in chosen)
+    _set_fingerprints(project, engine, chosen)
     progress.say(f"saving {', '.join(references)}")
-    return Saved(references, save_images(engine, references, path))
+    return ImageFile(references, save_images(engine, references, path))
 
 
-def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> Saved:
-    """Load the images of a file whose SHA-256 is this: those of the suites named, or of all on the board.
+def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
+    """Load images from a file with this SHA-256, for the suites named or for all on the board.
 
-    Raises FormatError for another file, before the engine sees it, and ImageError where the file holds an image that
-    is none of this checkout's suites', or lacks one.
+    Raises FormatError for another file, before the engine reads it. Raises ImageError if the file lacks an image, or
+    holds one that belongs to no suite of this checkout.
     """
     try:
         _DIGEST.validate_python(sha256)
@@ -133,51 +133,53 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
     return _load(project, progress, path, sha256, suites, Images(format=1))
 
 
-def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> Saved | str:
-    """Load a file if it is the one that is published to hold these images; otherwise why it is not.
+def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
+    """Load a file if it is the published file of these images. Otherwise return the reason why it is not.
 
-    Raises ImageError also where an image's fingerprint is not the published one.
+    Also raises ImageError if the fingerprint of an image is not the published one.
     """
     images = read_images(fetched_images(project))
     chosen = image_suites(project, suites)
     digest = known_digest(images, chosen)
     if digest is None:
-        names = ", ".join(image_reference(each.manifest) for each in chosen)
+        names = ", ".join(image_reference(suite.manifest) for suite in chosen)
         return f"no file with {names} is published, or it was not fetched (bashboard fetch)"
     if not path.is_file():
         return f"{path} is not there"
-    if (found := file_digest(path)) != digest:
-        return f"{path} has the SHA-256 {found}: published is {digest}"
+    if (actual := file_digest(path)) != digest:
+        return f"{path} has the SHA-256 {actual}: published is {digest}"
     return _load(project, progress, path, digest, suites, images)
 
 
 def _load(
     project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str], published: Images
-) -> Saved:
+) -> ImageFile:
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image_files import load_images
 
     chosen = image_suites(project, suites)
-    expected = {image_reference(each.manifest) for each in project.suites()}
+    expected = {image_reference(suite.manifest) for suite in project.suites()}
     engine = find_engine(os.environ)
     progress.say(f"loading {path}")
     loaded = load_images(engine, path, sha256, expected)
-    missing = [each.manifest.name for each in chosen if image_reference(each.manifest) not in loaded]
+    missing = [suite.manifest.name for suite in chosen if image_reference(suite.manifest) not in loaded]
     if missing:
-        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected those of all on the board")
-    _remember(project, engine, chosen, published)
-    return Saved(tuple(loaded), sha256)
+        raise ImageError(f"{path} holds no image of suite {', '.join(missing)}: expected all suites on the board")
+    _set_fingerprints(project, engine, chosen, published)
+    return ImageFile(tuple(loaded), sha256)
 
 
-def _remember(project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None) -> None:
-    """Keep the fingerprints that the engine's own images have. Raises ImageError where another one is published."""
+def _set_fingerprints(
+    project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
+) -> None:
+    """Store the fingerprints of the engine's images. Raises ImageError if another fingerprint is published."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:
         for suite in suites:
             image = find_image(engine, suite.manifest)
             if image is None:
-                raise ImageError(f"{image_reference(suite.manifest)} was loaded, but the engine does not show it")
+                raise ImageError(f"{image_reference(suite.manifest)} was loaded, but the engine does not list it")
             known = known_image(published, image.reference) if published else None
             if known and known.fingerprint != image.fingerprint:
                 raise ImageError(

@@ -1,9 +1,9 @@
-"""Evidence made and put into bundles: of a suite's references, or of one submission each.
+"""Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-What is missing is executed as grading executes it: references twice, a candidate once more where it does not pass. So
-a submission's bundle holds what its verdicts follow from, and nothing of a reference's.
+Commands without evidence are executed as in grading: references twice, and a candidate a second time if it does not
+pass. A submission's bundle holds all the evidence that its verdicts depend on, without that of references.
 
-Shares of the work, so that several machines do all of it between them.
+A shard is a part of the submissions, so that several machines can share the work.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ from evaluator.errors import UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import notice
 from evaluator.pipeline.evidence.bundle import bundle_path, drop_to_limit, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_items
 from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.project import Project
@@ -30,37 +31,36 @@ from evaluator.store import RunKey
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
-_FORM: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
+NOTICE_TITLE: Final = "evidence"
+"""The title of the notices that announce a job's bundles."""
+
+_SHARD: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
+
+Result = TypeVar("Result")
 
 
 class Shard(NamedTuple):
-    """The `number`-th of `shards` parts, from 1 on."""
+    """The part `number` of `shards` parts. Numbers start at 1."""
 
     number: int
     shards: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """What `2/5` means. Raises UsageError."""
-        found = _FORM.fullmatch(text)
-        number, shards = map(int, found.groups()) if found else (0, 0)
+        """Parse a text such as `2/5`. Raises UsageError."""
+        match = _SHARD.fullmatch(text)
+        number, shards = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= shards:
             raise UsageError(f"--shard {text}: expected i/n with i from 1 to n, such as 2/5")
         return cls(number, shards)
 
     def of(self, slugs: Iterable[str]) -> list[str]:
-        """This part of the names, sorted. For the same names the parts have no name in common and leave none out."""
+        """Return this part of the names, sorted. The parts of the same names are disjoint and complete."""
         return sorted(set(slugs))[self.number - 1 :: self.shards]
 
 
-ANNOUNCED: Final = "evidence"
-"""Title of the notices by which a job says what it made."""
-
-Result = TypeVar("Result")
-
-
-class Made(NamedTuple):
-    """A bundle that was written: `runs` in it, `left_out` for want of room, `missing` for a failure of ours."""
+class WrittenBundle(NamedTuple):
+    """A written bundle: its number of `runs`, of runs `left_out` for size, and of runs `missing` after a failure."""
 
     path: Path
     suite: str
@@ -72,40 +72,41 @@ class Made(NamedTuple):
 
     @property
     def announcement(self) -> str:
-        """The line by which a job of GitHub says what it made."""
-        return notice(ANNOUNCED, f"{self.submission or 'references'} {self.suite} {self.sha256}")
+        """Return the line that announces the bundle in a job on GitHub."""
+        return notice(NOTICE_TITLE, f"{self.submission or 'references'} {self.suite} {self.sha256}")
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """The submissions named, or all sound ones; of them the part that `shard` (such as `2/5`) names.
+    """Return the submissions named, or all valid ones. With `shard`, such as `2/5`, return that part of them.
 
     Raises UsageError.
     """
-    chosen = list(slugs) or [each.slug for each in load_sound(project).submissions]
+    chosen = list(slugs) or [submission.slug for submission in load_sound(project).submissions]
     return Shard.parse(shard).of(chosen) if shard else chosen
 
 
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
-) -> list[Made]:
-    """Write the references' bundles of the suites named, or of all on the board, below `out`."""
-    _begin(out)
+) -> list[WrittenBundle]:
+    """Write the references' bundles below `out`, for the suites named or for all on the board."""
+    _create_folder(out)
     chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
+    return [
+        _with_grader(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen
+    ]
 
-    return [_graded(project, progress, suite, workers, partial(write_references, project, out)) for suite in chosen]
 
-
-def _begin(out: Path) -> None:
-    """See to it that there is a folder, though nothing may come into it."""
+def _create_folder(out: Path) -> None:
+    """Create the folder, even if no bundle follows."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror or error}") from error
 
 
-def write_references(project: Project, out: Path, grader: Grader) -> Made:
-    """Execute what the references of the grader's suite lack, and write their bundle below `out`."""
-    grader.ensure_evidence(reference_subjects(grader.suite))
+def write_references(project: Project, out: Path, grader: Grader) -> WrittenBundle:
+    """Execute the references of the grader's suite that have no evidence, and write their bundle below `out`."""
+    grader.ensure_evidence(reference_items(grader.suite))
     runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
     return _write(grader, out, None, runs, missing)
@@ -118,42 +119,42 @@ def make_submissions(
     slugs: Sequence[str],
     suites: Sequence[str] = (),
     workers: int | None = None,
-) -> list[Made]:
+) -> list[WrittenBundle]:
     """Write the bundles of the submissions named below `out`: one for each suite that they answer.
 
-    With `suites` only these. Raises FormatError for a submission that breaks its format.
+    With `suites`, only these are written. Raises FormatError for a submission that breaks its format.
     """
-    _begin(out)
-    entries = load_submissions(project, slugs) if slugs else []
-    known = {suite.manifest.name: suite for suite in project.suites()}
-    chosen = [project.suite(name) for name in suites] or list(known.values())
-    made: list[Made] = []
-    for suite in chosen:
-        answering = [each for each in entries if suite.manifest.name in each.manifest.suites]
+    _create_folder(out)
+    submissions = load_submissions(project, slugs) if slugs else []
+    bundles: list[WrittenBundle] = []
+    for suite in [project.suite(name) for name in suites] or project.suites():
+        answering = [submission for submission in submissions if suite.manifest.name in submission.manifest.suites]
         if answering:
-            made += _graded(project, progress, suite, workers, partial(write_submissions, project, out, answering))
-    return made
+            bundles += _with_grader(
+                project, progress, suite, workers, partial(write_submissions, project, out, answering)
+            )
+    return bundles
 
 
-def write_submissions(project: Project, out: Path, entries: Sequence[Submission], grader: Grader) -> list[Made]:
-    """Execute what these submissions lack on the grader's suite, and write a bundle of each below `out`."""
-    subjects = {each.slug: submitted_subjects(grader.suite, each) for each in entries}
-    findings = grader.grade(subject for each in subjects.values() for subject in each)
-    grader.ensure_evidence(
-        subject for each in subjects.values() for subject in each
-    )  # a verdict may outlive its evidence
-    needed = RequiredRuns(project, grader.suite, grader.fingerprint)
-    made = []
-    for each in entries:
-        failed = {subject for subject in subjects[each.slug] if findings[subject].outcome is Outcome.INFRA_ERROR}
-        made.append(_write(grader, out, each.slug, needed.of(each), len(failed)))
-    return made
+def write_submissions(
+    project: Project, out: Path, submissions: Sequence[Submission], grader: Grader
+) -> list[WrittenBundle]:
+    """Execute the commands of these submissions that have no evidence, and write a bundle of each below `out`."""
+    items = {submission.slug: submitted_items(grader.suite, submission) for submission in submissions}
+    findings = grader.grade(chain.from_iterable(items.values()))
+    grader.ensure_evidence(chain.from_iterable(items.values()))  # a stored verdict may outlive its evidence
+    required = RequiredRuns(project, grader.suite, grader.fingerprint)
+    bundles = []
+    for submission in submissions:
+        failed = {item for item in items[submission.slug] if findings[item].outcome is Outcome.INFRA_ERROR}
+        bundles.append(_write(grader, out, submission.slug, required.of(submission), len(failed)))
+    return bundles
 
 
-def _graded(
+def _with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """What is done with a suite's grader; done again where its image had to be built and brought other packages."""
+    """Return the result of `work` with a suite's grader. Try again if a rebuilt image contains other packages."""
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)
@@ -162,11 +163,11 @@ def _graded(
             return work(grader)
 
 
-def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], missing: int) -> Made:
+def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], missing: int) -> WrittenBundle:
     suite = grader.suite.manifest.name
     bundle = export_bundle(grader.store, runs, suite=suite, fingerprint=grader.fingerprint, submission=slug)
-    kept, left_out = drop_to_limit(bundle)
-    data = write_bundle(kept)
+    bundle, left_out = drop_to_limit(bundle)
+    data = write_bundle(bundle)
     path = out / bundle_path(suite, slug)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,4 +175,4 @@ def _write(grader: Grader, out: Path, slug: str | None, runs: Iterable[RunKey], 
     except OSError as error:
         raise UsageError(f"--out {path}: {error.strerror or error}") from error
     digest = hashlib.sha256(data).hexdigest()
-    return Made(path, suite, slug, digest, len(kept.evidence), left_out, missing)
+    return WrittenBundle(path, suite, slug, digest, len(bundle.evidence), left_out, missing)

@@ -1,7 +1,8 @@
-"""Which runs the evidence of a suite consists of: what its references need, and what a submission adds to that.
+"""The runs that a suite needs evidence of: those of its references, and those of a submission.
 
-Both runs of a command are named, though the second is made only of references and of what does not pass. A command
-that is also a reference's belongs to the references, whoever else gives it: no submission's evidence is taken of it.
+Both runs of a command are listed, although only references and failing candidates are executed twice. If a submission
+contains the command of a reference, its runs belong to the references. Evidence for them is never taken from a
+submission's bundle.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from evaluator.suites.load import Suite
 
 
 class RequiredRuns:
-    """The runs of one suite under one fingerprint."""
+    """The required runs of one suite under one sandbox image fingerprint."""
 
     def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
         self.suite, self.fingerprint = suite, fingerprint
@@ -26,7 +27,7 @@ class RequiredRuns:
         self.references: frozenset[RunKey] = frozenset(self._runs(reference_commands(suite)))
 
     def of(self, submission: Submission) -> frozenset[RunKey]:
-        """The runs of a submission's own commands."""
+        """Return the runs of a submission's own commands."""
         return frozenset(self._runs(submitted_commands(self.suite, submission))) - self.references
 
     def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
@@ -37,21 +38,21 @@ class RequiredRuns:
 
 
 def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
-    """Every reference that can be executed, with its task."""
-    return [(task.id, each) for task in suite.tasks for each in task.references if is_executable(each)]
+    """Return every executable reference with its task."""
+    return [(task.id, reference) for task in suite.tasks for reference in task.references if is_executable(reference)]
 
 
-def reference_subjects(suite: Suite) -> list[GradingItem]:
-    """A subject for every task that needs the references' evidence and no other."""
+def reference_items(suite: Suite) -> list[GradingItem]:
+    """Return one item for each task. It needs the evidence of the references and no other."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 
-def submitted_subjects(suite: Suite, submission: Submission) -> list[GradingItem]:
-    """What is judged of a submission, the best candidates and all others."""
-    return [answer.subject for answer in answers(suite, [submission])]
+def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
+    """Return the items to judge of a submission, for candidates of every rank."""
+    return [candidate.subject for candidate in answers(suite, [submission])]
 
 
 def submitted_commands(suite: Suite, submission: Submission) -> list[tuple[str, bytes]]:
-    """Every command of a submission that can be executed, with its task."""
-    subjects = submitted_subjects(suite, submission)
-    return [(task, command) for task, command, _ in subjects if command is not None and is_executable(command)]
+    """Return every executable command of a submission with its task."""
+    items = submitted_items(suite, submission)
+    return [(task, command) for task, command, _ in items if command is not None and is_executable(command)]

@@ -1,1 +1,1 @@
-"""From evidence to the main branch: what is to be published, judged, collected, committed or proposed."""
+"""Publishing: plan, collect evidence, judge, commit verdicts to main or propose them as a rescore, and verify them."""

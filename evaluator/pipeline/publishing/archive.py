@@ -1,11 +1,11 @@
-"""What a run of the publish workflow hands over to be committed: one archive, `published.tar.gz`.
+"""The archive `published.tar.gz`, which a run of the publish workflow passes to the job that commits it.
 
-It holds the files as they will stand, those of the main branch under `submissions/`, those of the branch `evidence`
-under `evidence/`, and `published.json`, which says what they were made from. The same content makes the same bytes.
+It holds the new files of the main branch below `submissions/`, those of the branch `evidence` below `evidence/`, and
+`published.json`, which lists their inputs. Equal content gives equal bytes.
 
-Whoever commits it has write access, and the archive was carried by a job that cannot vouch for it. So its SHA-256 is
-compared first with what its maker said elsewhere; then no path is taken but of the exact shapes that are written here,
-nothing but regular files, and no more than the limits.
+The job that commits the archive has write access, but the archive passed through a job that is not trusted. So the
+reader first compares its SHA-256 with the digest that the judging job announced. It then accepts only regular files
+with paths of the exact shapes below, within the limits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from evaluator.errors import FormatError, InfraError, Problem
-from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, unpacked
+from evaluator.pipeline.evidence.bundle import BundleRefusedError, GunzipLimits, file_digest, safe_gunzip
 from evaluator.records import SLUG_PATTERN, Record, Slug, canonical_json
 
 HEADER: Final = "published.json"
@@ -38,23 +38,23 @@ _ON_MAIN: Final = re.compile(rf"submissions/{_SLUG}/{_SLUG}\.verdicts\.jsonl")
 _ON_BRANCH: Final = re.compile(rf"images\.json|references/{_SLUG}\.jsonl\.gz|submissions/{_SLUG}/{_SLUG}\.jsonl\.gz")
 
 BlobName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-"""The name that Git gives a file's bytes."""
+"""Git's blob name of a file."""
 
 
-def _shaped(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
+def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
     for path in paths:
         if not shape.fullmatch(path):
-            raise ValueError(f"{path!r:.200} is no path that is published")
+            raise ValueError(f"{path!r:.200} is not the path of a published file")
 
 
 class ArchiveHeader(Record):
-    """`published.json`: what the archive's files were made from.
+    """`published.json`: the inputs of the archive's files.
 
-    `commit` is the checkout's, None outside Git. `judged` are the submissions whose files are in it, each with the blob
-    names of what was judged and of the verdict files that theirs replace, by path; None where there was no file. Who
-    commits compares them with what stands there now: a submission that was pushed over since is left for the next run.
-    `gone` and `gone_evidence` are paths to be removed on main and on the branch. `told` are Markdown texts for people,
-    by name; `facts` the same for programs.
+    `commit` is the commit of the checkout, or None outside Git. `judged` lists the submissions with files in the
+    archive. For each it maps paths to the blob names of the judged files and of the replaced verdict files, or to None
+    if there was no file. The committing job compares them with the current files on main. A submission that was pushed
+    again since then is left for the next run. `gone` and `gone_evidence` are paths to remove from main and from the
+    branch. `told` holds Markdown texts by name, and `facts` holds the same information as JSON values.
     """
 
     format: Literal[1]
@@ -68,47 +68,46 @@ class ArchiveHeader(Record):
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:
-        _shaped(dict.fromkeys(self.gone), _ON_MAIN)
-        _shaped(dict.fromkeys(self.gone_evidence), _ON_BRANCH)
+        _check_shape(dict.fromkeys(self.gone), _ON_MAIN)
+        _check_shape(dict.fromkeys(self.gone_evidence), _ON_BRANCH)
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class PublishArchive:
-    """`files` are those of the main branch and `evidence` those of the branch `evidence`, by their paths there."""
+    """New files by path: `files` for the main branch, and `evidence` for the branch `evidence`."""
 
     header: ArchiveHeader
     files: Mapping[str, bytes] = field(default_factory=dict)
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """What becomes of paths on main, None where one is removed."""
+        """Return the new content of each path on main, or None if the path is removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """What becomes of paths on the branch `evidence`, None where one is removed."""
+        """Return the new content of each path on the branch `evidence`, or None if the path is removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
-        """The same without anything of these submissions."""
-        judged = {slug: each for slug, each in self.header.judged.items() if slug not in slugs}
+        """Return the archive without all files of these submissions."""
+        judged = {slug: blobs for slug, blobs in self.header.judged.items() if slug not in slugs}
         gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
         gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
         header = self.header.model_copy(update={"judged": judged, "gone": gone, "gone_evidence": gone_evidence})
         files = {path: data for path, data in self.files.items() if _slug_of(path) not in slugs}
-        return PublishArchive(
-            header, files, {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
-        )
+        evidence = {path: data for path, data in self.evidence.items() if _slug_of(path) not in slugs}
+        return PublishArchive(header, files, evidence)
 
 
 def _slug_of(path: str) -> str | None:
-    """The submission that a path is of, None for what is nobody's."""
+    """Return the submission that a path belongs to, or None if it belongs to none."""
     parts = path.split("/")
     return parts[1] if parts[0] == "submissions" else None
 
 
 def blob_name(data: bytes) -> str:
-    """The name that Git gives these bytes as a file.
+    """Return Git's blob name of these bytes.
 
     >>> blob_name(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -116,10 +115,10 @@ def blob_name(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def write_landing(archive: PublishArchive, path: Path) -> str:
-    """Write the archive; its SHA-256 in hexadecimal. Raises ValueError for a path that may not be published."""
-    _shaped(archive.files, _ON_MAIN)
-    _shaped(archive.evidence, _ON_BRANCH)
+def write_archive(archive: PublishArchive, path: Path) -> str:
+    """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError for any other path."""
+    _check_shape(archive.files, _ON_MAIN)
+    _check_shape(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
     contents |= {name: archive.files[name] for name in sorted(archive.files)}
     contents |= {f"{EVIDENCE}{name}": archive.evidence[name] for name in sorted(archive.evidence)}
@@ -135,16 +134,16 @@ def write_landing(archive: PublishArchive, path: Path) -> str:
     return file_digest(path)
 
 
-def read_landing(path: Path, sha256: str) -> PublishArchive:
-    """The archive at `path`, whose SHA-256 is to be this. Raises FormatError where it is not what is written here."""
+def read_archive(path: Path, sha256: str) -> PublishArchive:
+    """Return the archive at `path` if it has this SHA-256. Raises FormatError if it is another file or invalid."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:
             raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
         data = path.read_bytes()
-        found = hashlib.sha256(data).hexdigest()
-        if found != sha256:
-            raise BundleRefusedError(f"has the SHA-256 {found}: expected {sha256}; nothing of it is taken")
-        return _landing(dict(_members(b"".join(unpacked(data, LIMITS.bytes)))))
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != sha256:
+            raise BundleRefusedError(f"has the SHA-256 {digest}: expected {sha256}; its content was not read")
+        return _parse(dict(_members(b"".join(safe_gunzip(data, LIMITS.bytes)))))
     except BundleRefusedError as refusal:
         raise FormatError([Problem(path, 0, str(refusal))]) from refusal
     except OSError as error:
@@ -152,46 +151,44 @@ def read_landing(path: Path, sha256: str) -> PublishArchive:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    seen: set[str] = set()
+    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError."""
+    names: set[str] = set()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:
-                _check_member(entry, seen)
+                _check_member(entry, names)
                 content = tar.extractfile(entry)
                 if content is None:
                     raise BundleRefusedError(f"{entry.name!r:.200} has no content")
                 yield entry.name, content.read()
     except tarfile.TarError as error:
-        raise BundleRefusedError(f"does not read as an archive: {error}") from error
+        raise BundleRefusedError(f"is not a valid tar archive: {error}") from error
 
 
-def _check_member(entry: tarfile.TarInfo, seen: set[str]) -> None:
-    named = f"{entry.name!r:.200}"
+def _check_member(entry: tarfile.TarInfo, names: set[str]) -> None:
+    shown = f"{entry.name!r:.200}"
     if entry.type != tarfile.REGTYPE or entry.pax_headers:
-        raise BundleRefusedError(f"{named} is no plain file: expected nothing else")
-    if entry.name in seen:
-        raise BundleRefusedError(f"{named} stands there twice")
-    if len(seen) >= MAX_FILES:
+        raise BundleRefusedError(f"{shown} is not a regular file: expected only regular files")
+    if entry.name in names:
+        raise BundleRefusedError(f"{shown} occurs twice")
+    if len(names) >= MAX_FILES:
         raise BundleRefusedError(f"more than {MAX_FILES} files")
-    seen.add(entry.name)
+    names.add(entry.name)
     inside = entry.name.removeprefix(EVIDENCE)
     shape = _ON_MAIN if inside == entry.name else _ON_BRANCH
     if entry.name != HEADER and not shape.fullmatch(inside):
-        raise BundleRefusedError(f"{named} is no path that is published")
+        raise BundleRefusedError(f"{shown} is not the path of a published file")
 
 
-def _landing(contents: dict[str, bytes]) -> PublishArchive:
-    header = contents.pop(HEADER, None)
-    if header is None or len(header) > MAX_HEADER_BYTES:
-        raise BundleRefusedError(
-            f"no {HEADER} that could be read: expected one that says what the files were made from"
-        )
+def _parse(contents: dict[str, bytes]) -> PublishArchive:
+    data = contents.pop(HEADER, None)
+    if data is None or len(data) > MAX_HEADER_BYTES:
+        raise BundleRefusedError(f"{HEADER} is missing or too large: expected the header of the archive")
     try:
-        landed = ArchiveHeader.model_validate_json(header)
+        header = ArchiveHeader.model_validate_json(data)
     except ValidationError as error:
-        raise BundleRefusedError(
-            f"{HEADER} does not read: {error.errors(include_url=False, include_input=False)}"[:500]
-        ) from error
+        faults = error.errors(include_url=False, include_input=False)
+        raise BundleRefusedError(f"{HEADER} is not valid: {faults}"[:500]) from error
     files = {name: data for name, data in contents.items() if not name.startswith(EVIDENCE)}
     evidence = {name.removeprefix(EVIDENCE): data for name, data in contents.items() if name.startswith(EVIDENCE)}
-    return PublishArchive(landed, files, evidence)
+    return PublishArchive(header, files, evidence)

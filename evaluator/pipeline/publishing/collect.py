@@ -1,19 +1,19 @@
-"""What the jobs of a run executed, taken over by the digests that each job announced for itself.
+"""Collect the evidence of a run's jobs. Each job announces the digests of its own bundles.
 
-A job that executes a submission is one escape away from its attacker, and its runner may replace any artifact of the
-run. What it cannot do is speak in another job's name: only a job's own runner writes to its own check run. So GitHub
-is asked for the run's jobs, the one named `EXECUTE (<slug>)` for its notices, and an artifact's files are taken if
-their digests are those that were said there. Nothing of a file is read before that, so an escape forges its own row.
+A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. It cannot
+write to the check run of another job, because only a job's own runner can. So this module lists the run's jobs and
+reads the notices of the job `EXECUTE (<slug>)`. It accepts an artifact only if its files have the announced digests,
+and reads no file before that check. An escape can therefore forge only the row of its own submission.
 
-Whatever is not so is left out with its reason. That is a failure of ours, never a verdict: the others are published,
-and the next run tries again.
+A submission that fails a check is left out, with the reason. That is an infrastructure failure and never a verdict. The
+other submissions are published, and the next run tries again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,17 +32,17 @@ from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import is_slug
 
 NOTICE: Final = "evidence"
-"""The title of the notices that `bashboard evidence make --announce` prints, `<slug> <suite> <sha256>` each."""
+"""The title of the notices of `bashboard evidence make --announce`. Each says `<slug> <suite> <sha256>`."""
 
 EXECUTE: Final = "derive / execute"
-"""The name of the jobs that execute submissions: the calling job, and the job of the workflow that it calls."""
+"""The name of the jobs that execute submissions: the calling job, then the job in the called workflow."""
 
 LIMITS: Final = ArtifactLimits(archive_bytes=READING.packed_bytes, file_bytes=READING.packed_bytes)
-"""Of one submission's artifact; bundles are packed already, so an archive is about as large as its files."""
+"""Limits of one submission's artifact. Bundles are compressed, so the archive is about as large as its files."""
 
 _SLUG: Final = SLUG_PATTERN.strip("^$")
 _JOB: Final = re.compile(rf"{EXECUTE} \(({_SLUG})\)", re.ASCII)
-_ANNOUNCED: Final = re.compile(rf"({_SLUG}) ({_SLUG}) ([0-9a-f]{{64}})", re.ASCII)
+_ANNOUNCEMENT: Final = re.compile(rf"({_SLUG}) ({_SLUG}) ([0-9a-f]{{64}})", re.ASCII)
 _SHOWN: Final = 200
 
 Digests = Mapping[str, str]
@@ -51,26 +51,28 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why nothing of a submission is taken; `forged` where what there is is not what its own job said it made."""
+    """The reason why a submission is left out. `forged` is true if its job did not announce its artifact."""
 
     reason: str
     forged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
-    """The suites that were taken over by submission, and the submissions that were not."""
+class CollectResult:
+    """The collected suites by submission, and the submissions that were left out."""
 
     taken: Mapping[str, tuple[str, ...]]
     left_out: Mapping[str, LeftOut]
 
     @property
     def failed(self) -> bool:
-        """Whether something was to be taken over and nothing was."""
+        """Return whether submissions were expected but none was collected."""
         return bool(self.left_out) and not self.taken
 
 
-class _Refused(Exception):  # noqa: N818 - a submission that is left out, no error
+class _LeftOutError(Exception):
+    """A submission is left out for this reason."""
+
     def __init__(self, reason: str, *, forged: bool = False) -> None:
         super().__init__(reason)
         self.left_out = LeftOut(reason, forged)
@@ -83,100 +85,98 @@ def collect(
     out: Path,
     expected: Collection[str] | None = None,
     progress: Progress | None = None,
-) -> Collected:
-    """Write the bundles of a run's submissions below `out`, an empty folder, each at its `bundle_path`.
+) -> CollectResult:
+    """Write the bundles of a run's submissions below the empty folder `out`, each at its `bundle_path`.
 
-    `expected` are the submissions that were to be executed; without it those that a job was begun for. Raises
-    UsageError where `out` holds something or there is no such run; PermissionMissingError, GitHubError.
+    `expected` lists the submissions that the run should have executed. Without it, all submissions that have a job
+    count. Raises UsageError if `out` is not empty or the run does not exist, and PermissionMissingError or GitHubError.
     """
     _make_empty(out)
-    shown = progress or NullProgress()
-    shown.say("asking which jobs there were")
+    progress = progress or NullProgress()
+    progress.say("asking which jobs there were")
     jobs = jobs_of_run(connection, run)
-    begun = {named[1] for each in jobs if (named := _JOB.fullmatch(each.name))}
-    left_out: dict[str, LeftOut] = {}
+    started = {match[1] for job in jobs if (match := _JOB.fullmatch(job.name))}
+    slugs = sorted(started if expected is None else set(expected))
     announced: dict[str, Digests] = {}
-    names = sorted(begun if expected is None else set(expected))
-    shown.stage("asking what was announced", len(names))
-    for slug in names:
+    left_out: dict[str, LeftOut] = {}
+    progress.stage("asking what was announced", len(slugs))
+    for slug in slugs:
         try:
             announced[slug] = _announced(project, connection, jobs, slug)
-        except _Refused as refused:
-            left_out[slug] = refused.left_out
-        shown.advance()
-    shown.stage("taking over", len(announced))
-    for slug, found in _artifacts(connection, run, announced):
+        except _LeftOutError as error:
+            left_out[slug] = error.left_out
+        progress.advance()
+    progress.stage("taking over", len(announced))
+    artifacts = {f"evidence-{slug}": slug for slug in announced}
+    for name, artifact in read_artifacts(connection, run, artifacts, LIMITS) if artifacts else ():
+        slug = artifacts[name]
         try:
-            _write(out, _checked(found, slug, announced[slug]))
-        except _Refused as refused:
-            left_out[slug] = refused.left_out
-        shown.advance()
+            _write(out, _checked_files(artifact, slug, announced[slug]))
+        except _LeftOutError as error:
+            left_out[slug] = error.left_out
+        progress.advance()
     taken = {slug: tuple(sorted(digests)) for slug, digests in announced.items() if slug not in left_out}
-    return Collected(taken, dict(sorted(left_out.items())))
+    return CollectResult(taken, dict(sorted(left_out.items())))
 
 
 def _make_empty(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
-            raise UsageError(f"{out} holds files already: expected an empty folder, or none")
+            raise UsageError(f"{out} contains files: expected an empty folder or a new one")
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
 
 
 def _announced(project: Project, connection: Connection, jobs: Sequence[GithubJob], slug: str) -> Digests:
-    """The digests that a submission's own job said."""
+    """Return the digests that a submission's own job announced."""
     job = _job(jobs, slug)
     folder = project.root / "submissions" / slug
     digests: dict[str, str] = {}
-    for message in (each.message for each in notices(connection, job.check_run) if each.title == NOTICE):
-        found = _ANNOUNCED.fullmatch(message)
-        if found is None or found[1] != slug:
-            raise _Refused(f"its job announced {printable(message)[:_SHOWN]!r}: expected {slug} alone", forged=True)
-        if not (folder / f"{found[2]}.jsonl").is_file():
-            raise _Refused(f"its job announced suite {found[2]}, which it does not answer", forged=True)
-        if found[2] in digests:
-            raise _Refused(f"its job announced suite {found[2]} more than once", forged=True)
-        digests[found[2]] = found[3]
+    for notice in notices(connection, job.check_run):
+        if notice.title != NOTICE:
+            continue
+        match = _ANNOUNCEMENT.fullmatch(notice.message)
+        if match is None or match[1] != slug:
+            shown = printable(notice.message)[:_SHOWN]
+            raise _LeftOutError(f"its job announced {shown!r}: expected {slug} alone", forged=True)
+        _, suite, digest = match.groups()
+        if not (folder / f"{suite}.jsonl").is_file():
+            raise _LeftOutError(f"its job announced suite {suite}, which it does not answer", forged=True)
+        if suite in digests:
+            raise _LeftOutError(f"its job announced suite {suite} more than once", forged=True)
+        digests[suite] = digest
     if not digests:
-        raise _Refused("its job succeeded and announced no evidence")
+        raise _LeftOutError("its job succeeded and announced no evidence")
     return digests
 
 
 def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
     if not is_slug(slug):
-        raise _Refused("is no submission's name")
-    named = [each for each in jobs if each.name == f"{EXECUTE} ({slug})"]
-    if len(named) != 1:
-        raise _Refused(f"{len(named)} jobs of the run are its own: expected one")
-    if named[0].conclusion != "success":
-        raise _Refused(f"its job ended with {named[0].conclusion or 'nothing yet'}")
-    return named[0]
+        raise _LeftOutError("is not the name of a submission")
+    own_jobs = [job for job in jobs if job.name == f"{EXECUTE} ({slug})"]
+    if len(own_jobs) != 1:
+        raise _LeftOutError(f"{len(own_jobs)} jobs of the run are its own: expected one")
+    if own_jobs[0].conclusion != "success":
+        raise _LeftOutError(f"its job ended with {own_jobs[0].conclusion or 'nothing yet'}")
+    return own_jobs[0]
 
 
-def _artifacts(connection: Connection, run: int, slugs: Iterable[str]) -> Iterator[tuple[str, ArtifactFiles]]:
-    """What the run has of each submission, read one after the other."""
-    names = {f"evidence-{slug}": slug for slug in slugs}
-    if names:
-        for name, found in read_artifacts(connection, run, names, LIMITS):
-            yield names[name], found
-
-
-def _checked(found: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """The bundles by path, each of which is what its job announced."""
-    if found.files is None:
-        raise _Refused(found.fault)
-    paths = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}
-    if missing := sorted(set(paths) - set(found.files)):
-        raise _Refused(f"its artifact lacks {missing[0]}, which its job announced", forged=True)
-    if extra := sorted(set(found.files) - set(paths)):
-        named = printable(extra[0])[:_SHOWN]
-        raise _Refused(f"its artifact holds {named!r}, which its job did not announce", forged=True)
-    for path, digest in paths.items():
-        is_now = hashlib.sha256(found.files[path]).hexdigest()
-        if is_now != digest:
-            raise _Refused(f"{path} has the SHA-256 {is_now}: its job announced {digest}", forged=True)
-    return dict(found.files)
+def _checked_files(artifact: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
+    """Return the bundles of an artifact by path, if they are exactly those that the job announced."""
+    if artifact.files is None:
+        raise _LeftOutError(artifact.fault)
+    announced = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}
+    if missing := sorted(announced.keys() - artifact.files.keys()):
+        raise _LeftOutError(f"its artifact lacks {missing[0]}, which its job announced", forged=True)
+    if extra := sorted(artifact.files.keys() - announced.keys()):
+        shown = printable(extra[0])[:_SHOWN]
+        raise _LeftOutError(f"its artifact holds {shown!r}, which its job did not announce", forged=True)
+    for path, digest in announced.items():
+        actual = hashlib.sha256(artifact.files[path]).hexdigest()
+        if actual != digest:
+            raise _LeftOutError(f"{path} has the SHA-256 {actual}: its job announced {digest}", forged=True)
+    return dict(artifact.files)
 
 
 def _write(out: Path, files: Mapping[str, bytes]) -> None:
@@ -185,14 +185,14 @@ def _write(out: Path, files: Mapping[str, bytes]) -> None:
         write_whole(out / path, content)
 
 
-def collected_markdown(collected: Collected) -> str:
-    """What was collected, for the job's summary."""
-    taken, left_out = collected.taken, collected.left_out
+def collected_markdown(result: CollectResult) -> str:
+    """Return a summary of the collected evidence for the job's summary."""
+    taken, left_out = result.taken, result.left_out
     lines = [f"### Evidence of {len(taken)} of {len(taken) + len(left_out)} submissions was collected"]
     if left_out:
         lines += ["", "Left out as infra-errors, which are ours and no verdicts; the next run tries them again:", ""]
-        lines += [f"- {code(slug)}: {code(each.reason, 2 * _SHOWN)}" for slug, each in left_out.items()]
-    if any(each.forged for each in left_out.values()):
+        lines += [f"- {code(slug)}: {code(exclusion.reason, 2 * _SHOWN)}" for slug, exclusion in left_out.items()]
+    if any(exclusion.forged for exclusion in left_out.values()):
         lines += [
             "",
             "**Not what its own job announced:** keep this run, do not run it again, and treat it as a vulnerability "

@@ -1,22 +1,18 @@
-"""What was judged comes to the repository: verdict files and owners to main, evidence to its branch.
+"""Commit the judged archive: evidence to its branch, then verdict files and owners to main.
 
-Evidence first, verdicts then. Both are idempotent, and a run that is killed in between has left evidence under the
-digests of what it depends on, which harms nobody, and no verdict: so the next run still finds the submissions new and
-publishes them. The other way round nothing would ever ask for the evidence that is missing.
+The evidence is committed first. Both commits are idempotent. If a run is stopped between them, it leaves unused
+evidence and no verdict, so the next run finds the submissions new and publishes them. In the other order, no later run
+would notice that evidence is missing.
 
-Nothing is forced on main. Where it moved since the work began, what no longer stands is left out and the rest is tried
-again from the new head.
-
-What of a landing still stands: while it was judged, main went on.
-
-Verdicts are of predictions as they were. Where a submission has others by now, or is gone, or its verdict file became
-another, nothing of it is published: the run that the newer commit has begun judges what stands there now.
+Main is never force-pushed, and it may move while a run is judging. A submission is left out if its predictions or its
+verdict file changed, or if it was withdrawn. The run of the newer commit judges it. If main moves during the commit,
+the rest is tried again from the new head.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -42,15 +38,28 @@ from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 MAIN: Final = "main"
 
-Names = Mapping[str, str | None]
-"""Git's names of files, by path; None where no file is."""
+ATTEMPTS: Final = 5
+"""How often the commit is tried if main moves meanwhile."""
+
+_LISTED: Final = 10
+_REFUSED: Final = re.compile(r"GitHub answered 4\d\d")
+_LOCKED: Final = (
+    "if branch rules protect it, give the environment 'publish' a token on their bypass list as "
+    "BASHBOARD_PUBLISH_TOKEN (site/maintain.md); the next run publishes these verdicts"
+)
+
+BlobNames = Mapping[str, str | None]
+"""Git's blob names by path, or None if there is no file."""
+
+NewOwners = Mapping[str, int | None]
+"""Account numbers of newly registered names, or None if a name belongs to the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """What holds at a commit of main: `archive` without what does not, and why not, by submission.
+    """The archive compared with a commit of main. `archive` holds the valid part, `left_out` the reasons for the rest.
 
-    `changing` are the submissions of which a file on main becomes another by it.
+    `changing` lists the submissions with files that change on main.
     """
 
     head: str
@@ -60,7 +69,7 @@ class MainCheck:
 
 
 def main_head(connection: Connection) -> str:
-    """The commit that main is at. Raises UsageError where there is no such branch."""
+    """Return the current commit of main. Raises UsageError if the branch does not exist."""
     head = branch_head(connection, MAIN)
     if head is None:
         raise UsageError(f"{connection.name}: there is no branch {MAIN!r}")
@@ -68,34 +77,27 @@ def main_head(connection: Connection) -> str:
 
 
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
-    """Compare what was judged with what stands at a commit of main. Raises PermissionMissingError, GitHubError."""
-    names = blob_names(connection, head, sorted(_paths(archive)))
-    left_out = {slug: why for slug in archive.header.judged if (why := _moved(archive, slug, names))}
-    kept = _without_returned(archive.without(set(left_out)), names, _judged_at(connection, archive))
-    changed = {path for path, content in kept.on_main().items() if names[path] != _name(content)}
+    """Compare the judged files with those at a commit of main. Raises PermissionMissingError, GitHubError."""
+    header = archive.header
+    judged = {path for blobs in header.judged.values() for path in blobs}
+    removed = {file for path in (*header.gone, *header.gone_evidence) for file in _prediction_files(path)}
+    on_head = blob_names(connection, head, sorted(judged | removed | archive.on_main().keys()))
+    at_judging = dict.fromkeys(removed)
+    if removed and header.commit:
+        at_judging = blob_names(connection, header.commit, sorted(removed))
+    left_out = {slug: why for slug in header.judged if (why := _change_since_judged(archive, slug, on_head))}
+    valid = _keep_safe_removals(archive.without(set(left_out)), on_head, at_judging)
+    changed = (path for path, content in valid.on_main().items() if on_head[path] != _blob(content))
     changing = {path.split("/")[1] for path in changed}
-    return MainCheck(head, kept, left_out, tuple(sorted(changing)))
+    return MainCheck(head, valid, left_out, tuple(sorted(changing)))
 
 
-def _judged_at(connection: Connection, archive: PublishArchive) -> Names:
-    """Names of the submissions' files of which something is to be removed, at the commit that was judged."""
-    wanted = {path for each in (*archive.header.gone, *archive.header.gone_evidence) for path in _given(each)}
-    commit = archive.header.commit
-    return blob_names(connection, commit, sorted(wanted)) if wanted and commit else dict.fromkeys(wanted)
-
-
-def _paths(archive: PublishArchive) -> set[str]:
-    judged = {path for blobs in archive.header.judged.values() for path in blobs}
-    gone = (*archive.header.gone, *archive.header.gone_evidence)
-    return judged | set(archive.on_main()) | {path for each in gone for path in _given(each)}
-
-
-def _name(content: bytes | None) -> str | None:
+def _blob(content: bytes | None) -> str | None:
     return None if content is None else blob_name(content)
 
 
-def _given(path: str) -> tuple[str, ...]:
-    """The submission's own files that a verdict file or a bundle is of; none for what is of no submission."""
+def _prediction_files(path: str) -> tuple[str, ...]:
+    """Return the prediction files that a verdict file or bundle belongs to, or none if it has no submission."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -103,56 +105,44 @@ def _given(path: str) -> tuple[str, ...]:
     return f"{folder}/{MANIFEST_NAME}", f"{folder}/{suite}.jsonl"
 
 
-def _moved(archive: PublishArchive, slug: str, names: Names) -> str:
-    """Why what was judged of a submission is not what stands there; empty where it is."""
-    blobs, ours = archive.header.judged[slug], archive.on_main()
-    given = {path: blob for path, blob in blobs.items() if not path.endswith(VERDICTS)}
-    if any(given.values()) and not any(names[path] for path in given):
+def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames) -> str:
+    """Return how a submission's files changed since it was judged, or an empty text if they did not."""
+    judged, new_files = archive.header.judged[slug], archive.on_main()
+    predictions = {path: blob for path, blob in judged.items() if not path.endswith(VERDICTS)}
+    if any(predictions.values()) and not any(on_head[path] for path in predictions):
         return "was withdrawn since it was judged"
-    if any(names[path] != blob for path, blob in given.items()):
-        return "was changed since it was judged; the run of that change judges it anew"
-    for path in blobs.keys() - given.keys():
-        # ours stands there already where this was done before
-        if names[path] != blobs[path] and (path not in ours or names[path] != _name(ours[path])):
+    if any(on_head[path] != blob for path, blob in predictions.items()):
+        return "was changed since it was judged; the run of that change judges it again"
+    for path in judged.keys() - predictions.keys():
+        # an earlier attempt may have committed the new file already
+        is_committed = path in new_files and on_head[path] == _blob(new_files[path])
+        if on_head[path] != judged[path] and not is_committed:
             return "has another verdict file than when it was judged; the next run looks at it again"
     return ""
 
 
-def _without_returned(archive: PublishArchive, names: Names, judged_at: Names) -> PublishArchive:
-    """Nothing is removed of a submission that is another by now: it may have come back."""
+def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
+    """Return the archive without removals of submissions that changed since then, because they may be back."""
+
+    def is_unchanged(path: str) -> bool:
+        return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
+
     header = archive.header
-
-    def kept(paths: Iterable[str]) -> tuple[str, ...]:
-        return tuple(each for each in paths if all(names[path] == judged_at[path] for path in _given(each)))
-
-    changes = {"gone": kept(header.gone), "gone_evidence": kept(header.gone_evidence)}
-    return replace(archive, header=header.model_copy(update=changes))
+    gone, gone_evidence = (tuple(filter(is_unchanged, paths)) for paths in (header.gone, header.gone_evidence))
+    return replace(archive, header=header.model_copy(update={"gone": gone, "gone_evidence": gone_evidence}))
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:
-    """Which submissions are left out, and why; slugs and words of ours."""
+    """Return a list of the submissions that are left out, with the reasons. It holds no untrusted text."""
     return "\n".join(f"- `{slug}` {why}" for slug, why in left_out.items())
 
 
-ATTEMPTS: Final = 5
-"""How often a main that moves meanwhile is begun with anew."""
-
-_LISTED: Final = 10
-_REFUSED: Final = re.compile(r"GitHub answered 4\d\d")
-_LOCKED: Final = (
-    "where rules protect it, give the environment 'publish' a token that is on their bypass list as "
-    "BASHBOARD_PUBLISH_TOKEN (site/maintain.md); what was judged is published by the next run"
-)
-
-NewOwners = Mapping[str, int | None]
-
-
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """What was done: `commit` is main's head afterwards, `published` the submissions whose verdict files it changed.
+class CommitResult:
+    """The result: `commit` is main's new head, and `published` lists the submissions with changed verdict files.
 
-    `left_out` says why by submission, `owners` which names were registered; `evidence` is the commit of its branch,
-    None where nothing was to be kept. Of a dry run it is what would be done.
+    `left_out` gives the reasons by submission, and `owners` lists the newly registered names. `evidence` is the commit
+    of the evidence branch, or None if there is none. After a dry run, these are the planned changes.
     """
 
     commit: str
@@ -163,44 +153,44 @@ class Committed:
     dry_run: bool = False
 
 
-def commit_landing(
+def commit_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
-) -> Committed:
-    """Publish what was judged and still stands. The same again changes nothing.
+) -> CommitResult:
+    """Publish the archive, except submissions that changed since they were judged. Repeating it changes nothing.
 
-    Raises UsageError for what a rescore judged, which is proposed and not committed; FormatError for owners that do not
-    read; PermissionMissingError; GitHubError, also where main is protected, or moved each time.
+    Raises UsageError for the archive of a rescore, which must be proposed, FormatError for an invalid owners file,
+    PermissionMissingError, and GitHubError, also if main is protected or moved in every attempt.
     """
     if archive.header.rescore:
-        raise UsageError("this is a rescore's, which a maintainer merges: bashboard publish propose")
+        raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")
     registered, known = register(project, connection).owners, read_owners(project).owners
     owners = {slug: owner for slug, owner in registered.items() if slug not in known}
-    current = check_against_main(connection, main_head(connection), archive)
+    check = check_against_main(connection, main_head(connection), archive)
     if dry_run:
-        return Committed(current.head, current.changing, current.left_out, owners, None, dry_run=True)
-    evidence = keep_evidence(connection, current.archive)
+        return CommitResult(check.head, check.changing, check.left_out, owners, None, dry_run=True)
+    evidence = commit_evidence(connection, check.archive)
     for _ in range(ATTEMPTS):
         try:
-            commit = _commit(connection, current, owners)
-            return Committed(commit, current.changing, current.left_out, owners, evidence)
+            commit = _commit(connection, check, owners)
+            return CommitResult(commit, check.changing, check.left_out, owners, evidence)
         except MovedError:
-            current = check_against_main(connection, main_head(connection), archive)
+            check = check_against_main(connection, main_head(connection), archive)
     raise GitHubError(f"{connection.name}: {MAIN!r} moved {ATTEMPTS} times meanwhile; run this again")
 
 
-def keep_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Put the landing's evidence on its branch and take away what is gone; the branch's commit, None for nothing."""
+def commit_evidence(connection: Connection, archive: PublishArchive) -> str | None:
+    """Update the evidence branch and return its commit, or None if there is no branch and nothing to store."""
     files = archive.on_branch()
-    present = branch_head(connection, BRANCH)
-    if not files or (present is None and not archive.evidence):
-        return present
+    head = branch_head(connection, BRANCH)
+    if not files or (head is None and not archive.evidence):
+        return head
     return replace_branch(connection, BRANCH, files, "Evidence of what is published\n")
 
 
-def _commit(connection: Connection, current: MainCheck, owners: NewOwners) -> str:
-    files = {**current.archive.on_main(), **_owners_file(connection, current.head, owners)}
+def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
+    files = {**check.archive.on_main(), **_owners_file(connection, check.head, owners)}
     try:
-        return commit_files(connection, MAIN, current.head, files, _message(current.changing))
+        return commit_files(connection, MAIN, check.head, files, _message(check.changing))
     except MovedError:
         raise
     except GitHubError as error:
@@ -210,10 +200,10 @@ def _commit(connection: Connection, current: MainCheck, owners: NewOwners) -> st
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """The owners as they stand on main, and the new names; what a maintainer wrote there meanwhile stays."""
+    """Return main's owners file with the new names added. Existing entries, such as a maintainer's, are kept."""
     path = owners_path(Project(Path())).as_posix()
-    present = read_file(connection, head, path, OWNERS_BYTES) if owners else None
-    known = parse_owners(present, Path(path)).owners if present is not None else {}
+    content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
+    known = parse_owners(content, Path(path)).owners if content is not None else {}
     if all(slug in known for slug in owners):
         return {}
     return {path: owners_bytes(Owners(format=1, owners={**owners, **known}))}
@@ -228,14 +218,14 @@ def _message(slugs: tuple[str, ...]) -> str:
     return f"Publish the verdicts of {len(slugs)} submissions\n\n{listed}\n"
 
 
-def committed_markdown(committed: Committed) -> str:
-    """What was published, for the job's summary."""
-    published = ", ".join(f"`{slug}`" for slug in committed.published) or "nothing new"
+def committed_markdown(result: CommitResult) -> str:
+    """Return a summary of the commit for the job's summary."""
+    published = ", ".join(f"`{slug}`" for slug in result.published) or "nothing new"
     lines = [
-        f"### {'Would be published' if committed.dry_run else 'Published'}: {published}",
+        f"### {'Would be published' if result.dry_run else 'Published'}: {published}",
         "",
-        f"Main is at {committed.commit}.",
+        f"Main is at {result.commit}.",
     ]
-    if committed.left_out:
-        lines += ["", "Left out:", "", left_out_markdown(committed.left_out)]
+    if result.left_out:
+        lines += ["", "Left out:", "", left_out_markdown(result.left_out)]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Published verdicts that are undecided, for maintainers to rule: each command of a task once, whoever gave it."""
+"""List undecided published verdicts for maintainers to rule on. Each command of a task is listed once."""
 
 from __future__ import annotations
 
@@ -17,50 +17,52 @@ from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 SHOWN: Final = 2_000
-"""Bytes of a command that an entry holds."""
+"""Bytes of a command that an entry includes."""
 
 
 def contested_verdicts(
     project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> list[Contested]:
-    """What is contested on the suites named (all where none is); those by which most rows may move come first.
+    """Return the contested verdicts of all suites or those named. Verdicts that affect most rows come first.
 
-    `environ` may tell where the repository is, for links to its form. Raises FormatError for a verdict file that does
-    not read.
+    `environ` may name the repository on GitHub, for links to its appeal form. Raises FormatError for an invalid verdict
+    file.
     """
-    entries = load_sound(project).submissions
-    found: list[Contested] = []
+    submissions = load_sound(project).submissions
+    contested: list[Contested] = []
     for suite in [project.suite(name) for name in suites] or project.suites():
         name = suite.manifest.name
-        files = published_files(project, name, entries)
-        found += contested_of(suite, entries, files, appeal_form(project, name, environ or {}))
-    return found
+        files = published_files(project, name, submissions)
+        contested += contested_of(suite, submissions, files, appeal_form(project, name, environ or {}))
+    return contested
 
 
 def contested_of(
     suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
 ) -> list[Contested]:
-    """What is contested on one suite, of candidates that are given still."""
-    open_answers: dict[tuple[str, str], list[SubmittedCandidate]] = {}
-    for answer in answers(suite, [each for each in submissions if each.slug in files]):
-        place = (answer.task.id, command_digest(answer.command))
-        verdict = files[answer.submission].by_command.get(place)
-        if answer.candidate and verdict and verdict.finding.outcome is Outcome.UNDECIDED:
-            open_answers.setdefault(place, []).append(answer)
-    made = [
-        _contested(suite.manifest.name, given, files[given[0].submission].by_command[place].finding, appeal)
-        for place, given in open_answers.items()
+    """Return the contested verdicts of one suite, for candidates that are still in a submission."""
+    undecided: dict[tuple[str, str], list[SubmittedCandidate]] = {}
+    for candidate in answers(suite, [submission for submission in submissions if submission.slug in files]):
+        line = (candidate.task.id, command_digest(candidate.command))
+        verdict = files[candidate.submission].by_command.get(line)
+        if candidate.candidate and verdict and verdict.finding.outcome is Outcome.UNDECIDED:
+            undecided.setdefault(line, []).append(candidate)
+    contested = [
+        _contested(suite.manifest.name, candidates, files[candidates[0].submission].by_command[line].finding, appeal)
+        for line, candidates in undecided.items()
     ]
-    return sorted(made, key=lambda each: (-each.rows, each.task, each.digest))
+    return sorted(contested, key=lambda entry: (-entry.rows, entry.task, entry.digest))
 
 
 def contested_markdown(verdicts: Sequence[Contested]) -> str:
-    """The list as GitHub shows it."""
+    """Return the list as GitHub Markdown."""
     return contested_list(verdicts)
 
 
-def _contested(suite: str, given: Sequence[SubmittedCandidate], finding: Finding, appeal: Appeal | None) -> Contested:
-    first = min(given, key=lambda each: each.rank)
+def _contested(
+    suite: str, candidates: Sequence[SubmittedCandidate], finding: Finding, appeal: Appeal | None
+) -> Contested:
+    first = min(candidates, key=lambda candidate: candidate.rank)
     task, command = first.task, first.command
     where = f"{first.submission} {task.id}"
     options = f" --suite {suite}" + (f" --rank {first.rank}" if first.rank > 1 else "")
@@ -74,8 +76,8 @@ def _contested(suite: str, given: Sequence[SubmittedCandidate], finding: Finding
         step=finding.step,
         reason=finding.reason,
         variant=finding.variant,
-        given_by=tuple(CandidateSource(submission=each.submission, rank=each.rank) for each in given),
-        rows=len({each.submission for each in given if each.rank == 1}),
+        given_by=tuple(CandidateSource(submission=source.submission, rank=source.rank) for source in candidates),
+        rows=len({source.submission for source in candidates if source.rank == 1}),
         explain=f"bashboard explain {where}{options}",
         adjudicate=f"bashboard adjudicate {where} pass{options} --because 'WHY'",
         appeal=appeal(first.submission, task.id, first.rank) if appeal else None,

@@ -1,9 +1,9 @@
-"""Verdicts derived from evidence that is there: each submission's by itself, and nothing is ever executed.
+"""Derive a submission's verdicts from existing evidence. No command is executed, and no other submission is involved.
 
-Who executes a submission's commands is one escape away from whoever wrote them, so its evidence may be forged. A
-submission is therefore judged from the references' evidence and from its own, in a store of its own that nothing else
-sees: a forgery moves the row of whoever forged it and no other. The same evidence and replies give the same verdicts,
-byte for byte, so anybody can derive a published file again (`verifying`).
+A hostile command could escape from its sandbox and forge the evidence of its own job. So a submission is judged from
+the references' evidence and its own only, in a temporary store that no other submission uses. A forgery can change the
+row of its own submission and no other. Equal evidence and replies give equal verdicts, byte for byte, so anyone can
+derive a published file again (see `verify`).
 """
 
 from __future__ import annotations
@@ -26,221 +26,203 @@ from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
-from evaluator.pipeline.grading.verdict_files import VerdictFile
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
-from evaluator.records import (
-    Evidence,
-    Finding,
-    Outcome,
-    PublishedVerdict,
-    RunMetrics,
-    Step,
-    VerdictsHeader,
-    command_digest,
-)
+from evaluator.records import Evidence, Finding, Outcome, PublishedVerdict, Step, VerdictsHeader, command_digest
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import RunKey, Store
 from evaluator.submissions.validate import Submission
-from evaluator.suites.load import Suite
 
 MAX_PLACE_BYTES: Final = 4096
-"""Of a finding's place that are published: a path is no longer, a variable's name may be."""
+"""Published bytes of a finding's place. Paths are never longer, but names of variables can be."""
 
 _ABSENT: Final = InfraError("its evidence is not at hand")
 
 
 @dataclass(frozen=True, slots=True)
 class AvailableEvidence:
-    """What there is of a submission: evidence of its own commands, and the replies that its verdicts followed from."""
+    """The evidence of a submission's own commands, and the panel replies that its verdicts depend on."""
 
     evidence: Mapping[RunKey, Evidence] = field(default_factory=dict)
     replies: tuple[Reply, ...] = ()
 
 
-class Missing(NamedTuple):
-    """A command without a verdict, and the failure of ours that kept it from one."""
+class UnjudgedItem(NamedTuple):
+    """A command without a verdict, and the infrastructure failure that is the reason."""
 
-    subject: GradingItem
+    item: GradingItem
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
-    """What follows for one submission on one suite: its verdicts, sorted as in a file, and who got none.
+class DerivedVerdicts:
+    """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
 
-    `replies` are those that its verdicts follow from; `panel` is what asking about the rest would take, where that
-    was to be told.
+    The verdicts depend on `replies`. `panel` is the cost of panel requests about the undecided commands, if the caller
+    requested it.
     """
 
     submission: str
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[UnjudgedItem, ...] = ()
     replies: tuple[Reply, ...] = ()
     panel: PanelPlan | None = None
 
-    @property
-    def file(self) -> VerdictFile:
-        """The verdicts as they are published."""
-        return VerdictFile(self.header, self.verdicts)
-
-
-def subjects_of(suite: Suite, submission: Submission) -> list[GradingItem]:
-    """What is judged of a submission, each command of a task once, best candidates first."""
-    ordered = sorted(answers(suite, [submission]), key=lambda each: each.rank)
-    return list(dict.fromkeys(each.subject for each in ordered))
-
 
 class SubmissionRun:
-    """One submission on one suite: what is judged of it, and the keys of that."""
+    """One submission on one suite: the items to judge, and their cache keys.
+
+    Each command of a task is one item, in the order of its best rank.
+    """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:
         self.context, self.submission = context, submission
-        self.subjects = subjects_of(context.suite, submission)
+        candidates = sorted(answers(context.suite, [submission]), key=lambda candidate: candidate.rank)
+        self.items = tuple(dict.fromkeys(candidate.subject for candidate in candidates))
         self._keys = context.new_keys()
 
     @cached_property
     def runs(self) -> frozenset[RunKey]:
-        """The runs of its own commands, without those that belong to the references (as `Needed.of` has them)."""
-        keys = {key for each in self.subjects for key in self._own_keys(each)}
-        return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.needed.references
+        """Return the runs of the submission's own commands, without runs of references (see `RequiredRuns.of`)."""
+        keys = {key for item in self.items for key in self._evidence_keys(item)}
+        return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
 
-    def key(self, subject: GradingItem) -> str:
-        """The key that a verdict on it has today."""
-        return self._keys.key(subject)
+    def key(self, item: GradingItem) -> str:
+        """Return today's verdict key of an item."""
+        return self._keys.key(item)
 
-    def first_runs(self, subjects: Sequence[GradingItem]) -> set[RunKey]:
-        """The first runs of these subjects' own commands, without those that belong to the references."""
+    def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
+        """Return the first runs of these items' commands, without runs of references."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
-        return {(key, 0) for each in subjects for key in self._own_keys(each)} - self.context.needed.references
+        return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
 
-    def _own_keys(self, subject: GradingItem) -> list[str]:
-        if subject.command is None or not is_executable(subject.command):
+    def _evidence_keys(self, item: GradingItem) -> list[str]:
+        if item.command is None or not is_executable(item.command):
             return []
-        return [key for key, _ in self._keys.requests(subject.task, subject.command).values()]
+        return [key for key, _ in self._keys.requests(item.task, item.command).values()]
 
     def derive(
         self,
-        held: AvailableEvidence,
+        available: AvailableEvidence,
         panels: PanelPair | None = None,
         ask: Collection[GradingItem] | None = None,
         *,
         plans: bool = False,
-    ) -> Derived:
-        """What follows from the references' evidence and from what is held of this submission.
+    ) -> DerivedVerdicts:
+        """Return the verdicts that follow from the references' evidence and this submission's available evidence.
 
-        `panels` decide what is left open of the subjects in `ask`, of all without it; of others the replies held do,
-        so that a reply which was bought for somebody else changes nothing that is published. With `plans` it is told
-        what asking would take. Raises InfraError where the panel's ledger takes no reply.
+        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. The other items are
+        decided only by the replies in `available`. So a reply that was bought for another submission changes no
+        published verdict. With `plans`, the result includes the cost of panel requests. Raises InfraError if the reply
+        cache cannot be written.
         """
-        own = {run: each for run, each in held.evidence.items() if run in self.runs}
-        preloaded = {**own, **self.context.references}
-        asked = set(self.subjects if ask is None else ask)
+        preloaded = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
+        preloaded.update(self.context.references)
+        asked = set(self.items if ask is None else ask)
+        to_ask = [item for item in self.items if item in asked]
+        to_replay = [item for item in self.items if item not in asked]
+        votes: dict[GradingItem, _Vote] = {}
+        cost = None
         with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "store.sqlite")) as store:
             grader = Grader(
                 self.context.suite,
                 self.context.judge,
                 store,
                 self.context.fingerprint,
-                _nothing_is_executed,
+                _fail_requests,
                 NullProgress(),
                 rulings=self.context.rulings,
                 known_mutants=self.context.known_mutants,
                 preloaded=preloaded,
             )
-            findings = grader.grade(self.subjects)
-            votes: dict[GradingItem, _Vote] = {}
+            findings = grader.grade(self.items)
             if panels:
-                votes |= self._votes(grader, findings, [each for each in self.subjects if each in asked], panels)
-                with closing(_ledger_of(held.replies, Path(folder))) as reply_cache:
-                    kept = PanelPair(Panel(panels.replay.settings, reply_cache, Budget(), NullProgress()))
-                    votes |= self._votes(grader, findings, [each for each in self.subjects if each not in asked], kept)
-            planned = [PanelItem(self.submission.slug, each) for each in self.subjects if each in asked]
-            panel = plan_panel(panels.replay, grader, planned, self._own()) if panels and plans else None
-        return self._derived(findings, votes, preloaded, panel)
-
-    def _derived(
-        self,
-        findings: Mapping[GradingItem, Finding],
-        votes: Mapping[GradingItem, _Vote],
-        preloaded: Mapping[RunKey, Evidence],
-        panel: PanelPlan | None,
-    ) -> Derived:
-        final = {**findings, **{subject: vote.finding for subject, vote in votes.items()}}
-        failed = {subject: each.reason for subject, each in final.items() if each.outcome is Outcome.INFRA_ERROR}
-        judged = (each for each in self.subjects if each not in failed)
-        verdicts = [self._verdict(each, final[each], votes.get(each), preloaded) for each in judged]
-        replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}
-        return Derived(
-            self.submission.slug,
-            self.context.header,
-            tuple(sorted(verdicts, key=lambda each: (each.key, each.task))),
-            tuple(Missing(subject, reason) for subject, reason in failed.items()),
-            tuple(replies[key] for key in sorted(replies)),
-            panel,
-        )
-
-    def _own(self) -> dict[str, Sequence[str]]:
-        """The models that the submission names as its own, as the panel wants them."""
-        return {self.submission.slug: self.submission.manifest.models}
+                votes |= self._votes(grader, findings, to_ask, panels)
+                with closing(ReplyCache(Path(folder) / "panel.jsonl")) as replies:
+                    for reply in available.replies:
+                        replies.add(reply)
+                    replay = PanelPair(Panel(panels.replay.settings, replies, Budget(), NullProgress()))
+                    votes |= self._votes(grader, findings, to_replay, replay)
+                if plans:
+                    cost = plan_panel(panels.replay, grader, self._panel_items(to_ask), self._own_models())
+        return self._assemble(findings, votes, preloaded, cost)
 
     def _votes(
         self,
         grader: Grader,
         findings: Mapping[GradingItem, Finding],
-        subjects: Sequence[GradingItem],
+        items: Sequence[GradingItem],
         panels: PanelPair,
     ) -> dict[GradingItem, _Vote]:
-        """What the panel makes of the undecided among these, of those that there are replies about."""
-        places, own = [PanelItem(self.submission.slug, each) for each in subjects], self._own()
+        """Return the panel's decision about each undecided item that has replies."""
+        panel_items, models = self._panel_items(items), self._own_models()
         if panels.asking is not None:
-            ask_panel(panels.asking, grader, places, findings, own)
-        replies = replies_of(panels.replay, grader, places, findings, own)
-        found = ask_panel(panels.replay, grader, replies, findings, own)
+            ask_panel(panels.asking, grader, panel_items, findings, models)
+        replies = replies_of(panels.replay, grader, panel_items, findings, models)
+        decisions = ask_panel(panels.replay, grader, replies, findings, models)
         voters = panels.replay.digest(self.context.judge.name, self.submission.manifest.models)
-        return {each.subject: _Vote(found[each], replies[each], voters) for each in replies}
+        return {item.subject: _Vote(decisions[item], replies[item], voters) for item in replies}
+
+    def _panel_items(self, items: Sequence[GradingItem]) -> list[PanelItem]:
+        return [PanelItem(self.submission.slug, item) for item in items]
+
+    def _own_models(self) -> dict[str, Sequence[str]]:
+        """Return the models that the submission declares as its own, in the form that the panel expects."""
+        return {self.submission.slug: self.submission.manifest.models}
+
+    def _assemble(
+        self,
+        findings: Mapping[GradingItem, Finding],
+        votes: Mapping[GradingItem, _Vote],
+        preloaded: Mapping[RunKey, Evidence],
+        cost: PanelPlan | None,
+    ) -> DerivedVerdicts:
+        """Return the verdicts in the order of a file. An infrastructure failure gives no verdict."""
+        final = {**findings, **{item: vote.finding for item, vote in votes.items()}}
+        failed = {item: finding.reason for item, finding in final.items() if finding.outcome is Outcome.INFRA_ERROR}
+        judged = (item for item in self.items if item not in failed)
+        verdicts = [self._verdict(item, final[item], votes.get(item), preloaded) for item in judged]
+        replies = {reply.key: reply for vote in votes.values() for reply in vote.replies}
+        return DerivedVerdicts(
+            self.submission.slug,
+            self.context.header,
+            tuple(sorted(verdicts, key=lambda verdict: (verdict.key, verdict.task))),
+            tuple(UnjudgedItem(item, reason) for item, reason in failed.items()),
+            tuple(replies[key] for key in sorted(replies)),
+            cost,
+        )
 
     def _verdict(
-        self, subject: GradingItem, finding: Finding, vote: _Vote | None, preloaded: Mapping[RunKey, Evidence]
+        self, item: GradingItem, finding: Finding, vote: _Vote | None, preloaded: Mapping[RunKey, Evidence]
     ) -> PublishedVerdict:
+        """Return the published verdict: with run metrics if the judge reads evidence, but without durations."""
+        metrics = None
+        if self.context.judge.basis is not EvidenceNeed.TEXT:
+            keys = self._evidence_keys(item)
+            metrics = figures_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
+            metrics = metrics.model_copy(update={"wall_ms": None})
         place = finding.place[:MAX_PLACE_BYTES] if finding.place else finding.place
         return PublishedVerdict(
-            key=self.key(subject),
-            task=subject.task,
-            command=command_digest(subject.command or b""),
+            key=self.key(item),
+            task=item.task,
+            command=command_digest(item.command or b""),
             finding=finding.model_copy(update={"place": place}),
-            run=self._figures(subject, preloaded),
+            run=metrics,
             panel=vote.voters if vote and finding.step is Step.PANEL else None,
         )
 
-    def _figures(self, subject: GradingItem, preloaded: Mapping[RunKey, Evidence]) -> RunMetrics | None:
-        """How a command ran, without the time that it took; None where the judge looks at the text alone."""
-        if self.context.judge.basis is EvidenceNeed.TEXT:
-            return None
-        keys = self._own_keys(subject)
-        figures = figures_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
-        return figures.model_copy(update={"wall_ms": None})
-
 
 class _Vote(NamedTuple):
-    """What the panel says of one command, by which replies; `voters` is the digest of who voted and how."""
+    """The panel's decision about one command, and its replies. `voters` is the digest of the panel's settings."""
 
     finding: Finding
     replies: tuple[Reply, ...]
     voters: str
 
 
-def _ledger_of(replies: Sequence[Reply], folder: Path) -> ReplyCache:
-    """A ledger with these replies alone."""
-    reply_cache = ReplyCache(folder / "panel.jsonl")
-    for reply in replies:
-        reply_cache.add(reply)
-    return reply_cache
-
-
-def _nothing_is_executed(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-    """Our failure for every request: what has no evidence is not judged."""
+def _fail_requests(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
+    """Yield an infrastructure failure for every request: a command without evidence is not judged."""
     for request in requests:
         yield request, _ABSENT

@@ -1,10 +1,9 @@
-"""Verdicts for what is due, from evidence that other jobs made. No command is executed here, and no engine looked for.
+"""Judge the pending work from evidence that other jobs made, and pack the result into one archive.
 
-Each submission is judged by itself (`derivation`), so what its own job brought decides its own row alone. What has no
-evidence gets no verdict: it is told as a failure of ours, and the next run tries again. A file whose header changes is
-published whole or not at all, since lines of two judges or environments do not stand in one file.
-
-What is published, gathered for one archive: verdict files, bundles, images, and what is to be removed.
+No command is executed, and no engine is needed. Each submission is judged by itself (see `derive`), so its own job
+influences its own row only. A command without evidence gets no verdict. It is reported as an infrastructure failure,
+and the next run tries again. If a file's header changes, the file is published completely or not at all, because one
+file holds the lines of one judge and one environment.
 """
 
 from __future__ import annotations
@@ -19,34 +18,269 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.evidence.bundle import KEPT_BYTES, Bundle, bundle_path, drop_to_limit, write_bundle
+from evaluator.pipeline.evidence.bundle import (
+    KEPT_BYTES,
+    Bundle,
+    bundle_path,
+    drop_to_limit,
+    kept_evidence,
+    write_bundle,
+)
 from evaluator.pipeline.evidence.images import IMAGES, fetched_images, published_images, write_images
-from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.llm_panel import PanelPair
-from evaluator.pipeline.grading.llm_panel import panel_summary as panel_report
+from evaluator.pipeline.grading.llm_panel import PanelPair, panel_summary
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdict_bytes, verdicts_in, verdicts_path
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import ArchiveHeader, PublishArchive, blob_name
-from evaluator.pipeline.publishing.derive import AvailableEvidence, Derived, SubmissionRun
+from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.diff_verdicts import changes_between, changes_markdown
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
-from evaluator.pipeline.publishing.plan import dossiers_of, load_suite_contexts
-from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edited_lines, inspect_submission, place_of
+from evaluator.pipeline.publishing.plan import answered_suites, load_suite_contexts
+from evaluator.pipeline.publishing.status import PendingWork, VerdictStatus, edited_lines, inspect_submission, line_key
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.pipeline.submissions.repository import Loaded, load_sound
 from evaluator.progress import Progress
-from evaluator.records import BundleHeader, Evidence, KeptEvidence, PublishedVerdict, VerdictDiff
-from evaluator.store import RunKey, Store
+from evaluator.records import BundleHeader, PublishedVerdict
+from evaluator.store import Store
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 from evaluator.submissions.validate import Submission
 
-LANDING_BYTES: Final = 512 << 20
-"""Of files in one archive; what exceeds it waits for the next run."""
+ARCHIVE_BYTES: Final = 512 << 20
+"""Bytes of files in one archive. The next run publishes the rest."""
+
+NOT_ASKED: Final = "execution only: the panel was not asked"
+"""The panel's summary if a panel is configured but there is no API key."""
+
+_SHA256: Final = re.compile("[0-9a-f]{64}")
+_FULL: Final = "the archive is full; the next run publishes this file"
+_STAYS: Final = "the published file stays, because its lines must share one judge, environment and suite version"
+_NOTHING: Final = "no command could be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRow:
+    """The result for one submission's verdicts on one suite.
+
+    `given` counts the new verdicts. `missing` counts commands without a verdict by the reason of the infrastructure
+    failure. `written` is true if there is a new file, and `left` says why there is none. `left_out` counts runs that
+    exceed the size limit of the branch.
+    """
+
+    work: PendingWork
+    given: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    written: bool = False
+    left: str = ""
+    left_out: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as JSON values."""
+        return {
+            **self.work.as_json(),
+            "given": self.given,
+            "missing": dict(self.missing),
+            "written": self.written,
+            "left": self.left,
+            "left_out": self.left_out,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """The result of judging: the archive, and a row for every submission that had pending work.
+
+    `faults` lists the refused bundles by submission. `panel` is a summary of the panel requests. `panel_failed` is true
+    if the panel stopped for another reason than its limits.
+    """
+
+    archive: PublishArchive
+    rows: tuple[PublishRow, ...]
+    faults: Mapping[str, Sequence[str]]
+    panel: str = ""
+    panel_failed: bool = False
+
+    @property
+    def anything(self) -> bool:
+        """Return whether there is anything to commit."""
+        return bool(self.archive.on_main() or self.archive.on_branch())
+
+    @property
+    def missing(self) -> int:
+        """Return the number of commands that have no verdict because of an infrastructure failure."""
+        return sum(sum(row.missing.values()) for row in self.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        return {
+            "anything": self.anything,
+            "rows": [row.as_json() for row in self.rows],
+            "faults": {slug: list(faults) for slug, faults in self.faults.items()},
+            "panel": self.panel,
+            "missing": self.missing,
+        }
+
+
+def judge_pending(
+    project: Project,
+    progress: Progress,
+    store: Store,
+    collected: Path | None,
+    *,
+    stale: bool = False,
+    slugs: Sequence[str] = (),
+    panels: PanelPair | None = None,
+    image: str | None = None,
+) -> PublishResult:
+    """Judge the pending work from the bundles that this run's jobs left in the folder `collected`.
+
+    `image` is the SHA-256 of the file with the run's images. Raises MissingError if the environment of a suite is not
+    known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
+    """
+    if collected is not None and not collected.is_dir():
+        raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
+    if image is not None and not _SHA256.fullmatch(image):
+        raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
+    loaded, sources = load_sound(project, slugs), EvidenceSources.of(project, collected)
+    contexts = load_suite_contexts(project, store, loaded)
+    pairs = answered_suites(contexts, loaded)
+    builder = ArchiveBuilder(project, sources)
+    rows: list[PublishRow] = []
+    current: dict[str, dict[str, VerdictFile]] = {}
+    progress.stage("judging", len(pairs))
+    for context, submission in pairs:
+        submission_run = SubmissionRun(context, submission)
+        status = inspect_submission(project, submission_run, sources, panels, stale=stale)
+        files = current.setdefault(context.suite.manifest.name, {})
+        if status.published.file:
+            files[submission.slug] = status.published.file
+        if status.work.is_stale if stale else status.work.is_new:
+            rows.append(_judge(submission_run, status, sources, panels, builder))
+        elif not stale:
+            _confirm(submission_run, status, builder)
+        progress.advance()
+    _put_shared_files(builder, contexts, rows, image)
+    if not (stale or slugs):
+        builder.remove_outdated(loaded)
+    told, facts = _verdict_diff(project, current, builder, loaded.submissions) if stale else ({}, {})
+    facts["rows"] = [row.as_json() for row in rows]
+    archive = builder.archive(rescore=stale, told=told, facts=facts)
+    return PublishResult(archive, tuple(rows), sources.faults, *_panel_result(panels if rows else None))
+
+
+def _put_shared_files(
+    builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
+) -> None:
+    """Add the shared files that new verdicts depend on: references' evidence and the list of images."""
+    suites = {row.work.suite for row in rows if row.written}
+    for context in contexts:
+        if context.suite.manifest.name in suites:
+            builder.put_references(context)
+    if image is not None:
+        builder.put_images(contexts, image)
+
+
+def _panel_result(panels: PanelPair | None) -> tuple[str, bool]:
+    """Return a summary of the panel requests, and whether the panel failed."""
+    if panels is None:
+        return "", False
+    if panels.asking is None:
+        return NOT_ASKED, False
+    return panel_summary(panels.asking) or "", panels.asking.failed
+
+
+def _verdict_diff(
+    project: Project,
+    current: Mapping[str, Mapping[str, VerdictFile]],
+    builder: ArchiveBuilder,
+    submissions: Sequence[Submission],
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the effect of the new verdict files on the boards, as Markdown texts and as JSON values."""
+    if not builder.files:
+        return {}, {}
+    after = {suite: dict(files) for suite, files in current.items()}
+    for name, data in builder.files.items():
+        _, slug, file = name.split("/")
+        after[file.removesuffix(VERDICTS)][slug] = verdicts_in(data, Path(name))
+    changes = changes_between(project, current, after, submissions)
+    return {"changes": changes_markdown(changes)}, {"changes": changes.model_dump(mode="json")}
+
+
+def _judge(
+    submission_run: SubmissionRun,
+    status: VerdictStatus,
+    sources: EvidenceSources,
+    panels: PanelPair | None,
+    builder: ArchiveBuilder,
+) -> PublishRow:
+    """Judge one submission's pending items. Add its files to the archive, or say in the row why there is no file."""
+    available = status.available or sources.load(submission_run)
+    derived = _derive(submission_run, status, available, panels)
+    pending = set(status.pending)
+    missing = Counter(unjudged.reason for unjudged in derived.missing if unjudged.item in pending)
+    lines = _lines(submission_run, status, derived)
+    if builder.is_full:
+        return PublishRow(status.work, missing=missing, left=_FULL)
+    if missing and status.published.causes:
+        return PublishRow(status.work, missing=missing, left=_STAYS)
+    if missing and not lines:
+        return PublishRow(status.work, missing=missing, left=_NOTHING)
+    data = verdict_bytes(VerdictFile(derived.header, tuple(lines)))
+    written = builder.put_verdicts(submission_run, data)
+    replies = derived.replies
+    if not pending.issuperset(submission_run.items):
+        by_key = {reply.key: reply for reply in (*available.replies, *derived.replies)}
+        replies = tuple(by_key[key] for key in sorted(by_key))
+    all_derived = set(lines) <= set(derived.verdicts)
+    bundled = replace(available, replies=replies)
+    left_out = builder.put_bundle(submission_run, bundled, data if all_derived else None)
+    edited = () if status.work.causes else tuple(edited_lines(status.published, derived))
+    work = replace(status.work, edited=edited)
+    return PublishRow(work, len(pending) - missing.total(), missing, written, left_out=left_out)
+
+
+def _derive(
+    submission_run: SubmissionRun, status: VerdictStatus, available: AvailableEvidence, panels: PanelPair | None
+) -> DerivedVerdicts:
+    """Derive the verdicts with the panel. Published replies are stored first, so that none is bought twice."""
+    if panels is None:
+        return status.derived or submission_run.derive(available, None, status.pending)
+    for reply in available.replies:
+        if panels.replay.reply_cache.find(reply.key) is None:
+            panels.replay.reply_cache.add(reply)
+    return submission_run.derive(available, panels, status.pending)
+
+
+def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: DerivedVerdicts) -> list[PublishedVerdict]:
+    """Return the lines of the new file: derived verdicts, and current lines for commands without one.
+
+    Current lines are kept only if the file's header is today's. A line that another panel decided stays until a
+    rescore.
+    """
+    new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
+    file = None if status.published.causes else status.published.file
+    current_lines = file.by_command if file else {}
+    pending = set(status.pending)
+    lines = []
+    for item in submission_run.items:
+        new, current = new_lines.get(line_key(item)), current_lines.get(line_key(item))
+        line = (current or new) if status.work.causes and item not in pending else (new or current)
+        if line is not None:
+            lines.append(line)
+    return lines
+
+
+def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
+    """Store with the evidence that the current file follows from it, if it was derived again without a difference."""
+    derived = status.derived
+    if status.available is None or derived is None or derived.missing or not status.published.is_complete:
+        return
+    data = verdict_bytes(VerdictFile(derived.header, derived.verdicts))
+    if hashlib.sha256(data).hexdigest() == status.published.sha256:
+        builder.put_bundle(submission_run, AvailableEvidence(status.available.evidence, derived.replies), data)
 
 
 @dataclass(slots=True)
 class ArchiveBuilder:
-    """The archive as it is filled; nothing is in it that stands already as it would be written."""
+    """Collect verdict files, bundles, images and removals for one archive. Unchanged files are left out."""
 
     project: Project
     sources: EvidenceSources
@@ -58,25 +292,25 @@ class ArchiveBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether it should hold no more."""
-        return sum(map(len, (*self.files.values(), *self.evidence.values()))) > LANDING_BYTES
+        """Return whether the archive has reached its size limit."""
+        return sum(map(len, (*self.files.values(), *self.evidence.values()))) > ARCHIVE_BYTES
 
     def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
-        """A submission's verdict file, and what was judged for it; whether it is another than stands there."""
+        """Add a submission's verdict file and the names of the judged files. Return whether the verdict file is new."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
             return False
         self.files[self._name(path)] = data
-        for each in (path.with_name(MANIFEST_NAME), path.with_name(f"{suite}.jsonl"), path):
-            content = each.read_bytes() if each.is_file() and not each.is_symlink() else None
-            self.judged.setdefault(slug, {})[self._name(each)] = None if content is None else blob_name(content)
+        for judged in (path.with_name(MANIFEST_NAME), path.with_name(f"{suite}.jsonl"), path):
+            content = judged.read_bytes() if judged.is_file() and not judged.is_symlink() else None
+            self.judged.setdefault(slug, {})[self._name(judged)] = None if content is None else blob_name(content)
         return True
 
-    def put_bundle(self, submission_run: SubmissionRun, held: AvailableEvidence, verdicts: bytes | None) -> int:
-        """A submission's evidence and replies; how much of it the branch has no room for.
+    def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
+        """Add a submission's evidence and replies. Return the number of runs that exceed the size limit of the branch.
 
-        `verdicts` is the verdict file that follows from it, None where not all of a file does.
+        `verdicts` is the verdict file if all of it follows from this bundle, else None.
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
@@ -86,45 +320,45 @@ class ArchiveBuilder:
             submission=slug,
             verdicts=None if verdicts is None else hashlib.sha256(verdicts).hexdigest(),
         )
-        runs = {run: each for run, each in held.evidence.items() if run in submission_run.runs}
-        kept, left_out = drop_to_limit(Bundle(header, _kept(runs), held.replies), KEPT_BYTES)
-        self._put_evidence(suite, slug, kept)
+        runs = {run: evidence for run, evidence in available.evidence.items() if run in submission_run.runs}
+        bundle, left_out = drop_to_limit(Bundle(header, kept_evidence(runs), available.replies), KEPT_BYTES)
+        self._put_evidence(suite, slug, bundle)
         return left_out
 
     def put_references(self, context: SuiteContext) -> None:
-        """The evidence of a suite's references, where all of it is at hand."""
+        """Add the evidence of a suite's references if it is complete."""
         if not context.missing_references and context.references:
             header = BundleHeader(format=1, suite=context.suite.manifest.name, fingerprint=context.fingerprint)
-            self._put_evidence(header.suite, None, Bundle(header, _kept(context.references)))
+            self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:
-        """The images that evidence is made in today, saved to the file with this SHA-256."""
-        fingerprints = {each.suite.manifest.name: each.fingerprint for each in contexts}
-        data = write_images(published_images([each.suite for each in contexts], fingerprints, sha256))
+        """Add the list of today's sandbox images, which are saved in the file with this SHA-256."""
+        fingerprints = {context.suite.manifest.name: context.fingerprint for context in contexts}
+        data = write_images(published_images([context.suite for context in contexts], fingerprints, sha256))
         path = fetched_images(self.project)
         if not path.is_file() or path.read_bytes() != data:
             self.evidence[IMAGES] = data
 
-    def remove_what_is_gone(self, loaded: Loaded) -> None:
-        """Verdict files on suites that are not answered any more, and bundles of what is not here any more."""
-        answered = {each.slug: each.manifest.suites for each in loaded.submissions}
-        suites = {each.manifest.name for each in self.project.suites()}
-        for slug, given in answered.items():
+    def remove_outdated(self, loaded: Loaded) -> None:
+        """Mark verdict files and bundles for removal if their submission or suite is no longer in the repository."""
+        answered = {submission.slug: submission.manifest.suites for submission in loaded.submissions}
+        suites = {suite.manifest.name for suite in self.project.suites()}
+        for slug, own_suites in answered.items():
             for path in sorted((self.project.root / "submissions" / slug).glob(f"*{VERDICTS}")):
                 suite = path.name.removesuffix(VERDICTS)
-                if suite not in given or suite not in suites:
+                if suite not in own_suites or suite not in suites:
                     self.gone.append(self._name(path))
         for slug, suite in self.sources.published_bundles():
-            is_here = slug in loaded.broken or suite in answered.get(slug, ())
-            if not is_here or suite not in suites:
+            is_answered = slug in loaded.broken or suite in answered.get(slug, ())
+            if not is_answered or suite not in suites:
                 self.gone_evidence.append(bundle_path(suite, slug).as_posix())
 
     def archive(self, *, rescore: bool, told: dict[str, str], facts: dict[str, Any]) -> PublishArchive:
-        """The archive's content."""
+        """Return the content of the archive."""
         header = ArchiveHeader(
             format=1,
             rescore=rescore,
-            commit=_commit(self.project.root),
+            commit=_current_commit(self.project.root),
             judged={slug: self.judged[slug] for slug in sorted(self.judged)},
             gone=tuple(self.gone),
             gone_evidence=tuple(self.gone_evidence),
@@ -142,247 +376,11 @@ class ArchiveBuilder:
         return path.relative_to(self.project.root).as_posix()
 
 
-def _kept(runs: Mapping[RunKey, Evidence]) -> tuple[KeptEvidence, ...]:
-    fields = ({"key": key, "run": run, "evidence": each} for (key, run), each in sorted(runs.items()))
-    return tuple(KeptEvidence.model_validate(each) for each in fields)
-
-
-def _commit(root: Path) -> str | None:
-    """The commit that is checked out, None where none is."""
+def _current_commit(root: Path) -> str | None:
+    """Return the commit that is checked out, or None outside a Git repository."""
+    command = ["git", "-C", str(root), "rev-parse", "--verify", "HEAD"]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "--verify", "HEAD"], capture_output=True, check=False, text=True
-        )
+        process = subprocess.run(command, capture_output=True, check=False, text=True)
     except FileNotFoundError:
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-NOT_ASKED: Final = "execution only: the panel was not asked"
-"""What is said where there is a panel and no key."""
-
-_SHA256: Final = re.compile("[0-9a-f]{64}")
-_FULL: Final = "the archive has no room for more: the next run publishes it"
-_STAYS: Final = "what was published stays, as all lines of a file are of one judge, environment and suite version"
-_NOTHING: Final = "nothing of it could be judged"
-
-
-@dataclass(frozen=True, slots=True)
-class PublishRow:
-    """What became of one submission's verdicts on one suite.
-
-    `given` counts verdicts that were asked for and given, `missing` commands without one for a failure of ours, by its
-    words. `written` tells that there is a new file, `left` why there is none; `left_out` counts evidence that the
-    branch has no room for.
-    """
-
-    work: PendingWork
-    given: int = 0
-    missing: Mapping[str, int] = field(default_factory=dict)
-    written: bool = False
-    left: str = ""
-    left_out: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        told = {"given": self.given, "missing": dict(self.missing), "written": self.written, "left": self.left}
-        return {**self.work.as_json(), **told, "left_out": self.left_out}
-
-
-@dataclass(frozen=True, slots=True)
-class PublishResult:
-    """What judging came to: the archive's content, and every submission that something was due of.
-
-    `faults` are bundles that were refused, by submission; `panel` says what asking came to, and `panel_failed` that it
-    ended for another reason than its limits.
-    """
-
-    archive: PublishArchive
-    rows: tuple[PublishRow, ...]
-    faults: Mapping[str, Sequence[str]]
-    panel: str = ""
-    panel_failed: bool = False
-
-    @property
-    def anything(self) -> bool:
-        """Whether there is anything to commit."""
-        return bool(self.archive.on_main() or self.archive.on_branch())
-
-    @property
-    def missing(self) -> int:
-        """How many commands have no verdict for a failure of ours."""
-        return sum(sum(each.missing.values()) for each in self.rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "anything": self.anything,
-            "rows": [each.as_json() for each in self.rows],
-            "faults": {slug: list(each) for slug, each in self.faults.items()},
-            "panel": self.panel,
-            "missing": self.missing,
-        }
-
-
-def judge_pending(
-    project: Project,
-    progress: Progress,
-    store: Store,
-    collected: Path | None,
-    *,
-    stale: bool = False,
-    slugs: Sequence[str] = (),
-    panels: PanelPair | None = None,
-    image: str | None = None,
-) -> PublishResult:
-    """Give verdicts to what is due; `collected` is the folder of bundles that this run's jobs made.
-
-    `image` is the SHA-256 of the file that the run's images were saved to. Raises MissingError where the environment
-    is not known, UsageError where `collected` is no folder or `image` no SHA-256.
-    """
-    if collected is not None and not collected.is_dir():
-        raise UsageError(f"{collected}: there is no such folder; expected one with bundles, or an empty one")
-    if image is not None and not _SHA256.fullmatch(image):
-        raise UsageError(f"--image {image!r:.100}: expected 64 hexadecimal digits in lower case")
-    loaded, sources = load_sound(project, slugs), EvidenceSources.of(project, collected)
-    contexts = load_suite_contexts(project, store, loaded)
-    builder = ArchiveBuilder(project, sources)
-    submission_runs = list(dossiers_of(contexts, loaded))
-    seen: list[Seen] = []
-    rows: list[PublishRow] = []
-    progress.stage("judging", len(submission_runs))
-    for context, number in submission_runs:
-        submission_run = SubmissionRun(context, loaded.submissions[number])
-        looked = inspect_submission(project, submission_run, sources, panels, stale=stale)
-        seen.append((context.suite.manifest.name, loaded.submissions[number].slug, looked.published.file))
-        if looked.work.is_stale if stale else looked.work.is_new:
-            rows.append(_judge(submission_run, looked, sources, panels, builder))
-        elif not stale:
-            _keep(submission_run, looked, builder)
-        progress.advance()
-    _share(builder, contexts, rows, image)
-    if not (stale or slugs):
-        builder.remove_what_is_gone(loaded)
-    told, facts = _told(project, seen, builder, loaded.submissions) if stale and builder.files else ({}, {})
-    facts["rows"] = [each.as_json() for each in rows]
-    archive = builder.archive(rescore=stale, told=told, facts=facts)
-    return PublishResult(archive, tuple(rows), sources.faults, *_asked(panels if rows else None))
-
-
-def _share(
-    builder: ArchiveBuilder, contexts: Sequence[SuiteContext], rows: Sequence[PublishRow], image: str | None
-) -> None:
-    """What new files rest on beside their own evidence: that of references, and the images it was made in."""
-    for context in contexts:
-        if any(each.written and each.work.suite == context.suite.manifest.name for each in rows):
-            builder.put_references(context)
-    if image is not None:
-        builder.put_images(contexts, image)
-
-
-def _asked(panels: PanelPair | None) -> tuple[str, bool]:
-    """What asking the panel came to in words, and whether it failed."""
-    if panels is None:
-        return "", False
-    if panels.asking is None:
-        return NOT_ASKED, False
-    return panel_report(panels.asking) or "", panels.asking.failed
-
-
-Seen = tuple[str, str, VerdictFile | None]
-"""A suite, a submission and the file that stands."""
-
-
-def _told(
-    project: Project, seen: Sequence[Seen], builder: ArchiveBuilder, submissions: Sequence[Submission]
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """What the files in the archive make of the boards of those that stand, for people and for programs."""
-    before: dict[str, dict[str, VerdictFile]] = {}
-    for suite, slug, file in seen:
-        before.setdefault(suite, {}).update({slug: file} if file else {})
-    changes = _changes(project, before, builder, submissions)
-    return {"changes": changes_markdown(changes)}, {"changes": changes.model_dump(mode="json")}
-
-
-def _changes(
-    project: Project,
-    before: Mapping[str, Mapping[str, VerdictFile]],
-    builder: ArchiveBuilder,
-    submissions: Sequence[Submission],
-) -> VerdictDiff:
-    """What the files in the archive make of the boards of those that stand."""
-    after = {suite: dict(files) for suite, files in before.items()}
-    for name, data in builder.files.items():
-        _, slug, file = name.split("/")
-        after[file.removesuffix(VERDICTS)][slug] = verdicts_in(data, Path(name))
-    return changes_between(project, before, after, submissions)
-
-
-def _judge(
-    submission_run: SubmissionRun,
-    seen: VerdictStatus,
-    sources: EvidenceSources,
-    panels: PanelPair | None,
-    builder: ArchiveBuilder,
-) -> PublishRow:
-    """Derive one submission's verdicts and put its files into the archive."""
-    held = seen.held or sources.hold(submission_run)
-    if panels is not None:
-        _recall(panels, held)
-    derived = seen.derived if panels is None and seen.derived else submission_run.derive(held, panels, seen.asked)
-    asked = set(seen.asked)
-    missing = Counter(each.reason for each in derived.missing if each.subject in asked)
-    if builder.is_full:
-        return PublishRow(seen.work, missing=missing, left=_FULL)
-    if missing and seen.published.causes:
-        return PublishRow(seen.work, missing=missing, left=_STAYS)
-    lines = _lines(submission_run, seen, derived)
-    if missing and not lines:
-        return PublishRow(seen.work, missing=missing, left=_NOTHING)
-    data = verdict_bytes(VerdictFile(derived.header, tuple(lines)))
-    written = builder.put_verdicts(submission_run, data)
-    replies = {each.key: each for each in (*held.replies, *derived.replies)}
-    kept = (
-        derived.replies if asked.issuperset(submission_run.subjects) else tuple(replies[key] for key in sorted(replies))
-    )
-    follows = set(lines) <= set(derived.verdicts)
-    left_out = builder.put_bundle(submission_run, replace(held, replies=kept), data if follows else None)
-    edited = () if seen.work.causes else tuple(edited_lines(seen.published, derived))
-    work = replace(seen.work, edited=edited)
-    return PublishRow(work, len(asked) - missing.total(), missing, written, left_out=left_out)
-
-
-def _recall(panels: PanelPair, held: AvailableEvidence) -> None:
-    """Have the replies that were published once at hand, so that none is bought twice."""
-    reply_cache = panels.replay.reply_cache
-    for reply in held.replies:
-        if reply_cache.find(reply.key) is None:
-            reply_cache.add(reply)
-
-
-def _lines(submission_run: SubmissionRun, seen: VerdictStatus, derived: Derived) -> list[PublishedVerdict]:
-    """The lines of the new file: what was derived, and where nothing could be what stands already, in a file of today.
-
-    What another panel decided stays until a rescore asks today's.
-    """
-    fresh = {(each.task, each.command): each for each in derived.verdicts}
-    file = None if seen.published.causes else seen.published.file
-    standing = file.by_command if file else {}
-    asked = set(seen.asked)
-
-    def line(subject: GradingItem) -> PublishedVerdict | None:
-        place = place_of(subject)
-        if seen.work.causes and subject not in asked:
-            return standing.get(place) or fresh.get(place)
-        return fresh.get(place) or standing.get(place)
-
-    return [found for each in submission_run.subjects if (found := line(each)) is not None]
-
-
-def _keep(submission_run: SubmissionRun, seen: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Note with the evidence which file follows from it, where it was derived again and nothing differs."""
-    if seen.held is None or seen.derived is None or seen.derived.missing or not seen.published.is_whole:
-        return
-    data = verdict_bytes(seen.derived.file)
-    if hashlib.sha256(data).hexdigest() == seen.published.sha256:
-        builder.put_bundle(submission_run, AvailableEvidence(seen.held.evidence, seen.derived.replies), data)
+    return process.stdout.strip() if process.returncode == 0 else None

@@ -1,13 +1,13 @@
-"""What a run of the publish workflow has to do, and what that takes.
+"""The plan of one run of the publish workflow: the submissions to execute and judge, and the cost.
 
-Publishing gives verdicts to what is new. What is stale stands until a rescore is merged, so that no number on the board
-moves without a table of who moved. Only where a submission itself changed while its file is stale, all of it is judged
-anew, as a file has one header.
+Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so the board never changes
+without a table of the moved rows. There is one exception: if a submission with a stale file contains new commands, all
+of it is judged again, because a file has only one header.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,20 +18,22 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.derive import SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.pipeline.publishing.status import PendingWork, inspect_submission
-from evaluator.pipeline.publishing.suite_context import SuiteContext, environment_of, load_suite_context
+from evaluator.pipeline.publishing.suite_context import SuiteContext, current_fingerprint, load_suite_context
 from evaluator.pipeline.submissions.repository import Loaded, load_sound, suites_on_board
 from evaluator.progress import Progress
 from evaluator.store import Store
+from evaluator.submissions.validate import Submission
 
 MOST_AT_ONCE: Final = 255
-"""Submissions that one run executes: a matrix of GitHub's has at most 256 jobs."""
+"""Submissions that one run executes. A matrix of GitHub Actions has at most 256 jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """What a run has to do: with `stale` what a rescore has. `waiting` is stale work that publishing leaves.
+    """The work of one publish run, or with `stale` of a rescore. `waiting` is stale work that waits for a rescore.
 
-    `references` are runs of references without evidence, by suite; `broken` the submissions that cannot be scored.
+    `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions that break their
+    format and cannot be scored.
     """
 
     stale: bool
@@ -45,41 +47,41 @@ class PublishPlan:
 
     @property
     def to_execute(self) -> list[str]:
-        """The submissions whose commands lack evidence, sorted."""
-        return sorted({each.submission for each in self.due if each.executions})
+        """Return the submissions that have commands without evidence, sorted."""
+        return sorted({work.submission for work in self.due if work.executions})
 
     @property
     def submissions(self) -> list[str]:
-        """Those of them that one run executes."""
+        """Return the submissions that this run executes."""
         return self.to_execute[:MOST_AT_ONCE]
 
     @property
     def left_over(self) -> list[str]:
-        """Those that the next run executes."""
+        """Return the submissions that the next run executes."""
         return self.to_execute[MOST_AT_ONCE:]
 
     @property
     def executions(self) -> int:
-        """How many executions it takes at least, those of references left out."""
-        return sum(each.executions for each in self.due)
+        """Return the minimum number of executions, without those of references."""
+        return sum(work.executions for work in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
-        """What asking the panel about what is at hand takes at most, None where there is none."""
-        plans = [each.panel for each in self.due if each.panel]
+        """Return the maximum cost of panel requests about commands that have evidence, or None if there are none."""
+        plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
-        prices = [each.usd for each in plans]
-        usd = None if None in prices else sum(each for each in prices if each is not None)
-        return PanelPlan(sum(each.undecided for each in plans), sum(each.calls for each in plans), usd)
+        prices = [plan.usd for plan in plans]
+        usd = None if None in prices else sum(price for price in prices if price is not None)
+        return PanelPlan(sum(plan.undecided for plan in plans), sum(plan.calls for plan in plans), usd)
 
     @property
     def anything(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether there is any work."""
         return bool(self.due)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the plan as JSON values."""
         return {
             "rescore": self.stale,
             "anything": self.anything,
@@ -89,11 +91,11 @@ class PublishPlan:
             "references": self.references,
             "fingerprints": self.fingerprints,
             "panel": self.panel._asdict() if self.panel else None,
-            "due": [each.as_json() for each in self.due],
-            "waiting": [each.as_json() for each in self.waiting],
+            "due": [work.as_json() for work in self.due],
+            "waiting": [work.as_json() for work in self.waiting],
             "whole": self.whole,
             "unchecked": self.unchecked,
-            "broken": {slug: [str(each) for each in problems] for slug, problems in self.broken.items()},
+            "broken": {slug: list(map(str, problems)) for slug, problems in self.broken.items()},
         }
 
 
@@ -106,30 +108,31 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """What publishing, or with `stale` a rescore, has to do; all submissions where none is named.
+    """Return the plan of a publish run, or with `stale` of a rescore, for all submissions or those in `slugs`.
 
-    Nothing is executed and nobody asked. Raises MissingError where the environment is not known.
+    No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
     """
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     contexts = load_suite_contexts(project, store, loaded, ask_engine=True)
+    pairs = answered_suites(contexts, loaded)
     works = []
-    submission_runs = list(dossiers_of(contexts, loaded))
-    progress.stage("looking at what is published", len(submission_runs))
-    for context, number in submission_runs:
-        works.append(
-            inspect_submission(
-                project, SubmissionRun(context, loaded.submissions[number]), sources, panels, stale=stale
-            ).work
-        )
+    progress.stage("looking at what is published", len(pairs))
+    for context, submission in pairs:
+        status = inspect_submission(project, SubmissionRun(context, submission), sources, panels, stale=stale)
+        works.append(status.work)
         progress.advance()
     return PublishPlan(
         stale=stale,
-        due=tuple(each for each in works if (each.is_stale if stale else each.is_new)),
-        waiting=tuple(each for each in works if not stale and each.is_stale and not each.is_new),
-        whole=sum(not each.is_new and not each.is_stale for each in works),
-        unchecked=sum(each.unchecked for each in works),
-        references={each.suite.manifest.name: each.missing_references for each in contexts if each.missing_references},
-        fingerprints={each.suite.manifest.name: each.fingerprint for each in contexts},
+        due=tuple(work for work in works if (work.is_stale if stale else work.is_new)),
+        waiting=tuple(work for work in works if not stale and work.is_stale and not work.is_new),
+        whole=sum(not work.is_new and not work.is_stale for work in works),
+        unchecked=sum(work.unchecked for work in works),
+        references={
+            context.suite.manifest.name: context.missing_references
+            for context in contexts
+            if context.missing_references
+        },
+        fingerprints={context.suite.manifest.name: context.fingerprint for context in contexts},
         broken=dict(loaded.broken),
     )
 
@@ -137,17 +140,20 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """The ground of every suite whose verdicts are published: ours, as others' stay with their publishers."""
-    suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
+    """Return the context of every suite on the board except foreign ones. Their publishers publish those verdicts."""
+    contexts = []
+    for suite in suites_on_board(project, loaded.submissions):
+        if not suite.manifest.foreign:
+            fingerprint = current_fingerprint(project, suite, store, ask_engine=ask_engine)
+            contexts.append(load_suite_context(project, suite, fingerprint, store))
+    return contexts
+
+
+def answered_suites(contexts: Sequence[SuiteContext], loaded: Loaded) -> list[tuple[SuiteContext, Submission]]:
+    """Return every suite context with each submission that answers the suite."""
     return [
-        load_suite_context(project, each, environment_of(project, each, store, ask_engine=ask_engine), store)
-        for each in suites
+        (context, submission)
+        for context in contexts
+        for submission in loaded.submissions
+        if context.suite.manifest.name in submission.manifest.suites
     ]
-
-
-def dossiers_of(contexts: Sequence[SuiteContext], loaded: Loaded) -> Iterator[tuple[SuiteContext, int]]:
-    """Every ground with the number of every submission that answers its suite."""
-    for context in contexts:
-        for number, each in enumerate(loaded.submissions):
-            if context.suite.manifest.name in each.manifest.suites:
-                yield context, number

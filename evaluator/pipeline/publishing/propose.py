@@ -1,10 +1,10 @@
-"""What a rescore judged, as a pull request: the verdict files and the table of who moves, for a maintainer to merge.
+"""Propose a rescore as a pull request: the new verdict files and a table of the moved rows, for a maintainer to merge.
 
-There is one branch for it, so there is one open proposal at a time: a later rescore takes the place of an earlier one
-that nobody merged, which it contains.
+All proposals use one branch, so only one is open at a time. A later rescore replaces an earlier one that was not
+merged, and contains its changes.
 
-The evidence goes to its branch at once. It is kept under the digests of what it depends on, so the verdicts that stand
-on main are followed from theirs as before, and whoever reads the proposal can follow its verdicts from these.
+The evidence is committed to its branch at once. It is stored under digests of its inputs, so the verdicts on main still
+follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
 from evaluator.github.proposals import Proposal, propose
-from evaluator.pipeline.boards.published_boards import Files, published_files
+from evaluator.pipeline.boards.published_boards import published_files
 from evaluator.pipeline.grading.verdict_files import VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.publishing.archive import PublishArchive
@@ -27,7 +27,7 @@ from evaluator.pipeline.publishing.commit import (
     MAIN,
     MainCheck,
     check_against_main,
-    keep_evidence,
+    commit_evidence,
     left_out_markdown,
     main_head,
 )
@@ -39,10 +39,10 @@ from evaluator.wording import pluralize
 
 BRANCH: Final = "rescore/verdicts"
 
-_TOLD: Final = 50
-"""Submissions that a body names as left out; each is about a hundred bytes."""
-_AROUND: Final = 8_192
-"""Bytes of a body that are left for what stands around the table."""
+_LISTED: Final = 50
+"""Submissions that the body lists as left out. Each takes about a hundred bytes."""
+_RESERVED: Final = 8_192
+"""Bytes of the body that are reserved for the text around the table."""
 
 _BY_HAND: Final = f"""### The same on your machine
 
@@ -56,10 +56,10 @@ bashboard rescore
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
-    """What is proposed: title and body, empty where no verdict file would change; the pull request where it is there.
+class ProposalResult:
+    """The title and body of a proposal, empty if no verdict file changes, and the pull request if it was opened.
 
-    `left_out` says why by submission; `evidence` is the commit of its branch.
+    `left_out` gives the reasons by submission. `evidence` is the commit of the evidence branch.
     """
 
     title: str
@@ -69,44 +69,43 @@ class Proposed:
     evidence: str | None = None
 
 
-def propose_landing(
+def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
-) -> Proposed:
-    """Offer what a rescore judged and still stands. The same again changes nothing.
+) -> ProposalResult:
+    """Propose the verdicts of a rescore, except submissions that changed meanwhile. Repeating it changes nothing.
 
-    Raises UsageError for what is no rescore's, which is committed; PermissionMissingError; GitHubError.
+    Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
+    GitHubError.
     """
     if not archive.header.rescore:
-        raise UsageError("this is no rescore's: bashboard publish commit")
-    current = check_against_main(connection, main_head(connection), archive)
-    if not current.changing:
-        evidence = None if dry_run else keep_evidence(connection, current.archive)
-        return Proposed("", "", current.left_out, None, evidence)
-    changes = _changes(project, current.archive)
-    title, body = _title(changes, current), _body(changes, current)
+        raise UsageError("this archive is not a rescore; run: bashboard publish commit")
+    check = check_against_main(connection, main_head(connection), archive)
+    if not check.changing:
+        evidence = None if dry_run else commit_evidence(connection, check.archive)
+        return ProposalResult("", "", check.left_out, None, evidence)
+    changes = _changes(project, check.archive)
+    title, body = _title(changes, check), _body(changes, check)
     if dry_run:
-        return Proposed(title, body, current.left_out)
-    evidence = keep_evidence(connection, current.archive)
+        return ProposalResult(title, body, check.left_out)
+    evidence = commit_evidence(connection, check.archive)
     proposal = propose(
         connection,
         branch=BRANCH,
         base=MAIN,
         title=title,
         body=body,
-        files=current.archive.on_main(),
-        message=_message(current.changing),
+        files=check.archive.on_main(),
+        message=_message(check.changing),
     )
-    return Proposed(title, body, current.left_out, proposal, evidence)
+    return ProposalResult(title, body, check.left_out, proposal, evidence)
 
 
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
-    """From the checkout's verdict files to the landing's, on the suites that are here."""
-    entries = load_sound(project).submissions
-    before: dict[str, Files] = {}
-    after: dict[str, dict[str, VerdictFile]] = {}
-    for suite in (each.manifest.name for each in project.suites()):
-        before[suite] = published_files(project, suite, entries)
-        after[suite] = dict(before[suite])
+    """Return the difference between the checkout's verdict files and the archive's, for every suite in the checkout."""
+    submissions = load_sound(project).submissions
+    suites = [suite.manifest.name for suite in project.suites()]
+    before = {suite: published_files(project, suite, submissions) for suite in suites}
+    after: dict[str, dict[str, VerdictFile]] = {suite: dict(files) for suite, files in before.items()}
     for path, content in archive.on_main().items():
         slug, name = path.split("/")[1:]
         files = after.get(name.removesuffix(VERDICTS), {})
@@ -114,39 +113,40 @@ def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
             files.pop(slug, None)
         else:
             files[slug] = verdicts_in(content, Path(path))
-    return changes_between(project, before, after, entries)
+    return changes_between(project, before, after, submissions)
 
 
-def _title(changes: VerdictDiff, current: MainCheck) -> str:
-    flips = sum(sum(each.kinds.values()) for each in changes.suites)
-    submissions = pluralize(len(current.changing), "submission")
+def _title(changes: VerdictDiff, check: MainCheck) -> str:
+    flips = sum(sum(suite.kinds.values()) for suite in changes.suites)
+    submissions = pluralize(len(check.changing), "submission")
     return f"Rescore {submissions}: {pluralize(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
 
 
-def _body(changes: VerdictDiff, current: MainCheck) -> str:
+def _body(changes: VerdictDiff, check: MainCheck) -> str:
     parts = [
-        "Judge, environment or suite are no longer what these verdicts were given by, so they were given anew. "
-        "**Merging this puts them on the board**; until then every row stays as it is. Nothing else is changed by it.",
-        rescore_table(changes, LENGTH - _AROUND).strip(),
+        "The judge, the environment or the suite changed after these verdicts were published. So they were judged "
+        "again. **Merging this pull request puts them on the board.** Until then every row stays as it is. This pull "
+        "request changes nothing else.",
+        rescore_table(changes, LENGTH - _RESERVED).strip(),
     ]
-    if current.left_out:
-        left_out = left_out_markdown(dict(list(current.left_out.items())[:_TOLD]))
+    if check.left_out:
+        left_out = left_out_markdown(dict(list(check.left_out.items())[:_LISTED]))
         parts.append(f"### Left out\n\n{left_out}")
-    if current.archive.header.commit:
-        parts.append(f"Made from {current.archive.header.commit}.")
+    if check.archive.header.commit:
+        parts.append(f"Made from {check.archive.header.commit}.")
     return "\n\n".join([*parts, _BY_HAND]) + "\n"
 
 
 def _message(slugs: tuple[str, ...]) -> str:
     listed = "\n".join(slugs)
-    return f"Give the verdicts of {pluralize(len(slugs), 'submission')} anew\n\n{listed}\n"
+    return f"Rescore the verdicts of {pluralize(len(slugs), 'submission')}\n\n{listed}\n"
 
 
-def proposed_markdown(proposed: Proposed) -> str:
-    """What was proposed, for the job's summary."""
-    if proposed.proposal is None:
-        head = "### No published verdict would change" if not proposed.body else f"### {proposed.title}"
+def proposed_markdown(result: ProposalResult) -> str:
+    """Return a summary of the proposal for the job's summary."""
+    if result.proposal is None:
+        head = "### No published verdict would change" if not result.body else f"### {result.title}"
     else:
-        head = f"### #{proposed.proposal.number} {proposed.proposal.written.value}: {proposed.title}"
-    left_out = f"Left out:\n\n{left_out_markdown(proposed.left_out)}" if proposed.left_out else ""
+        head = f"### #{result.proposal.number} {result.proposal.written.value}: {result.title}"
+    left_out = f"Left out:\n\n{left_out_markdown(result.left_out)}" if result.left_out else ""
     return "\n\n".join(part for part in (head, left_out) if part)

@@ -1,18 +1,18 @@
-"""One submission's published verdicts on one suite looked at: what they lack, and what giving it takes.
+"""The status of a submission's published verdicts on one suite: missing, outdated or edited lines, and the work to do.
 
-A command is *new* that has no line, or whose line has another key though the file's header is today's (a ruling or a
-mark changed). What was judged by another judge, environment or suite version is *stale*. A line that was edited by hand
-keeps its key: so a file that is not byte for byte the one that was derived from the published evidence is derived
-again, and every line that differs is named.
+A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
+key: a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge, environment or
+suite version than today's, or if another panel decided some of its lines.
 
-A submission's verdict file beside what is asked of it today, and beside what its evidence says.
+A line that was edited by hand keeps its cache key. So a file that differs from the one that was derived from the
+published evidence is derived again, and every line that differs is reported.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,20 +23,22 @@ from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import AvailableEvidence, Derived, SubmissionRun
+from evaluator.pipeline.publishing.derive import AvailableEvidence, DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
 from evaluator.records import Finding, Outcome, PublishedVerdict, VerdictsHeader, command_digest
 
 _SHOWN: Final = 160
+"""Characters of a text from a file that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """What is published of a submission on a suite beside what is asked of it today.
+class PublishedFile:
+    """A submission's verdict file on a suite, compared with today's cache keys.
 
-    `new` are commands without a line and `changed` those whose line has another key than today's, though the header is
-    today's; `gone` counts lines of commands that are not given any more. `causes` say in words what of the header is
-    not today's. `sha256` is the file's, None where there is none; `fault` says why it does not read.
+    `new` lists the commands without a line. `changed` lists the commands that have another key than today, if the
+    header is today's. `gone` counts the lines of commands that the submission no longer contains. `causes` describes
+    what in the header is not today's. `sha256` is the file's digest, or None without a file. `fault` says why the file
+    is invalid.
     """
 
     path: Path
@@ -49,99 +51,89 @@ class Published:
     fault: str = ""
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every command has its line under today's key, and there is no other line."""
+    def is_complete(self) -> bool:
+        """Return whether every command has a line under today's key, and there is no other line."""
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
-def published_of(project: Project, submission_run: SubmissionRun) -> Published:
-    """What is published of a submission, compared by keys alone."""
-    context, slug = submission_run.context, submission_run.submission.slug
-    path = verdicts_path(project, slug, context.suite.manifest.name)
+def read_published_file(project: Project, run: SubmissionRun) -> PublishedFile:
+    """Compare a submission's verdict file with today's cache keys. No evidence is read."""
+    header, items = run.context.header, run.items
+    path = verdicts_path(project, run.submission.slug, header.suite)
     try:
         file = read_verdicts(path)
-        if file is None:
-            return Published(path, None, None, tuple(submission_run.subjects))
-        if file.header.suite != context.header.suite:
-            raise FormatError([Problem(path, 1, f"suite: expected {context.header.suite!r}, as the file is named")])
+        if file is not None and file.header.suite != header.suite:
+            raise FormatError([Problem(path, 1, f"suite: expected {header.suite!r}, as the file is named")])
     except FormatError as error:
-        return Published(path, None, None, tuple(submission_run.subjects), fault=str(error.problems[0]))
-    lines = {place_of(each): file.by_command.get(place_of(each)) for each in submission_run.subjects}
-    causes = tuple(causes_of(file.header, context.header))
-    new = tuple(each for each in submission_run.subjects if lines[place_of(each)] is None)
-    changed = tuple(
-        each
-        for each in submission_run.subjects
-        if not causes and _is_changed(submission_run, each, lines[place_of(each)])
-    )
-    gone = len(file.by_command.keys() - lines.keys())
-    return Published(path, hashlib.sha256(path.read_bytes()).hexdigest(), file, new, changed, gone, causes)
+        return PublishedFile(path, None, None, items, fault=str(error.problems[0]))
+    if file is None:
+        return PublishedFile(path, None, None, items)
+    lines = {item: file.by_command.get(line_key(item)) for item in items}
+    causes = tuple(_header_causes(file.header, header))
+    new = tuple(item for item, line in lines.items() if line is None)
+    changed = () if causes else tuple(item for item, line in lines.items() if line and line.key != run.key(item))
+    gone = len(file.by_command.keys() - {line_key(item) for item in items})
+    return PublishedFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), file, new, changed, gone, causes)
 
 
-def place_of(subject: GradingItem) -> tuple[str, str]:
-    """The task and command digest that a subject's line has."""
-    return subject.task, command_digest(subject.command or b"")
+def line_key(item: GradingItem) -> tuple[str, str]:
+    """Return the task and the command digest that identify an item's line in a verdict file."""
+    return item.task, command_digest(item.command or b"")
 
 
-def _is_changed(submission_run: SubmissionRun, subject: GradingItem, line: PublishedVerdict | None) -> bool:
-    return line is not None and line.key != submission_run.key(subject)
-
-
-def causes_of(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
-    """What of a file's header is not today's, in words."""
+def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
+    """Yield a description of every part of a file's header that is not today's."""
     if (published.judge, published.judge_version) != (today.judge, today.judge_version):
-        yield f"judge: {_judge(published)}, today {_judge(today)}"
+        judges = (f"{each.judge} {each.judge_version}" for each in (published, today))
+        yield "judge: {}, today {}".format(*(printable(judge)[:_SHOWN] for judge in judges))
     if published.suite_version != today.suite_version:
         yield f"suite: version {published.suite_version}, today {today.suite_version}"
     if published.fingerprint != today.fingerprint:
         yield f"environment: {published.fingerprint[:12]}, today {today.fingerprint[:12]}"
 
 
-def _judge(header: VerdictsHeader) -> str:
-    return printable(f"{header.judge} {header.judge_version}")[:_SHOWN]
+def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
+    """Return the lines that have the right key but differ from the verdict that follows from the evidence.
 
-
-def edited_lines(published: Published, derived: Derived) -> list[Problem]:
-    """The lines that have the key of their evidence and say something else than what follows from it, at their place.
-
-    A line whose command has no evidence at hand is not among them: nothing can be said of it.
+    A line without available evidence cannot be compared, so it is not reported.
     """
-    if published.file is None:
+    file = published.file
+    if file is None:
         return []
     return [
-        Problem(published.path, published.file.line_of(each.task, each.command), _said(line, each))
-        for each in derived.verdicts
-        if (line := published.file.by_command.get((each.task, each.command))) and line.key == each.key and line != each
+        Problem(published.path, file.line_of(verdict.task, verdict.command), _difference(line, verdict))
+        for verdict in derived.verdicts
+        if (line := file.by_command.get((verdict.task, verdict.command)))
+        and line.key == verdict.key
+        and line != verdict
     ]
 
 
-def _said(line: PublishedVerdict, derived: PublishedVerdict) -> str:
-    if line.finding != derived.finding:
-        said, follows = words(line.finding), words(derived.finding)
-        if said == follows:
-            said, follows = _fields(line.finding), _fields(derived.finding)
-        return f"says of a command of {line.task} {said}; what follows from its evidence is {follows}"
-    fields = [name for name in ("run", "panel") if getattr(line, name) != getattr(derived, name)]
-    return f"{' and '.join(fields)}: not what follows from the evidence of a command of {line.task}"
+def _difference(line: PublishedVerdict, derived: PublishedVerdict) -> str:
+    """Return how a published line differs from the derived verdict, in words that are safe for a terminal."""
+    if line.finding == derived.finding:
+        fields = [name for name in ("run", "panel") if getattr(line, name) != getattr(derived, name)]
+        return f"{' and '.join(fields)}: not what the evidence gives for a command of {line.task}"
+    published, expected = _describe(line.finding), _describe(derived.finding)
+    if published == expected:
+        published, expected = (printable(each.finding.to_json()[: 2 * _SHOWN]) for each in (line, derived))
+    return f"says of a command of {line.task} {published}; its evidence gives {expected}"
 
 
-def words(finding: Finding) -> str:
-    """A finding in a few words, safe for a terminal."""
+def _describe(finding: Finding) -> str:
+    """Return a finding in a few words that are safe for a terminal."""
     step = f" ({finding.step.value})" if finding.step else ""
     reason = f": {finding.reason}" if finding.reason else ""
     return printable(f"{finding.outcome.value}{step}{reason}"[:_SHOWN])
 
 
-def _fields(finding: Finding) -> str:
-    return printable(finding.to_json()[: 2 * _SHOWN])
-
-
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """What a submission's verdicts on a suite lack. Tasks stand in `new` and `changed` once for each command.
+    """The work that is pending on one submission's verdicts on a suite.
 
-    `executions` are at least so many, where something is due; `panel` is what asking about what is at hand would take.
-    `unchecked` tells that the file could not be compared with its evidence, as that is not at hand.
+    `new` and `changed` name a task once for each command. `executions` is the minimum number of executions. `panel` is
+    the maximum cost of panel requests about commands that have evidence. `unchecked` is true if evidence was missing,
+    so that the file could not be compared with it.
     """
 
     submission: str
@@ -159,30 +151,30 @@ class PendingWork:
 
     @property
     def is_stale(self) -> bool:
-        """Whether its verdicts stand by something that is not today's."""
+        """Return whether the judge, environment, suite version or panel of the file is not today's."""
         return bool(self.causes)
 
     @property
     def is_new(self) -> bool:
-        """Whether publishing has something to do. Lines that are gone alone wait with what is stale."""
+        """Return whether publishing has work to do. Lines that are gone from a stale file wait for the rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
-        """What it lacks, in words."""
-        counted = {
+        """Return the reasons for the work, in words."""
+        lines = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
             "edited by hand": self.edited,
         }
-        told = [f"{len(each)} {name}" for name, each in counted.items() if each]
-        told += [f"{self.gone} not given any more"] if self.gone else []
-        told += [f"the file does not read: {self.fault}"] if self.fault else []
-        return told + list(self.causes)
+        reasons = [f"{len(affected)} {name}" for name, affected in lines.items() if affected]
+        reasons += [f"{self.gone} no longer in the submission"] if self.gone else []
+        reasons += [f"the file is not valid: {self.fault}"] if self.fault else []
+        return reasons + list(self.causes)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the work as JSON values."""
         return {
             "submission": self.submission,
             "suite": self.suite,
@@ -190,7 +182,7 @@ class PendingWork:
             "new": list(self.new),
             "changed": list(self.changed),
             "gone": self.gone,
-            "edited": [{"line": each.line, "message": each.message} for each in self.edited],
+            "edited": [{"line": problem.line, "message": problem.message} for problem in self.edited],
             "stale": list(self.causes),
             "fault": self.fault,
             "executions": self.executions,
@@ -201,17 +193,17 @@ class PendingWork:
 
 @dataclass(frozen=True, slots=True)
 class VerdictStatus:
-    """What was seen of one submission: what is published, and what to do.
+    """The result of an inspection: the published file and the work to do.
 
-    `asked` are the subjects that verdicts are to be given on. `held` and what is `derived` of it without asking anybody
-    are None where they were not needed, or could not be had.
+    `pending` lists the commands to judge. `available` is the available evidence, and `derived` holds the verdicts that
+    follow from it without new panel requests. Both are None if they were not needed or evidence is missing.
     """
 
-    published: Published
-    held: AvailableEvidence | None
-    asked: tuple[GradingItem, ...]
+    published: PublishedFile
     work: PendingWork
-    derived: Derived | None = None
+    pending: tuple[GradingItem, ...] = ()
+    available: AvailableEvidence | None = None
+    derived: DerivedVerdicts | None = None
 
 
 def inspect_submission(
@@ -222,102 +214,110 @@ def inspect_submission(
     *,
     stale: bool = False,
 ) -> VerdictStatus:
-    """See what a submission's verdicts lack; evidence is read only where something is due or the file was touched."""
-    published = published_of(project, submission_run)
+    """Return the status of a submission's verdicts for publishing, or with `stale` for a rescore.
+
+    Evidence is read only if there is work to do or the file was modified.
+    """
+    published = read_published_file(project, submission_run)
     causes = (*published.causes, *_panel_causes(published, submission_run, panels))
-    asked = _asked(published, submission_run, causes, stale=stale)
-    is_open = stale and panels is not None and not causes and _has_undecided(published)
-    checked = not stale and not causes
-    if not asked and not is_open and not (checked and _is_to_be_checked(published, submission_run, sources)):
-        return VerdictStatus(published, None, (), _work(submission_run, published, causes))
-    held = sources.hold(submission_run)
-    absent = submission_run.first_runs(asked) - held.evidence.keys()
-    if absent or submission_run.context.missing_references:
-        work = _work(submission_run, published, causes, executions=len(absent), unchecked=not asked)
-        return VerdictStatus(published, held, asked, work)
-    derived = submission_run.derive(
-        held, panels.unasked if panels else None, submission_run.subjects if is_open else asked, plans=True
-    )
-    if is_open and (found := tuple(_open_causes(published, derived))):
-        causes, asked = found, asked_all(submission_run)
-    edited = edited_lines(published, derived) if checked else []
-    work = _work(submission_run, published, causes, derived=derived, asked=asked, edited=edited)
-    return VerdictStatus(published, held, asked, work, derived)
+    inspection = _Inspection(submission_run, sources, panels, published, causes)
+    return inspection.for_rescore() if stale else inspection.for_publishing()
 
 
-def asked_all(submission_run: SubmissionRun) -> tuple[GradingItem, ...]:
-    """Every subject of a submission."""
-    return tuple(submission_run.subjects)
-
-
-def _asked(
-    published: Published, submission_run: SubmissionRun, causes: Sequence[str], *, stale: bool
-) -> tuple[GradingItem, ...]:
-    """What verdicts are to be given on: all of a file whose header changes with it, else what is new or changed."""
-    if bool(causes) if stale else bool(published.fault or (published.causes and published.new)):
-        return asked_all(submission_run)
-    return () if stale else (*published.new, *published.changed)
-
-
-def _has_undecided(published: Published) -> bool:
-    lines = published.file.verdicts if published.file else ()
-    return any(each.finding.outcome is Outcome.UNDECIDED for each in lines)
-
-
-def _open_causes(published: Published, derived: Derived) -> Iterator[str]:
-    """What of the undecided the panel was not asked about, or would decide by replies that there are by now."""
-    if derived.panel is not None and derived.panel.calls:
-        yield f"panel: {derived.panel.undecided} undecided that it was not asked about"
-    elif decided := len(edited_lines(published, derived)):
-        yield f"panel: {decided} undecided that replies which there are by now decide"
-
-
-def _is_to_be_checked(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
-    """Whether lines are gone from today's file, or it is not the one that was derived from the published evidence."""
-    return bool(published.gone) or not _is_untouched(published, submission_run, sources)
-
-
-def _is_untouched(published: Published, submission_run: SubmissionRun, sources: EvidenceSources) -> bool:
-    """Whether the file is byte for byte the one that was derived from the published evidence."""
-    header = sources.published_from(submission_run.context.suite.manifest.name, submission_run.submission.slug)
-    return header is not None and published.sha256 is not None and header.verdicts == published.sha256
-
-
-def _panel_causes(published: Published, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """What of the panel that decided lines is not today's."""
+def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
+    """Yield a cause if another panel than today's decided some of the lines."""
     if published.file is None:
         return
-    voters = {each.panel for each in published.file.verdicts if each.panel is not None}
     models = submission_run.submission.manifest.models
     today = panels.replay.digest(submission_run.context.judge.name, models) if panels else None
-    if voters - {today}:
-        number = sum(each.panel not in (None, today) for each in published.file.verdicts)
-        yield f"panel: {number} decided by other models, votes or words than today's"
+    if number := sum(line.panel not in (None, today) for line in published.file.verdicts):
+        yield f"panel: {number} decided with other models, votes or prompts than today's"
 
 
-def _work(
-    submission_run: SubmissionRun,
-    published: Published,
-    causes: Sequence[str],
-    *,
-    derived: Derived | None = None,
-    asked: Sequence[GradingItem] = (),
-    edited: Sequence[Problem] = (),
-    executions: int = 0,
-    unchecked: bool = False,
-) -> PendingWork:
-    lacking = {each.subject for each in derived.missing} & set(asked) if derived else set()
-    return PendingWork(
-        submission=submission_run.submission.slug,
-        suite=submission_run.context.suite.manifest.name,
-        asked=len(submission_run.subjects),
-        new=tuple(each.task for each in published.new),
-        changed=tuple(each.task for each in published.changed),
-        gone=published.gone,
-        edited=tuple(edited),
-        causes=tuple(causes),
-        fault=printable(published.fault),
-        executions=executions or len(lacking),
-        panel=derived.panel if derived else None,
-        unchecked=unchecked and published.file is not None,
-    )
+@dataclass(frozen=True, slots=True)
+class _Inspection:
+    """One verdict file, the causes that make it stale, and the sources to derive it again."""
+
+    submission_run: SubmissionRun
+    sources: EvidenceSources
+    panels: PanelPair | None
+    published: PublishedFile
+    causes: tuple[str, ...]
+
+    def for_publishing(self) -> VerdictStatus:
+        """Return the status of new, changed and edited lines. Lines that are only stale wait for a rescore."""
+        published = self.published
+        if published.fault or (published.causes and published.new):
+            pending = self.submission_run.items  # a file has one header, so all of its lines are judged again
+        else:
+            pending = (*published.new, *published.changed)
+        if not pending and (self.causes or not (published.gone or self._is_modified())):
+            return self._status()
+        status = self._derive(pending, ask=pending)
+        if self.causes or status.derived is None:
+            return status
+        edited = tuple(edited_lines(published, status.derived))
+        return replace(status, work=replace(status.work, edited=edited))
+
+    def for_rescore(self) -> VerdictStatus:
+        """Return the status of stale lines, and of undecided lines that today's panel may decide."""
+        items = self.submission_run.items
+        if self.causes:
+            return self._derive(items, ask=items)
+        lines = self.published.file.verdicts if self.published.file else ()
+        if self.panels is None or all(line.finding.outcome is not Outcome.UNDECIDED for line in lines):
+            return self._status()
+        status = self._derive((), ask=items)
+        if status.derived is None or not (cause := self._undecided_cause(status.derived)):
+            return status
+        return replace(self, causes=(cause,))._status(items, status.available, status.derived)
+
+    def _is_modified(self) -> bool:
+        """Return whether the file is not, byte for byte, the one that was derived from the published evidence."""
+        context, slug = self.submission_run.context, self.submission_run.submission.slug
+        header = self.sources.published_header(context.suite.manifest.name, slug)
+        return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
+
+    def _undecided_cause(self, derived: DerivedVerdicts) -> str:
+        """Return why undecided lines are stale, or an empty text: today's panel was not asked, or can decide some."""
+        if derived.panel is not None and derived.panel.calls:
+            return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
+        if decided := len(edited_lines(self.published, derived)):
+            return f"panel: {decided} undecided commands that stored replies decide"
+        return ""
+
+    def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
+        """Return the status with derived verdicts, or without if evidence of `pending` or of references is missing.
+
+        All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
+        """
+        available = self.sources.load(self.submission_run)
+        absent = self.submission_run.first_runs(pending) - available.evidence.keys()
+        if absent or self.submission_run.context.missing_references:
+            return self._status(pending, available, executions=len(absent))
+        replay = self.panels.unasked if self.panels else None
+        return self._status(pending, available, self.submission_run.derive(available, replay, ask, plans=True))
+
+    def _status(
+        self,
+        pending: tuple[GradingItem, ...] = (),
+        available: AvailableEvidence | None = None,
+        derived: DerivedVerdicts | None = None,
+        executions: int = 0,
+    ) -> VerdictStatus:
+        published = self.published
+        failed = {unjudged.item for unjudged in derived.missing} & set(pending) if derived else set()
+        work = PendingWork(
+            submission=self.submission_run.submission.slug,
+            suite=self.submission_run.context.suite.manifest.name,
+            asked=len(self.submission_run.items),
+            new=tuple(item.task for item in published.new),
+            changed=tuple(item.task for item in published.changed),
+            gone=published.gone,
+            causes=self.causes,
+            fault=printable(published.fault),
+            executions=executions or len(failed),
+            panel=derived.panel if derived else None,
+            unchecked=available is not None and derived is None and not pending and published.file is not None,
+        )
+        return VerdictStatus(published, work, pending, available, derived)

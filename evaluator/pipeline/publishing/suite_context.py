@@ -1,6 +1,6 @@
-"""What the verdicts on one suite stand on, whoever's they are, and in which environment today's are given.
+"""The inputs that all verdicts on one suite share: judge, references' evidence, rulings, known mutants and environment.
 
-What is planned, judged and checked with: the store and the panel of a checkout, open for one command.
+A publishing command opens the checkout's store and its panel with `open_publish_session`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from evaluator.suites.load import Suite
 
 
 class PublishSession(NamedTuple):
-    """The project's store, and its panel where it has one."""
+    """The project's store, and its panel if one is configured."""
 
     store: Store
     panels: PanelPair | None
@@ -40,37 +40,30 @@ class PublishSession(NamedTuple):
 
 @contextlib.contextmanager
 def open_publish_session(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PublishSession]:
-    """What is planned, judged and checked with; the panel buys where `use` has a key."""
-    with contextlib.closing(Store(project.store_path)) as store, _open_panels(project, progress, use) as panels:
-        yield PublishSession(store, panels)
-
-
-@contextlib.contextmanager
-def _open_panels(project: Project, progress: Progress, use: PanelUse = REPLAY) -> Iterator[PanelPair | None]:
-    """The project's panel as publishing uses it, None where it has none; it buys where `use` has a key."""
-    with open_panel(project, progress, use) as panel:
+    """Open the store and the panel for one command. The panel makes paid requests only if `use` holds an API key."""
+    with contextlib.closing(Store(project.store_path)) as store, open_panel(project, progress, use) as panel:
         if panel is None:
-            yield None
+            yield PublishSession(store, None)
             return
         replay = Panel(panel.settings, panel.reply_cache, Budget(), NullProgress())
-        yield PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None)
+        yield PublishSession(store, PanelPair(replay, panel if use.environment.get(KEY_VARIABLE) else None))
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteContext:
-    """What all verdicts on one suite stand on: judge, references' evidence, rulings, and what counts as a slip."""
+    """The inputs that all verdicts on one suite share: judge, references' evidence, rulings and known mutants."""
 
     suite: Suite
     judge: Judge
     fingerprint: str
-    needed: RequiredRuns
+    required: RequiredRuns
     rulings: Rulings
     known_mutants: MutantLookup
     references: Mapping[RunKey, Evidence]
 
     @property
     def header(self) -> VerdictsHeader:
-        """The header of what is judged today."""
+        """Return the header of a verdict file that is judged today."""
         return VerdictsHeader(
             format=1,
             suite=self.suite.manifest.name,
@@ -81,53 +74,53 @@ class SuiteContext:
         )
 
     def new_keys(self) -> CacheKeys:
-        """Keys of the suite's commands as they are today, with nothing in their memory."""
+        """Return the cache keys of the suite's commands today, with an empty memory."""
         return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
 
     @property
     def missing_references(self) -> int:
-        """How many runs of references have no evidence at hand, where the judge looks at any."""
+        """Return the number of reference runs without evidence, or 0 if the judge reads only the text of commands."""
         if self.judge.basis is EvidenceNeed.TEXT:
             return 0
-        return len(self.needed.references - self.references.keys())
+        return len(self.required.references - self.references.keys())
 
 
 def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
-    """The ground of a suite in the environment of this fingerprint; the references' evidence is the store's."""
-    needed = RequiredRuns(project, suite, fingerprint)
+    """Return the context of a suite in the environment with this fingerprint, with evidence from the store."""
+    required = RequiredRuns(project, suite, fingerprint)
     return SuiteContext(
         suite,
         find_judge(project.settings.judge),
         fingerprint,
-        needed,
+        required,
         rulings_of(project, suite),
         known_mutants_of(project, suite, store),
-        store.evidence(needed.references),
+        store.evidence(required.references),
     )
 
 
-def environment_of(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
-    """The fingerprint of the environment that the suite is executed in today.
+def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
+    """Return the fingerprint of the environment that executes the suite today.
 
-    It is what is remembered of the suite's image, or what is published of it; with `ask_engine` what the engine's own
-    image has. Raises MissingError where it is not known; nothing is built.
+    The sources, in this order: the store, the published `images.json`, and with `ask_engine` the local engine's image.
+    This function builds no image. Raises MissingError if no source knows the fingerprint.
     """
     reference = image_reference(suite.manifest)
     if remembered := store.fingerprint(reference):
         return remembered
     if known := known_image(read_images(fetched_images(project)), reference):
         return known.fingerprint
-    if ask_engine and (found := _of_the_engine(suite)):
-        store.set_fingerprint(reference, found)
-        return found
+    if ask_engine and (local := _local_fingerprint(suite)):
+        store.set_fingerprint(reference, local)
+        return local
     raise MissingError(
-        f"the environment of suite {suite.manifest.name} is not known, so no key can be told; fetch it with: "
-        "bashboard fetch, or build it with: bashboard doctor --fix"
+        f"suite {suite.manifest.name}: the sandbox image's fingerprint is unknown, so there are no cache keys; "
+        "run: bashboard fetch, or build the image with: bashboard doctor --fix"
     )
 
 
-def _of_the_engine(suite: Suite) -> str | None:
-    """The fingerprint of the image that this machine's engine has, None where it has neither."""
+def _local_fingerprint(suite: Suite) -> str | None:
+    """Return the fingerprint of the suite's image in the local engine, or None without an engine or image."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import find_image
 

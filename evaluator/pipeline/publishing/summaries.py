@@ -1,4 +1,4 @@
-"""What a run's summary on GitHub says of its plan and of what was judged; a stranger's text stands in it as code."""
+"""The Markdown summaries of a plan and of judged verdicts for GitHub. Untrusted text is shown as code."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from evaluator.pipeline.publishing.status import PendingWork
 from evaluator.wording import pluralize
 
 LISTED: Final = 60
-"""Rows of a table and lines of a list that a summary has at most."""
+"""Maximum rows of a table or lines of a list in a summary."""
 
 
 def panel_words(panel: PanelPlan) -> str:
-    """What asking would take, in words."""
-    cost = "at a price that is not known" if panel.usd is None else f"about US$ {panel.usd:.4f}"
+    """Return the cost of panel requests in words."""
+    cost = "at an unknown price" if panel.usd is None else f"about US$ {panel.usd:.4f}"
     return f"{panel.undecided:,} undecided; at most {pluralize(panel.calls, 'call')}, {cost}"
 
 
 def plan_markdown(plan: PublishPlan) -> str:
-    """A plan as GitHub shows it."""
+    """Return a plan as GitHub Markdown."""
     return "\n".join(_plan_lines(plan))
 
 
@@ -34,7 +34,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
     yield from _table(plan.due)
     if plan.references:
         lacking = ", ".join(f"{code(suite)} {count:,}" for suite, count in plan.references.items())
-        yield f"References without evidence, in runs: {lacking}. Before it is there, second runs cannot be told."
+        yield f"References without evidence, in runs: {lacking}. Second runs cannot be planned before it is available."
     if plan.panel:
         yield f"The panel, about what has evidence already: {panel_words(plan.panel)}."
     if plan.left_over:
@@ -43,18 +43,16 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
         yield f"Waiting for a rescore: {pluralize(len(plan.waiting), 'submission')}, which stand as they were judged:"
         yield ""
         yield from _table(plan.waiting)
-    yield from _problems("Edited by hand, and put right", [each for work in plan.due for each in work.edited])
+    yield from _problems("Edited by hand and restored", [problem for work in plan.due for problem in work.edited])
     yield from _broken(plan.broken)
 
 
 def plan_words(plan: PublishPlan) -> str:
-    """A plan in one line."""
+    """Return a plan in one line."""
     if not plan.anything:
         return "nothing to do"
-    executed = pluralize(len(plan.submissions), "submission")
-    return f"{pluralize(len(plan.due), 'submission')} due, {executed} to execute, at least " + pluralize(
-        plan.executions, "execution"
-    )
+    due, executed = pluralize(len(plan.due), "submission"), pluralize(len(plan.submissions), "submission")
+    return f"{due} due, {executed} to execute, at least {pluralize(plan.executions, 'execution')}"
 
 
 def _table(works: Sequence[PendingWork]) -> Iterator[str]:
@@ -62,11 +60,11 @@ def _table(works: Sequence[PendingWork]) -> Iterator[str]:
         return
     rows = [
         [
-            f"{cell(each.submission)} on {cell(each.suite)}",
-            "; ".join(cell(words) for words in each.words),
-            f"{each.executions:,}",
+            f"{cell(work.submission)} on {cell(work.suite)}",
+            "; ".join(map(cell, work.words)),
+            f"{work.executions:,}",
         ]
-        for each in works[:LISTED]
+        for work in works[:LISTED]
     ]
     yield table(["Submission", "Why", "Executions"], rows)
     yield from _more(len(works))
@@ -81,29 +79,32 @@ def _more(number: int) -> Iterator[str]:
 def _problems(title: str, problems: Sequence[Problem]) -> Iterator[str]:
     if problems:
         yield f"\n{title}:\n"
-        yield from (f"- {code(f'{each.path.name}:{each.line}')}: {code(each.message)}" for each in problems[:LISTED])
+        for problem in problems[:LISTED]:
+            yield f"- {code(f'{problem.path.name}:{problem.line}')}: {code(problem.message)}"
         yield from _more(len(problems))
 
 
 def _broken(broken: Mapping[str, Sequence[Problem]]) -> Iterator[str]:
     if broken:
         yield "\nNot scored, because they break their format:\n"
-        yield from (f"- {code(slug)}: {code(str(each[0]))}" for slug, each in list(broken.items())[:LISTED] if each)
+        for slug, problems in list(broken.items())[:LISTED]:
+            if problems:
+                yield f"- {code(slug)}: {code(str(problems[0]))}"
         yield from _more(len(broken))
 
 
 def judged_markdown(judged: PublishResult) -> str:
-    """What was judged as GitHub shows it."""
+    """Return the judged verdicts as GitHub Markdown."""
     return "\n".join(_judged_lines(judged))
 
 
 def judged_words(judged: PublishResult) -> str:
-    """What was judged, in one line."""
+    """Return the judged verdicts in one line."""
     if not judged.rows:
         return "nothing was due"
-    written = sum(each.written for each in judged.rows)
+    written = sum(row.written for row in judged.rows)
     lacking = f"; {pluralize(judged.missing, 'command')} without a verdict" if judged.missing else ""
-    return f"{pluralize(sum(each.given for each in judged.rows), 'verdict')}, {pluralize(written, 'new file')}{lacking}"
+    return f"{pluralize(sum(row.given for row in judged.rows), 'verdict')}, {pluralize(written, 'new file')}{lacking}"
 
 
 def _judged_lines(judged: PublishResult) -> Iterator[str]:
@@ -119,18 +120,18 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
         yield "Commands without a verdict are failures of ours, never scores; the next run tries them again:\n"
         yield from (f"- {code(slug)}: {code(reason)} ({count:,})" for slug, reason, count in _reasons(judged.rows))
     for slug, faults in judged.faults.items():
-        yield from (f"- {code(slug)}: {code(each)}" for each in faults)
-    yield from _problems("Edited by hand, and put right", [each for row in judged.rows for each in row.work.edited])
+        yield from (f"- {code(slug)}: {code(fault)}" for fault in faults)
+    yield from _problems("Edited by hand and restored", [problem for row in judged.rows for problem in row.work.edited])
     if changes := judged.archive.header.told.get("changes"):
         yield f"\n{changes}"
 
 
 def _row(row: PublishRow) -> list[str]:
-    became = row.left or ("a new file" if row.written else "as it stands")
+    result = row.left or ("a new file" if row.written else "as it stands")
     if row.left_out:
-        became += f"; {pluralize(row.left_out, 'run')} of evidence left out for want of room"
+        result += f"; {pluralize(row.left_out, 'run')} of evidence left out because the bundle is full"
     name = f"{cell(row.work.submission)} on {cell(row.work.suite)}"
-    return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", became]
+    return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", result]
 
 
 def _reasons(rows: Sequence[PublishRow]) -> Iterator[tuple[str, str, int]]:

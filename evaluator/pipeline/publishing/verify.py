@@ -1,8 +1,8 @@
-"""Published verdicts checked: derived again from the published evidence and replies, and compared line by line.
+"""Verify published verdicts: derive them again from the published evidence and replies, and compare every line.
 
-Each file is derived in the environment that its own header names, by today's judge, rulings and marks: from the bundles
-that `bashboard fetch` brought, and of commands that have none there from this machine's own evidence, if it has any.
-What was judged by another judge than today's, or has no evidence at hand, cannot be told, and is counted.
+Each file is derived in the environment that its header names, with today's judge, rulings and known mutants. The
+evidence comes from the bundles of `bashboard fetch`, and if it is not there, from this machine's own store. Lines that
+another judge decided, or that have no available evidence, cannot be verified. They are counted as unknown.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from evaluator.errors import FormatError, Problem
 from evaluator.pipeline.grading.llm_panel import PanelPair
 from evaluator.pipeline.grading.verdict_files import VerdictFile, read_verdicts, verdicts_path
 from evaluator.pipeline.project import Project
-from evaluator.pipeline.publishing.derive import AvailableEvidence, SubmissionRun
+from evaluator.pipeline.publishing.derive import DerivedVerdicts, SubmissionRun
 from evaluator.pipeline.publishing.evidence_sources import EvidenceSources
-from evaluator.pipeline.publishing.status import Published, edited_lines, place_of, published_of
+from evaluator.pipeline.publishing.status import PublishedFile, edited_lines, line_key, read_published_file
 from evaluator.pipeline.publishing.suite_context import SuiteContext, load_suite_context
 from evaluator.pipeline.submissions.repository import load_sound, suites_on_board
 from evaluator.progress import Progress
@@ -27,11 +27,11 @@ from evaluator.suites.load import Suite
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """One verdict file: `held` lines follow from their evidence, `problems` are those that do not.
+class VerifiedFile:
+    """The result for one verdict file: the number of verified lines (`held`), and the `problems` of other lines.
 
-    `awaiting` counts commands without a line and lines that a ruling, a mark or a change of the task has overtaken,
-    `unknown` lines whose evidence is not at hand; `why` says what kept the whole file from being checked.
+    `awaiting` counts commands without a line, and lines that are outdated because a ruling, a known mutant or the task
+    changed. `unknown` counts lines without available evidence. `why` says why the file was not checked completely.
     """
 
     submission: str
@@ -43,7 +43,7 @@ class Verified:
     why: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the result as JSON values."""
         return {
             "submission": self.submission,
             "suite": self.suite,
@@ -57,18 +57,18 @@ class Verified:
 
 def verify_published(
     project: Project, progress: Progress, store: Store, *, slugs: Sequence[str] = (), panels: PanelPair | None = None
-) -> list[Verified]:
-    """Every published verdict file, or those of the submissions named, checked. Nothing is executed, nobody asked."""
+) -> list[VerifiedFile]:
+    """Verify every verdict file, or those of the submissions in `slugs`, without executions and panel requests."""
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
-    found: list[Verified] = []
+    files: list[VerifiedFile] = []
     progress.stage("deriving again", len(loaded.submissions))
-    suites = [each for each in suites_on_board(project, loaded.submissions) if not each.manifest.foreign]
+    suites = [suite for suite in suites_on_board(project, loaded.submissions) if not suite.manifest.foreign]
     contexts: dict[tuple[str, str], SuiteContext] = {}
     for submission in loaded.submissions:
-        answered = [each for each in suites if each.manifest.name in submission.manifest.suites]
-        found += [_verify(project, store, contexts, each, submission, sources, panels) for each in answered]
+        answered = [suite for suite in suites if suite.manifest.name in submission.manifest.suites]
+        files += [_verify(project, store, contexts, suite, submission, sources, panels) for suite in answered]
         progress.advance()
-    return found
+    return files
 
 
 def _verify(
@@ -79,62 +79,56 @@ def _verify(
     submission: Submission,
     sources: EvidenceSources,
     panels: PanelPair | None,
-) -> Verified:
+) -> VerifiedFile:
+    """Verify one file in the environment that its header names. `contexts` keeps the contexts of earlier files."""
     slug, name = submission.slug, suite.manifest.name
     try:
         file = read_verdicts(verdicts_path(project, slug, name))
     except FormatError as error:
-        return Verified(slug, name, problems=error.problems)
+        return VerifiedFile(slug, name, problems=error.problems)
     if file is None:
-        return Verified(slug, name, why="nothing is published of it yet")
-    place = (name, file.header.fingerprint)
-    if place not in contexts:
-        contexts[place] = load_suite_context(project, suite, file.header.fingerprint, store)
-    submission_run = SubmissionRun(contexts[place], submission)
-    published = published_of(project, submission_run)
+        return VerifiedFile(slug, name, why="nothing is published yet")
+    environment = (name, file.header.fingerprint)
+    if environment not in contexts:
+        contexts[environment] = load_suite_context(project, suite, file.header.fingerprint, store)
+    submission_run = SubmissionRun(contexts[environment], submission)
+    published = read_published_file(project, submission_run)
     if published.fault or published.causes:
         faults = (Problem(published.path, 1, published.fault),) if published.fault else ()
-        return Verified(slug, name, problems=faults, unknown=len(file.verdicts), why="; ".join(published.causes))
-    return _checked(submission_run, published, file, _evidence(submission_run, sources, store), panels)
+        return VerifiedFile(slug, name, problems=faults, unknown=len(file.verdicts), why="; ".join(published.causes))
+    available = sources.load(submission_run)
+    local = store.evidence(submission_run.runs - available.evidence.keys())
+    available = replace(available, evidence={**local, **available.evidence})
+    derived = submission_run.derive(available, panels.unasked if panels else None, ())
+    return _compare(submission_run, published, file, derived, panels)
 
 
-def _evidence(submission_run: SubmissionRun, sources: EvidenceSources, store: Store) -> AvailableEvidence:
-    """What is published of a submission's evidence, and what this machine has of the rest."""
-    held = sources.hold(submission_run)
-    absent = submission_run.runs - held.evidence.keys()
-    return replace(held, evidence={**store.evidence(absent), **held.evidence})
-
-
-def _checked(
+def _compare(
     submission_run: SubmissionRun,
-    published: Published,
+    published: PublishedFile,
     file: VerdictFile,
-    held: AvailableEvidence,
+    derived: DerivedVerdicts,
     panels: PanelPair | None,
-) -> Verified:
-    derived = submission_run.derive(held, panels.unasked if panels else None, ())
-    today = (
-        panels.replay.digest(submission_run.context.judge.name, submission_run.submission.manifest.models)
-        if panels
-        else None
-    )
-    overtaken = {place_of(each) for each in published.changed}
-    foreign = {(each.task, each.command) for each in file.verdicts if each.panel not in (None, today)}
-    known = {(each.task, each.command) for each in derived.verdicts} - overtaken - foreign
-    lines = file.by_command.keys() & {place_of(each) for each in submission_run.subjects}
-    told = known & lines
-    problems = [each for each in edited_lines(published, derived) if _place_at(file, each.line) in told]
-    return Verified(
+) -> VerifiedFile:
+    """Compare a file with the derived verdicts. Lines of another panel or of outdated keys are not compared."""
+    models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
+    today = panels.replay.digest(judge, models) if panels else None
+    other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}
+    changed = {line_key(item) for item in published.changed}
+    lines = file.by_command.keys() & {line_key(item) for item in submission_run.items}
+    compared = {(verdict.task, verdict.command) for verdict in derived.verdicts} & lines
+    compared -= changed | other_panel
+    problems = []
+    for problem in edited_lines(published, derived):
+        line = file.verdicts[problem.line - 2]  # line 1 is the header
+        if (line.task, line.command) in compared:
+            problems.append(problem)
+    return VerifiedFile(
         submission_run.submission.slug,
         submission_run.context.suite.manifest.name,
-        held=len(told) - len(problems),
+        held=len(compared) - len(problems),
         problems=tuple(problems),
-        awaiting=len(published.new) + len(overtaken),
-        unknown=len(lines - told - overtaken),
-        why="some was decided by another panel than today's" if foreign else "",
+        awaiting=len(published.new) + len(changed),
+        unknown=len(lines - compared - changed),
+        why="another panel than today's decided some verdicts" if other_panel else "",
     )
-
-
-def _place_at(file: VerdictFile, line: int) -> tuple[str, str]:
-    verdict = file.verdicts[line - 2]
-    return verdict.task, verdict.command

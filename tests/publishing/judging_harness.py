@@ -1,4 +1,4 @@
-"""A small checkout whose verdicts are published step by step: jobs that execute are played, all else is as it is."""
+"""A small checkout that publishes its verdicts step by step. Executions are fake, all other parts are real."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluator.judges import find_judge
 from evaluator.pipeline.evidence.bundle import Bundle, bundle_path, export_bundle, write_bundle
-from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_subjects, submitted_subjects
+from evaluator.pipeline.evidence.required_runs import RequiredRuns, reference_items, submitted_items
 from evaluator.pipeline.grading.adjudications import rulings_of
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.grading.known_mutants import known_mutants_of
@@ -22,7 +22,7 @@ from evaluator.pipeline.publishing.archive import PublishArchive
 from evaluator.pipeline.publishing.judge_pending import PublishResult, judge_pending
 from evaluator.pipeline.publishing.plan import PublishPlan, plan_publishing
 from evaluator.pipeline.publishing.suite_context import open_publish_session
-from evaluator.pipeline.publishing.verify import Verified, verify_published
+from evaluator.pipeline.publishing.verify import VerifiedFile, verify_published
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import NullProgress
 from evaluator.records import BundleHeader, Evidence, KeptEvidence
@@ -45,13 +45,13 @@ OTHER: Final = "e" * 64
 
 
 def play(call: RequestedExecution) -> Shows:
-    """What is wrong says no, everything else yes."""
+    """Print no for the wrong commands and yes for all others."""
     return "no\n" if call.command in ("wrong", "shared") else "yes\n"
 
 
 @dataclass
 class Board:
-    """A checkout, its jobs and its branch `evidence`. `executed` counts what was played."""
+    """A checkout, its jobs and its branch `evidence`. `executed` lists the commands that were executed."""
 
     root: Path
     answers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=lambda: ANSWERS)
@@ -66,29 +66,29 @@ class Board:
 
     @property
     def collected(self) -> Path:
-        """Where this run's jobs leave what they made."""
+        """Return the folder where this run's jobs leave their bundles."""
         return self.root.with_name(f"{self.root.name}-collected")
 
     @property
     def fetched(self) -> Path:
-        """Where the branch is fetched to."""
+        """Return the folder of the fetched branch."""
         return self.root / ".bashboard" / "evidence"
 
     def prepare(self) -> None:
-        """The job that executes the references, whose evidence others import."""
+        """Run the job that executes the references."""
         (suite,) = self.project.suites()
         with closing(Store(self.project.store_path)) as store:
             store.set_fingerprint(image_reference(suite.manifest), self.fingerprint)
-            self._grader(store).ensure_evidence(reference_subjects(suite))
+            self._grader(store).ensure_evidence(reference_items(suite))
 
     def execute(self, *slugs: str) -> None:
-        """The jobs that execute one submission each, in stores that nobody else sees."""
+        """Run one job for each submission, each with its own store."""
         (suite,) = self.project.suites()
         for submission in load_submissions(self.project, slugs or list(self.answers)):
             path = self.root.with_name(f"{self.root.name}-{submission.slug}") / "store.sqlite"
             with closing(Store(path)) as store:
                 grader = self._grader(store)
-                subjects = submitted_subjects(suite, submission)
+                subjects = submitted_items(suite, submission)
                 grader.grade(subjects)
                 grader.ensure_evidence(subjects)
                 runs = self.needed.of(submission)
@@ -99,31 +99,31 @@ class Board:
             shutil.rmtree(path.parent)
 
     def collect(self, bundle: Bundle) -> None:
-        """Leave a bundle where the run's jobs do, whoever made it."""
+        """Put a bundle into the folder of the run's bundles."""
         path = self.collected / bundle_path("tiny", bundle.header.submission)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(write_bundle(bundle))
 
     def plan(self, **options: Any) -> PublishPlan:
-        """What there is to do."""
-        with open_publish_session(self.project, NullProgress()) as desk:
-            return plan_publishing(self.project, NullProgress(), desk.store, panels=desk.panels, **options)
+        """Return the plan."""
+        with open_publish_session(self.project, NullProgress()) as session:
+            return plan_publishing(self.project, NullProgress(), session.store, panels=session.panels, **options)
 
     def judge(self, *, use: PanelUse = REPLAY, **options: Any) -> PublishResult:
-        """What the judge makes of what was collected."""
+        """Judge the collected bundles."""
         self.collected.mkdir(exist_ok=True)
-        with open_publish_session(self.project, NullProgress(), use) as desk:
+        with open_publish_session(self.project, NullProgress(), use) as session:
             return judge_pending(
-                self.project, NullProgress(), desk.store, self.collected, panels=desk.panels, **options
+                self.project, NullProgress(), session.store, self.collected, panels=session.panels, **options
             )
 
-    def verify(self, *slugs: str) -> list[Verified]:
-        """Every published file, derived again."""
-        with open_publish_session(self.project, NullProgress()) as desk:
-            return verify_published(self.project, NullProgress(), desk.store, slugs=slugs, panels=desk.panels)
+    def verify(self, *slugs: str) -> list[VerifiedFile]:
+        """Verify every published file."""
+        with open_publish_session(self.project, NullProgress()) as session:
+            return verify_published(self.project, NullProgress(), session.store, slugs=slugs, panels=session.panels)
 
     def land(self, archive: PublishArchive) -> None:
-        """Commit it, and fetch the branch as it is then; what was collected is gone with its run."""
+        """Apply the archive to main and to the fetched branch. Remove the run's bundles."""
         for folder, files in ((self.root, archive.on_main()), (self.fetched, archive.on_branch())):
             for name, data in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ class Board:
         shutil.rmtree(self.collected, ignore_errors=True)
 
     def publish(self, **options: Any) -> PublishResult:
-        """One whole run."""
+        """Run all jobs: prepare, plan, execute, judge, and apply the archive."""
         self.prepare()
         if slugs := self.plan(**options).submissions:
             self.execute(*slugs)
@@ -143,17 +143,17 @@ class Board:
         return judged
 
     def file(self, slug: str) -> VerdictFile:
-        """A published verdict file."""
+        """Return a published verdict file."""
         found = read_verdicts(self.path(slug))
         assert found is not None
         return found
 
     def path(self, slug: str) -> Path:
-        """Where it is."""
+        """Return the path of a verdict file."""
         return verdicts_path(self.project, slug, "tiny")
 
     def outcomes(self, slug: str) -> dict[str, list[str]]:
-        """Its outcomes by task, sorted."""
+        """Return the outcomes of a submission by task, sorted."""
         found: dict[str, list[str]] = {}
         for each in self.file(slug).verdicts:
             found[each.task] = sorted([*found.get(each.task, []), each.finding.outcome.value])
@@ -161,19 +161,19 @@ class Board:
 
     @property
     def needed(self) -> RequiredRuns:
-        """The runs that its suite and submissions need."""
+        """Return the runs that the suite and the submissions need."""
         (suite,) = self.project.suites()
         return RequiredRuns(self.project, suite, self.fingerprint)
 
     def keys(self, command: str, task: str = "files-1") -> list[str]:
-        """A command's evidence keys."""
+        """Return the evidence keys of a command."""
         (suite,) = self.project.suites()
         with closing(Store(self.project.store_path)) as store:
             requests = self._grader(store).keys.requests(suite.task(task).id, command.encode())
         return [key for key, _ in requests.values()]
 
     def bundle(self, slug: str, runs: Mapping[RunKey, Evidence], **header: Any) -> Bundle:
-        """A bundle that says so of these runs, in the name of a submission."""
+        """Return a bundle with this evidence, in the name of a submission."""
         told = {"format": 1, "suite": "tiny", "fingerprint": self.fingerprint, "submission": slug, **header}
         kept = [
             KeptEvidence.model_validate({"key": key, "run": run, "evidence": each}) for (key, run), each in runs.items()
@@ -203,11 +203,11 @@ class Board:
 
 
 def copy_of(board: Board, root: Path) -> Board:
-    """The same board in another place, as it stands."""
+    """Copy a board to another folder."""
     shutil.copytree(board.root, root)
     return Board(root, board.answers, board.tasks, board.shows, board.fingerprint)
 
 
 def shown(keys: Sequence[str], output: str) -> dict[RunKey, Evidence]:
-    """Both runs under these keys, which printed this."""
+    """Return evidence for both runs under these keys, with this output."""
     return {(key, run): evidence(output) for key in keys for run in (0, 1)}

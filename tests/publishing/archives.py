@@ -1,4 +1,4 @@
-"""What a judge's job hands over, made of a checkout as it stands."""
+"""Archives as the judging job writes them, for a checkout in its current state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bundle_at(slug: str) -> str:
 
 
 def judged(hosted: HostedCheckout, slug: str) -> dict[str, str | None]:
-    """The names of what was judged of a submission, and of the verdict file that stands there."""
+    """Return the blob names of a submission's judged files and of its current verdict file."""
     paths = [f"submissions/{slug}/{name}" for name in ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")]
     contents = {path: hosted.root / path for path in paths}
     return {path: blob_name(file.read_bytes()) if file.is_file() else None for path, file in contents.items()}
@@ -42,7 +42,7 @@ def archive(
     files: Mapping[str, bytes] | None = None,
     **header: Any,
 ) -> PublishArchive:
-    """The verdicts of these submissions with their evidence, and what else is said."""
+    """Return an archive with verdicts and evidence of these submissions. `header` adds header fields."""
     named = slugs or tuple(ANSWERED)
     made = {verdicts_at(slug): verdicts(*ANSWERED[slug], judge_version=judge_version) for slug in named}
     kept = {bundle_at(slug): f"evidence of {slug} {judge_version}".encode() for slug in named}

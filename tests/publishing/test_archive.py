@@ -1,4 +1,4 @@
-"""The archive that is handed over to be committed: the same bytes each time, and nothing in it but what may be."""
+"""The archive for the committing job: equal content gives equal bytes, and only permitted files are read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from evaluator.pipeline.publishing.archive import (
     ArchiveHeader,
     PublishArchive,
     blob_name,
-    read_landing,
-    write_landing,
+    read_archive,
+    write_archive,
 )
 
 PATH = "submissions/a/tiny.verdicts.jsonl"
 BUNDLE = "submissions/a/tiny.jsonl.gz"
-LANDING = PublishArchive(
+NO_PATH = "not the path of a published file"
+NO_FILE = "not a regular file"
+ARCHIVE = PublishArchive(
     ArchiveHeader(
         format=1,
         commit="a" * 40,
@@ -62,30 +64,30 @@ def read(tmp_path: Path, data: bytes) -> PublishArchive:
     """An archive whose digest is vouched for, whatever is in it."""
     path = tmp_path / "published.tar.gz"
     path.write_bytes(data)
-    return read_landing(path, hashlib.sha256(data).hexdigest())
+    return read_archive(path, hashlib.sha256(data).hexdigest())
 
 
 def test_it_reads_as_it_was_written(tmp_path: Path) -> None:
-    digest = write_landing(LANDING, tmp_path / "one")
-    assert read_landing(tmp_path / "one", digest) == LANDING
-    assert write_landing(LANDING, tmp_path / "two") == digest
+    digest = write_archive(ARCHIVE, tmp_path / "one")
+    assert read_archive(tmp_path / "one", digest) == ARCHIVE
+    assert write_archive(ARCHIVE, tmp_path / "two") == digest
 
 
 def test_removals_stand_beside_what_is_written() -> None:
-    assert LANDING.on_main() == {PATH: b"verdicts\n", "submissions/b/tiny.verdicts.jsonl": None}
-    assert LANDING.on_branch()["submissions/b/tiny.jsonl.gz"] is None
+    assert ARCHIVE.on_main() == {PATH: b"verdicts\n", "submissions/b/tiny.verdicts.jsonl": None}
+    assert ARCHIVE.on_branch()["submissions/b/tiny.jsonl.gz"] is None
 
 
 def test_what_is_left_out_leaves_nothing(tmp_path: Path) -> None:
-    left = LANDING.without({"a"})
+    left = ARCHIVE.without({"a"})
     assert (dict(left.files), sorted(left.evidence)) == ({}, ["images.json", "references/tiny.jsonl.gz"])
-    assert (list(left.header.judged), left.header.gone) == (["b"], LANDING.header.gone)
+    assert (list(left.header.judged), left.header.gone) == (["b"], ARCHIVE.header.gone)
 
 
 def test_another_digest_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    write_landing(LANDING, tmp_path / "one")
-    with pytest.raises(FormatError, match="nothing of it is taken"):
-        read_landing(tmp_path / "one", "0" * 64)
+    write_archive(ARCHIVE, tmp_path / "one")
+    with pytest.raises(FormatError, match="its content was not read"):
+        read_archive(tmp_path / "one", "0" * 64)
 
 
 HOSTILE = {
@@ -96,21 +98,27 @@ HOSTILE = {
     "no header": (packed([entry(PATH, b"x")]), "published.json"),
     "a header that is none": (packed([entry(HEADER, b"{}")]), "format"),
     "a newer header": (packed([entry(HEADER, b'{"format":2}')]), "format"),
-    "an absolute path": (packed([SAYS, entry("/etc/passwd", b"x")]), "no path"),
-    "a path that climbs": (packed([SAYS, entry("submissions/../x/tiny.verdicts.jsonl", b"x")]), "no path"),
-    "a workflow": (packed([SAYS, entry(".github/workflows/ci.yml", b"x")]), "no path"),
-    "predictions": (packed([SAYS, entry("submissions/a/tiny.jsonl", b"x")]), "no path"),
-    "the owners": (packed([SAYS, entry("submissions/owners.json", b"x")]), "no path"),
-    "evidence of no shape": (packed([SAYS, entry("evidence/x.sh", b"x")]), "no path"),
-    "a newline in a name": (packed([SAYS, entry(f"{PATH}\n", b"x")]), "no path"),
+    "an absolute path": (packed([SAYS, entry("/etc/passwd", b"x")]), NO_PATH),
+    "a path that climbs": (
+        packed([SAYS, entry("submissions/../x/tiny.verdicts.jsonl", b"x")]),
+        NO_PATH,
+    ),
+    "a workflow": (packed([SAYS, entry(".github/workflows/ci.yml", b"x")]), NO_PATH),
+    "predictions": (packed([SAYS, entry("submissions/a/tiny.jsonl", b"x")]), NO_PATH),
+    "the owners": (packed([SAYS, entry("submissions/owners.json", b"x")]), NO_PATH),
+    "evidence of no shape": (packed([SAYS, entry("evidence/x.sh", b"x")]), NO_PATH),
+    "a newline in a name": (packed([SAYS, entry(f"{PATH}\n", b"x")]), NO_PATH),
     "a file twice": (packed([SAYS, entry(PATH, b"x"), entry(PATH, b"y")]), "twice"),
-    "a symbolic link": (packed([SAYS, entry(PATH, type=tarfile.SYMTYPE, linkname="/etc/passwd")]), "no plain file"),
-    "a hard link": (packed([SAYS, entry(PATH, type=tarfile.LNKTYPE, linkname=HEADER)]), "no plain file"),
-    "a folder": (packed([SAYS, entry(PATH, type=tarfile.DIRTYPE)]), "no plain file"),
-    "a device": (packed([SAYS, entry(PATH, type=tarfile.CHRTYPE)]), "no plain file"),
+    "a symbolic link": (
+        packed([SAYS, entry(PATH, type=tarfile.SYMTYPE, linkname="/etc/passwd")]),
+        NO_FILE,
+    ),
+    "a hard link": (packed([SAYS, entry(PATH, type=tarfile.LNKTYPE, linkname=HEADER)]), NO_FILE),
+    "a folder": (packed([SAYS, entry(PATH, type=tarfile.DIRTYPE)]), NO_FILE),
+    "a device": (packed([SAYS, entry(PATH, type=tarfile.CHRTYPE)]), NO_FILE),
     "extended headers": (
         packed([SAYS, entry(PATH, b"x", pax_headers={"comment": "x"})], tarfile.PAX_FORMAT),
-        "no plain file",
+        NO_FILE,
     ),
 }
 
@@ -125,15 +133,15 @@ def test_an_archive_with_anything_else_is_refused_whole(tmp_path: Path, data: by
     "path", ["submissions/a/tiny.jsonl", "README.md", f"/{PATH}", "submissions/A/x.verdicts.jsonl"]
 )
 def test_no_other_path_is_written_or_removed(tmp_path: Path, path: str) -> None:
-    with pytest.raises(ValueError, match="no path"):
-        write_landing(PublishArchive(ArchiveHeader(format=1), {path: b""}), tmp_path / "one")
-    with pytest.raises(ValidationError, match="no path"):
+    with pytest.raises(ValueError, match=NO_PATH):
+        write_archive(PublishArchive(ArchiveHeader(format=1), {path: b""}), tmp_path / "one")
+    with pytest.raises(ValidationError, match=NO_PATH):
         ArchiveHeader(format=1, gone=(path,))
 
 
 def test_an_archive_that_is_not_there_is_ours(tmp_path: Path) -> None:
     with pytest.raises(InfraError, match="cannot be read"):
-        read_landing(tmp_path / "nothing", "0" * 64)
+        read_archive(tmp_path / "nothing", "0" * 64)
 
 
 def test_a_blob_has_the_name_that_git_gives_it() -> None:

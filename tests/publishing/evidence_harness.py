@@ -1,4 +1,4 @@
-"""A checkout whose evidence is played, a bare repository beside it, and what is published there as files."""
+"""A checkout with fake executions, a bare repository as its remote, and its published files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
 def play(call: RequestedExecution) -> Shows:
-    """Every command but the wrong one says yes."""
+    """Print yes for every command except the wrong one."""
     return "no\n" if call.command == "wrong" else "yes\n"
 
 
@@ -41,14 +41,14 @@ def git(folder: Path, *words: str) -> str:
 
 
 def checkout(root: Path, answers: Mapping[str, Mapping[str, Sequence[str]]] = ANSWERS) -> Project:
-    """A checkout with suite and submissions, under Git and without a store."""
+    """Create a checkout with a suite and submissions, under Git and without a store."""
     root.mkdir(parents=True)
     git(root, "init", "--quiet", "--initial-branch=main")
     return small_checkout(root, TASKS, answers)
 
 
 def bundles(project: Project, out: Path) -> dict[str, bytes]:
-    """Everything that is published of a checkout, by its path on the branch; nothing is executed."""
+    """Return all published files of a checkout by their paths on the branch. No command is executed."""
     fake_boards(project, play)
     made = [
         *make_references(project, NullProgress(), out),
@@ -69,7 +69,7 @@ class Remote:
         git(root, "init", "--quiet", str(self._work))
 
     def publish(self, files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> str:
-        """Put one more commit with these files alone on the branch; its name."""
+        """Commit exactly these files to the branch and return the commit."""
         for old in git(self._work, "ls-files").splitlines():
             (self._work / old).unlink()
         for name, data in files.items():
@@ -85,7 +85,7 @@ class Remote:
 
 
 def run(folder: Path, *words: str, **environment: str) -> Result:
-    """A command as it is typed in a folder."""
+    """Run a command in a folder."""
     with contextlib.chdir(folder):
         return CliRunner().invoke(app, list(words), env={**_GIT, **environment})
 

@@ -1,12 +1,12 @@
-"""One file out of one artifact of a run, or all files of several.
+"""Read files from the artifacts of a workflow run, as untrusted input.
 
-A fork's pull request runs its own version of the workflow, and whoever breaks out of a sandbox has its job's token for
-artifacts, so an artifact may be anything: too large, no archive, a bomb, links, paths that lead elsewhere. Files are
-read up to a limit, into memory, under the names that the archive gives them; nothing is unpacked. What is wrong with
-it is a value, because it is the submitter's doing and is said to them.
+A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
+artifact token. So an artifact can be anything: too large, not an archive, a zip bomb, links, or paths outside the
+archive. Files are read into memory up to a limit, under their names in the archive. Nothing is unpacked to disk. A
+fault in an artifact is a return value and not an exception, because the submitter caused it and has to read about it.
 
-The library refuses to follow GitHub to the host where artifacts are kept, which is none of GitHub's names. So it is
-asked for the address alone, which is signed, and the file is fetched without the token.
+GitHub stores artifacts on a host outside its own domains, and the client library refuses to follow the redirect. So
+this module asks only for the signed address and downloads the archive without the token.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from evaluator.github.connection import Connection, map_errors
 _READ: Final = "actions: read"
 _CHUNK: Final = 65_536
 _MOST_ARTIFACTS: Final = 100
-"""Artifacts of a run that are looked at; a stranger's workflow may upload any number."""
+"""The maximum number of artifacts of a run that are listed. A workflow of a fork can upload any number."""
 
 _MOST_OF_A_MATRIX: Final = 1_000
-"""The same where each of a matrix's jobs, which are 256 at most, uploads some."""
+"""The same limit for a run with a job matrix, in which each of up to 256 jobs uploads several artifacts."""
 
 _MOST_MEMBERS: Final = 64
 _SHOWN: Final = 100
@@ -40,7 +40,7 @@ _SHOWN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ArtifactLimits:
-    """Bytes of the archive as it is sent, and of the files that are read from it."""
+    """The size limits in bytes: of the archive as downloaded, and of the files read from it in all."""
 
     archive_bytes: int = 8 * 1024 * 1024
     file_bytes: int = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The file's bytes, or None and why there are none."""
+    """The content of a file, or None and the fault."""
 
     content: bytes | None
     fault: str = ""
@@ -56,7 +56,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """Every file's bytes by the name that the archive gives it, or None and why there are none."""
+    """The content of every file by its name in the archive, or None and the fault."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -68,7 +68,10 @@ _DEFAULT: Final = ArtifactLimits()
 def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
-    """The file of that name in the run's newest artifact of that name. Raises PermissionMissingError, GitHubError."""
+    """Return one file from the run's newest artifact of that name.
+
+    Raises PermissionMissingError, GitHubError.
+    """
     newest = _newest(connection, run, _MOST_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
     if archive.content is None:
@@ -80,9 +83,9 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """All files of the run's newest artifact of each of these names, one artifact after the other.
+    """Yield all files of the run's newest artifact for each name, one artifact at a time.
 
-    The run's artifacts are listed once, when the first is asked for. Raises PermissionMissingError, GitHubError.
+    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
     listed = _newest(connection, run, _MOST_OF_A_MATRIX)
     for name in artifacts:
@@ -94,7 +97,7 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """The newest artifact of each name: a job that ran again uploads again."""
+    """Return the newest artifact of each name, because a repeated job uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         about = connection.hosted.get_workflow_run(run)
         about.update()
@@ -118,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """The archive's bytes, unless there are more than GitHub said and than are wanted."""
+    """Return the archive, or a fault if it has more than `most` bytes, whatever size GitHub reported."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -128,7 +131,7 @@ def _download(connection: Connection, artifact: Artifact, most: int) -> Artifact
         raise requester.createException(status, headers, {"message": body[:300]})
     kept = io.BytesIO()
     with requests.Session() as session:
-        # neither the token nor what a .netrc of this machine holds
+        # send neither the token nor the credentials of a .netrc on this machine
         session.auth = _no_credentials
         with session.get(headers["location"], stream=True, timeout=connection.patience.timeout_s) as answer:
             answer.raise_for_status()
@@ -144,7 +147,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """The bytes of one file, or of all; the library checks them against the length and checksum that headers say."""
+    """Return one file of the archive, or all. `zipfile` checks each against the length and checksum in its header."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [each for each in opened.infolist() if file in (None, each.filename) and not each.is_dir()]
@@ -157,7 +160,7 @@ def _files(archive: bytes, artifact: str, file: str | None, most: int) -> Artifa
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Never more than its header says, and no more than that is unpacked at a time."""
+    """Return the file, reading no more bytes than its header states."""
     with opened.open(member) as stream:
         return stream.read(member.file_size)
 

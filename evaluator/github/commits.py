@@ -1,7 +1,7 @@
-"""Commits made through GitHub's interface: no clone, no key, and GitHub's own bot as their author.
+"""Commits through GitHub's API: no clone and no key, and GitHub's own bot is their author.
 
-A commit's tree and files have no name until a branch is moved to it, and that is the last thing done: whatever fails
-before changes nothing that anybody sees, and may be done again. What a branch holds already is not sent.
+The last step moves the branch to the new commit. Any failure before it changes nothing visible, and the call can be
+repeated. Content that the branch already holds is not sent.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ _WRITE: Final = "contents: write"
 
 
 def branch_head(connection: Connection, branch: str) -> str | None:
-    """The commit that a branch is at; None where there is none. Raises PermissionMissingError, GitHubError."""
+    """Return the commit at the head of a branch, or None if there is no such branch.
+
+    Raises PermissionMissingError, GitHubError.
+    """
     with map_errors(connection, f"reading branch {printable(branch)}", _READ):
         found = find_ref(connection, branch)
         return found.object.sha if found else None
 
 
 def find_ref(connection: Connection, branch: str) -> GitRef | None:
-    """A branch as GitHub has it now, or None; to be called while `map_errors`."""
+    """Return a branch as GitHub has it now, or None. Call it inside `map_errors`."""
     found = connection.hosted.get_git_ref(f"heads/{branch}")
     try:
         found.update()
@@ -41,19 +44,20 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Git's name for the content of each path at a commit; None where no file is. Raises as `branch_head` does."""
+    """Return the Git blob name of each path at a commit, or None for a path without a file. Raises as `branch_head`."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
 
 
 def commit_files(connection: Connection, branch: str, onto: str, files: Files, message: str) -> str:
-    """Commit files to a branch that is at `onto`; the commit, or `onto` itself where the files stand so already.
+    """Commit `files` on top of `onto` and return the new commit, or return `onto` if nothing changes.
 
-    Nothing is forced: MovedError where the branch is elsewhere, before or after; then nothing was changed. What was
-    done before by the same call, whose answer was lost, is found and not done again.
-    Raises UsageError for a file larger than `LARGEST`; PermissionMissingError; GitHubError, also where the branch is
-    protected and does not let the token push.
+    The push is never forced. Raises MovedError and changes nothing if the branch is not at `onto` or moves during the
+    call. If the same call was done before and its response was lost, its commit is recognised and returned.
+
+    Raises UsageError for a file larger than `LARGEST`. Raises PermissionMissingError. Raises GitHubError also if the
+    branch is protected and rejects the token.
     """
     with map_errors(connection, f"committing to {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -71,7 +75,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
 
 
 def _done(connection: Connection, head: str, onto: str, files: Files, message: str) -> str | None:
-    """The head, where it is the very commit that is to be made."""
+    """Return the head if it already is the commit to be made, otherwise None."""
     found = connection.hosted.get_git_commit(head)
     if [each.sha for each in found.parents] != [onto] or found.message.rstrip() != message.rstrip():
         return None
@@ -92,7 +96,7 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, made: 
     except GithubException as error:
         if error.status not in (409, 422):
             raise
-        # refused because the branch moved, or because it is protected: GitHub's words do not tell reliably
+        # GitHub refuses a moved and a protected branch alike: its message does not reliably say which
         now = find_ref(connection, branch)
         if now is None or now.object.sha not in (onto, made):
             _moved(connection, branch, onto, now)
@@ -102,10 +106,11 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, made: 
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Let a branch be one commit without parents, made or forced: these files, and what else it holds now.
+    """Make the branch a single commit without parents that holds its present files, with `files` put or removed.
 
-    The commit's name; the present one where it holds the same already. What is pushed to the branch at the same time
-    is lost, so one job at a time does this. Raises as `commit_files` does, and ValueError where no file would remain.
+    Creates the branch or forces it. Returns the commit, which is the present one if nothing changes. A push at the same
+    time would be lost, so only one job at a time may call this. Raises as `commit_files`, and ValueError if no file
+    would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -120,7 +125,7 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
 
 
 def point(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
-    """Let a branch be at a commit, whatever it was at; to be called while `map_errors`."""
+    """Create the branch at a commit, or force it there. Call it inside `map_errors`."""
     if ref is not None:
         ref.edit(commit, force=True)
     else:

@@ -1,10 +1,9 @@
-"""The one connection to GitHub: the repository a token is for, patience with limits, errors in our own words.
+"""The connection to a repository on GitHub: retries, rate limits, and library errors mapped to this project's errors.
 
-What GitHub asks of its callers is kept: after a limit it is left alone for as long as it says. What fails on its
-side is asked for again, except what makes something new: a `POST` whose answer was lost may have been obeyed, so
-whoever posts looks before posting again.
+After a rate limit the client waits as long as GitHub says. Requests that fail on the server's side are repeated, except
+`POST`. A `POST` whose response was lost may have succeeded, so `post` looks for its result before it repeats it.
 
-Which repository on GitHub a command is about, and by whose leave: a job's environment says both.
+A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from evaluator.escaping import printable
 API: Final = "https://api.github.com"
 SERVER: Final = "https://github.com"
 PER_PAGE: Final = 100
-"""The most that GitHub puts on one page."""
+"""GitHub's maximum number of entries on a page."""
 
 Made = TypeVar("Made")
 _LIMITED: Final = (403, 429)
 _AGAIN: Final = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _SECONDARY_S: Final = 60.0
-"""GitHub's advice after a secondary limit that does not say how long to wait."""
+"""The wait that GitHub advises after a secondary rate limit without a `Retry-After` header."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitPolicy:
-    """How often and how long GitHub is waited for, in seconds.
+    """The number of retries and the waits, in seconds.
 
-    `tries` again after the first; `backoff_s` before the second of them, doubled for each after it; `limit_s`
-    is the longest wait after a rate limit, longer ones are an error; `between_writes_s` is GitHub's own advice.
-    `timeout_s` is enough for the largest file that we send: others measured 7 s for 5 MB.
+    `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
+    `limit_s` is the longest wait for a rate limit: a longer one is an error. `between_writes_s` follows GitHub's
+    advice. `timeout_s` suffices for the largest file that is sent: others measured 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -57,7 +56,7 @@ class WaitPolicy:
 
 
 class _PatientRetry(GithubRetry):
-    """The library's, with what it leaves out: 429, a longest wait for Retry-After, and care with `POST`."""
+    """The library's retry, extended by status 429, a longest wait for `Retry-After`, and no repeated `POST`."""
 
     def __init__(self, patience: WaitPolicy, **fields: Any) -> None:
         self._patience = patience
@@ -94,14 +93,14 @@ class _PatientRetry(GithubRetry):
 def _until_reset(headers: Mapping[str, str]) -> str:
     reset = headers.get("X-RateLimit-Reset", "")
     if headers.get("X-RateLimit-Remaining") == "0" and reset.isdigit():
-        # a second more, because it is not said when in that second
+        # add a second, because the header is cut to whole seconds
         return str(max(0, int(reset) - int(time.time()) + 1))
     return str(int(_SECONDARY_S))
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A repository on GitHub, as the library speaks to it, and the patience that it is spoken to with."""
+    """A repository on GitHub with its client and its wait policy."""
 
     name: str
     github: Github
@@ -110,7 +109,10 @@ class Connection:
 
 
 def connect(repository: str, token: str, base_url: str = API, patience: WaitPolicy | None = None) -> Connection:
-    """A connection to `owner/name`; nothing is asked yet. Raises UsageError for a name that is none."""
+    """Return a connection to `owner/name` without sending a request.
+
+    Raises UsageError for an invalid repository name, PermissionMissingError for an empty token.
+    """
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise UsageError(f"{printable(repository)!r} is no repository: expected owner/name, as GITHUB_REPOSITORY says")
     if not token.strip():
@@ -131,9 +133,9 @@ def connect(repository: str, token: str, base_url: str = API, patience: WaitPoli
 
 
 def connect_from(environ: Mapping[str, str], patience: WaitPolicy | None = None) -> Connection:
-    """The connection of a workflow's job, or of whoever sets the same: GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL.
+    """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
-    Raises MissingError for what is not set, UsageError for a repository that is none.
+    Raises MissingError without a repository, PermissionMissingError without a token, UsageError for an invalid name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
@@ -143,22 +145,23 @@ def connect_from(environ: Mapping[str, str], patience: WaitPolicy | None = None)
 
 
 def _patience(address: str) -> WaitPolicy:
-    """GitHub's limits are its own hosts'; a server of one's own has none, so there nobody waits between writes."""
+    """Return the wait policy for an API address. Only GitHub's own hosts need a pause between writes."""
     host = urlsplit(address).hostname or ""
     return WaitPolicy() if host.endswith((".github.com", ".ghe.com")) else WaitPolicy(between_writes_s=0.0)
 
 
 def server_address(environ: Mapping[str, str]) -> str:
-    """Where people read the repository: `https://github.com/owner/name`, without a slash behind it."""
+    """Return the repository's web address, such as `https://github.com/owner/name`, without a trailing slash."""
     server, name = environ.get("GITHUB_SERVER_URL") or SERVER, environ.get("GITHUB_REPOSITORY", "")
     return f"{server.rstrip('/')}/{name}".rstrip("/")
 
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Turn what the library raises into our errors: `what` was done, which needs this `permission`.
+    """Map the library's errors to this project's. `what` names the action and `permission` what it needs.
 
-    Raises PermissionMissingError where the token may not, UsageError for what is not there, GitHubError for the rest.
+    Raises PermissionMissingError if the token is not allowed to, UsageError for a missing object, GitHubError
+    otherwise.
     """
     place = f"{connection.name}: {what}"
     try:
@@ -177,7 +180,9 @@ def map_errors(connection: Connection, what: str, permission: str) -> Iterator[N
 
 
 def post(connection: Connection, act: Callable[[], Made], find: Callable[[], Made | None]) -> Made:
-    """Make something new. Where the answer is lost it may be there, so it is looked for before it is made again."""
+    """Run `act`, which creates an object. After a lost response look for the object with `find` before creating it
+    again.
+    """
     patience = connection.patience
     for attempt in range(patience.tries):
         try:
@@ -193,7 +198,7 @@ def post(connection: Connection, act: Callable[[], Made], find: Callable[[], Mad
 
 
 def account(user: NamedUser | Organization | None) -> int | None:
-    """An account's number; the library's types leave out that it may be gone, or never have been a person's."""
+    """Return the numeric id of an account, or None if it is gone. The library's types leave out that it can be."""
     return user.id if user is not None else None
 
 
@@ -201,7 +206,7 @@ def _refusal(error: GithubException, permission: str) -> str:
     if error.status == 401:
         return "GitHub does not know the token; expected one of this run, which ends with its job"
     if "not permitted to create" in _said(error):
-        # no permission of a job's helps where the repository's owner did not allow it
+        # no permission of a job helps if the repository's settings forbid it
         return f"{_said(error)} Tick it in Settings > Actions > General > Workflow permissions, and give `{permission}`"
     needs = (error.headers or {}).get("x-accepted-github-permissions", "")
     known = f"; GitHub accepts {printable(str(needs)).replace('_', '-').replace('=', ': ')!r}" if needs else ""
@@ -209,11 +214,11 @@ def _refusal(error: GithubException, permission: str) -> str:
 
 
 def _said(error: GithubException) -> str:
-    """GitHub's own words, which may hold a stranger's."""
+    """Return the message of GitHub's response, which may quote untrusted text."""
     said = error.data.get("message") if isinstance(error.data, dict) else None
     return printable(str(said or error.message or "no reason given"))[:300]
 
 
 def github_connection(environ: Mapping[str, str]) -> Connection:
-    """The repository of GITHUB_REPOSITORY, by GITHUB_TOKEN. Raises MissingError for what is not set."""
+    """Return the connection that the environment describes. Raises MissingError for a missing variable."""
     return connect_from(environ)

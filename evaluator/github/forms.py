@@ -1,4 +1,4 @@
-"""Addresses of the repository's issue forms, with fields filled in: GitHub takes a field's value by its id."""
+"""Addresses of the repository's issue forms with some fields filled in. GitHub takes the value of a field by its id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 APPEAL_FORM: Final = "appeal.yml"
-"""The form's file in `.github/ISSUE_TEMPLATE/`."""
+"""The file name of the form in `.github/ISSUE_TEMPLATE/`."""
 
 
 def appeal_address(
@@ -19,9 +19,10 @@ def appeal_address(
     task: str | None = None,
     rank: int | None = None,
 ) -> str:
-    """Where a verdict is appealed: the form, with what is known filled in.
+    """Return the address of the appeal form with the known fields filled in.
 
-    `server` is such as `https://github.com`, `repository` is `owner/name`. Raises ValueError where either is none.
+    `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if either is
+    invalid.
 
     >>> appeal_address("https://github.com", "a/b", submission="mine", suite="core", task="text-001", rank=1)
     'https://github.com/a/b/issues/new?template=appeal.yml&submission=mine&suite=core&task=text-001&rank=1'
@@ -36,7 +37,7 @@ def appeal_address(
 
 
 def split_address(address: str) -> tuple[str, str] | None:
-    """Server and repository of a repository's web address; None where it is no such address.
+    """Return the server and the repository of a repository's web address, or None for any other address.
 
     >>> split_address("https://github.com/owner/name.git"), split_address("")
     (('https://github.com', 'owner/name'), None)

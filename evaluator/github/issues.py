@@ -1,4 +1,4 @@
-"""Issues as our own values: read whole, answered by `comments.upsert_comment`, and closed."""
+"""Issues of the repository, read from GitHub."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WRITE: Final = "issues: write"
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """An issue, or a pull request where `is_pull`; title, body and login are a stranger's text.
+    """An issue, or a pull request if `is_pull`. Title, body and login are untrusted text.
 
-    `author` is the numeric id of who opened it; None, and no login, when they are gone.
+    `author` is the numeric id of the account that opened it. If the account is gone, it is None and the login is empty.
     """
 
     number: int
@@ -30,7 +30,7 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """An issue as it is now. Raises PermissionMissingError; UsageError where there is none; GitHubError."""
+    """Return an issue in its present state. Raises PermissionMissingError, UsageError if there is none, GitHubError."""
     with map_errors(connection, f"reading issue {number}", _READ):
         found = connection.hosted.get_issue(number)
         found.update()

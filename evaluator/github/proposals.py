@@ -1,6 +1,6 @@
-"""A pull request of ours: a branch with one commit on its base, and one open pull request from it.
+"""Pull requests that this project opens: a branch with one commit on its base, and one open pull request from it.
 
-The branch is this module's: what it held is replaced, so that it always shows what is proposed now.
+Only this module writes to that branch. Each call replaces its content, so it always shows the latest proposal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WRITE: Final = "contents: write` and `pull-requests: write"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The pull request's number and address, its branch's commit, and what was done about it."""
+    """The pull request's number and address, the head commit of its branch, and what was done."""
 
     number: int
     url: str
@@ -33,11 +33,11 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Let one open pull request offer these files (None: removed) to `base`, in one commit on its head.
+    """Open or update the one pull request that proposes `files` to `base` in one commit (None removes a file).
 
-    Called again with the same it changes nothing; with other files, title or body it changes the same pull request.
-    A body that GitHub would not take is cut and says so. Raises UsageError where there is no such base, or where it
-    holds the files already; else as `commits.commit_files` does.
+    The same call again changes nothing. A call with other files, title or body updates the same pull request. A body
+    that is too long for GitHub is cut, with a notice at its end. Raises UsageError if there is no such base or if it
+    already holds the files. Raises otherwise as `commits.commit_files`.
     """
     with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _branch(connection, branch, base, files, message)
@@ -59,7 +59,7 @@ def propose(
 
 
 def _branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """The commit that the branch is at in the end, and whether it was moved there."""
+    """Return the head commit of the branch, and whether it was moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -76,7 +76,7 @@ def _branch(connection: Connection, branch: str, base: str, files: Files, messag
 
 
 def _open(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """The open pull request from that branch of this repository; a fork may have a branch of the same name."""
+    """Return the open pull request from that branch of this repository. A fork may have a branch of the same name."""
     owner = connection.name.partition("/")[0]
     listed = connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}")
     name = connection.name.casefold()

@@ -1,7 +1,7 @@
-"""Files at one commit, a submission's above all, read through the interface as data: nothing is checked out or run.
+"""Files at a commit, above all a submission's, read through GitHub's API as data. Nothing is checked out or executed.
 
-What a commit holds by its name cannot change, so a push in between changes nothing here. Sizes are known from the
-tree before a byte is fetched.
+The content of a commit cannot change, so a later push has no effect here. The tree states the size of each file before
+any byte is fetched.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ _READ: Final = "contents: read"
 _LONGEST_NAME: Final = 255
 
 FILE_BYTES: Final = 16 * 1024 * 1024
-"""Of one file that the project itself keeps; none comes near it."""
+"""The size limit of a file of this project itself. No such file comes near it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """Regular files by plain name, fit to be written into a folder, and what is wrong with all others."""
+    """The regular files of a folder by safe name, and the problems of all its other entries."""
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]
 
     def write(self, folder: Path) -> None:
-        """Put the files into an empty folder, so that they are checked as on their author's machine."""
+        """Write the files to a new folder, so that the check reads them as on their author's machine."""
         folder.mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
 
 
 def read_submission(connection: Connection, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFiles:
-    """The files of a folder, such as `submissions/mine`, at a commit; no files where no such folder is.
+    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder is a problem without
+    files.
 
-    What breaks a limit, or is a link, a submodule or a folder, is a problem and is not fetched.
-    Raises GitHubError where GitHub sends other bytes than the commit holds.
+    An entry that exceeds a limit, or is a link, a submodule or a folder, is a problem and is not fetched. Raises
+    GitHubError if GitHub sends other bytes than the commit holds.
     """
     place = Path(folder)
     with map_errors(connection, f"reading {printable(folder)} at {commit}", _READ):
@@ -66,9 +67,9 @@ def read_submission(connection: Connection, commit: str, folder: str, limits: Su
 
 
 def read_file(connection: Connection, commit: str, path: str, most: int = FILE_BYTES) -> bytes | None:
-    """One regular file's bytes at a commit; None where no file is.
+    """Return the content of one regular file at a commit, or None if there is no such file.
 
-    Raises GitHubError where it has more bytes than `most`, or GitHub sends others than the commit holds.
+    Raises GitHubError if the file has more than `most` bytes, or if GitHub sends other bytes than the commit holds.
     """
     place = PurePosixPath(path)
     with map_errors(connection, f"reading {printable(path)} at {commit}", _READ):
@@ -103,7 +104,7 @@ def _problems(place: Path, faults: Iterable[tuple[GitTreeElement, str]]) -> Iter
 
 
 def _fault(entry: GitTreeElement, limits: SubmissionLimits) -> str:
-    """Why an entry is not read; empty where it is."""
+    """Return why an entry is not read, or an empty text if it is."""
     kind = _kind(entry)
     if kind != "a file":
         return f"{kind}: expected a regular file; put the file itself here, or remove it"
@@ -120,7 +121,7 @@ def _kind(entry: GitTreeElement) -> str:
 
 
 def _name_fault(name: str) -> str:
-    """Git itself forbids most of these names, but a commit can be made without it."""
+    """Return why a file name is refused. Git forbids most of these names, but a commit can be made without Git."""
     if name in ("", ".", "..") or "/" in name or "\\" in name or name.casefold() == ".git" or not name.isprintable():
         return "no plain name of a file; rename it"
     return "" if len(name.encode()) <= _LONGEST_NAME else f"a name of more than {_LONGEST_NAME} bytes; rename it"

@@ -1,7 +1,7 @@
-"""Trees and commits as GitHub makes them out of files: what a tree holds already is not sent again.
+"""Trees and commits made through GitHub's API. Content that a tree already holds is not sent again.
 
-Nothing here has a name that anybody sees, so what is made twice, because an answer was lost, is nobody's trouble.
-All of it is to be called while `speaking`.
+No branch points at these objects yet. So an object that is created twice, because a response was lost, does no harm.
+Call these functions inside `map_errors`.
 """
 
 from __future__ import annotations
@@ -23,31 +23,35 @@ from evaluator.escaping import printable
 from evaluator.github.connection import Connection, post
 
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of one file. GitHub refuses 100 MB; what is sent is a third longer, and must arrive within a request."""
+"""The maximum size of a file in bytes. GitHub refuses 100 MB. Base64 adds a third, and all has to arrive in one
+request.
+"""
 
 _INLINE: Final = 256 * 1024
-"""Bytes of a text that goes with its tree, which saves a request; so many small files are one write, not hundreds."""
+"""The maximum size in bytes of a text that is sent with its tree. Many small files then take one request and not
+hundreds.
+"""
 _INLINE_ALL: Final = 4 * 1024 * 1024
 _FILE: Final = "100644"
 
 Files = Mapping[str, bytes | None]
-"""What shall stand at each path; None: nothing."""
+"""The content for each path. None removes the file."""
 
 
 class TreeEntry(NamedTuple):
-    """A file in a tree: its mode, and git's name for its content."""
+    """The mode and the Git blob name of a file in a tree."""
 
     mode: str
     sha: str
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """The files of a tree, or of a commit's, by path; None where there is none, or something else."""
+    """Return the files of a tree or commit by path, or None for a path without a file."""
     wanted = tuple(paths)
     whole = connection.hosted.get_git_tree(tree, recursive=True)
     files = {each.path: TreeEntry(each.mode, each.sha) for each in whole.tree if each.type == "blob"}
     if whole.raw_data["truncated"]:
-        # beyond some 100,000 names GitHub cuts the list: then folder by folder
+        # GitHub cuts the list at some 100,000 names: read folder by folder then
         files = dict(_descended(connection, tree, wanted))
     return {path: files.get(path) for path in wanted}
 
@@ -68,7 +72,7 @@ def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Itera
 def _open(
     connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
 ) -> dict[str, GitTreeElement]:
-    """What is in a folder, by name; each folder is asked for once."""
+    """Return the entries of a folder by name. Each folder is requested once."""
     if folder not in opened:
         found = _open(connection, opened, folder.parent).get(folder.name)
         opened[folder] = _folder(connection, found.sha) if found is not None and found.type == "tree" else {}
@@ -83,13 +87,13 @@ def _folder(connection: Connection, tree: str) -> dict[str, GitTreeElement]:
 
 
 def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit], message: str) -> str:
-    """A commit that no branch has yet."""
+    """Create a commit that no branch points at."""
     make = connection.hosted.create_git_commit
     return post(connection, lambda: make(message, tree, parents), lambda: None).sha
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """The tree of a commit, or an empty one, with these files put or removed.
+    """Create a commit's tree, or an empty one, with these files put or removed.
 
     Raises UsageError for a file larger than `LARGEST`, before anything is sent.
     """
@@ -109,7 +113,7 @@ def _check_sizes(connection: Connection, files: Files) -> None:
 
 
 def changed(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """What is not so already, in the order of paths. GitHub refuses to remove what is not there."""
+    """Yield the files that differ from `present`, sorted by path. GitHub refuses to remove a missing file."""
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _name(content))):
             yield path, content
@@ -132,7 +136,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Bytes as the text that GitHub writes back as these bytes; None for what is no plain text."""
+    """Return the content as text if GitHub stores the same bytes for it, otherwise None."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

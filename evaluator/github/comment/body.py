@@ -1,9 +1,9 @@
-"""What a submitter reads on their pull request: what is to be mended, or what the submission would come to, and what
-happens next; or why the pull request is held, and by whom it goes on.
+"""The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
-One text for the sticky comment, for the job's summary and for the command line. Problems are found by this
-repository's own code; the preview's numbers were made by the pull request's own run, and the text says so. Sections are
-whole or not there: where GitHub would not take all of them, the longest go first and the text names them.
+If the pull request is held, the comment says why and what a maintainer decides. The sticky comment, the job summary and
+the command line show the same text. The problems come from this repository's own check. The preview's numbers come from
+the pull request's own run, and the text says so. A section is shown complete or not at all: if the text is too long for
+GitHub, the longest sections are left out and named at the end.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from evaluator.github.comment.state import ChangeKind, Reason
 from evaluator.records import SLUG_PATTERN, Preview
 
 MARKER: Final = "<!-- bashboard:submission -->"
-"""The first line of the comment, by which it is found again."""
+"""The hidden first line that identifies the comment."""
 PROBLEMS: Final = 20
-"""Problems shown of one file."""
+"""The maximum number of problems shown for one file."""
 FILES: Final = 6
-"""Files whose problems are shown."""
+"""The maximum number of files whose problems are shown."""
 
 COMMON_FAULTS: Final = (
     r"Backslashes. In JSON one is written as two: `find . -exec ls {} \\;`.",
@@ -41,7 +41,7 @@ COMMON_FAULTS: Final = (
     "Programs that are not there. Commands run on the suite's own machine, without a network, and with the packages "
     "that its `suite.toml` lists and no others: on `core` there is no Python.",
 )
-"""What goes wrong most often with a first submission."""
+"""The most frequent mistakes in a first submission, as Markdown."""
 
 
 def render_comment(
@@ -59,14 +59,16 @@ def render_comment(
     log: str | None = None,
     commit: str | None = None,
 ) -> str:
-    """The text for one submission as Markdown, at most `limit` bytes.
+    """Return the comment on one submission as Markdown of at most `limit` bytes.
 
-    `problems` are those of `check`, with paths as they stand in the repository. Without a `preview` the text says why
-    by `missing`. `first_time` welcomes the contributor with `faults`, which are Markdown. `appeal` is the address of
-    the form to appeal by, `log` that of the run's log. `change` is what the pull request does, `reasons` why it is held
-    or has to be changed, as Markdown; the slug is empty where it is of no single submission. `commit` is the one
-    that was looked at. Raises ValueError where the preview is of another submission, where it comes with errors or
-    reasons, or where an address is none.
+    `problems` are those of `check`, with paths in the repository. Without a `preview`, `missing` says why there is
+    none. `first_time` adds a welcome and `faults`, which are Markdown. `appeal` and `log` are the addresses of the
+    appeal form and of the run's log. `change` is what the pull request does, and `reasons` say why it is held or needs
+    changes. The slug is empty if the pull request is not about a single submission. `commit` is the commit that was
+    checked.
+
+    Raises ValueError for an invalid address, and for a preview of another submission or together with errors or
+    reasons.
     """
     errors = [each for each in problems if each.severity is Severity.ERROR]
     if preview is not None and (preview.submission != slug or errors or reasons):
@@ -146,7 +148,7 @@ def _problem_list(problems: Sequence[Problem]) -> str:
     lines = [f"- {code(str(each), 400)}" for each in problems[:PROBLEMS]]
     if len(problems) > PROBLEMS:
         lines.append(f"- … and {counted(len(problems) - PROBLEMS, 'more problem')} in this file")
-    # a line between two files' lists, which would be one otherwise, and a loose one
+    # without a paragraph between them, the lists of two files would be one loose list
     return "\n".join([f"In {code(str(problems[0].path), 200)}:", "", *lines])
 
 
@@ -206,5 +208,5 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 
 def _name(slug: str) -> str:
-    """A slug as it is typed; one that is none is not repeated."""
+    """Return a slug for use in a command, or a placeholder if it is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

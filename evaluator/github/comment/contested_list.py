@@ -1,4 +1,4 @@
-"""Undecided verdicts as Markdown, for whoever rules them: what is asked, what was given, why nobody can tell."""
+"""Undecided verdicts as Markdown for the maintainers who rule them: the instruction, the command and the reason."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.records import Contested
 
 ENTRIES: Final = 60
-"""Verdicts told one by one."""
+"""The maximum number of verdicts listed with details."""
 GIVERS: Final = 8
-"""Submissions named of one verdict."""
+"""The maximum number of submissions named for one verdict."""
 
 _ALL: Final = "`bashboard contested` shows all of it, with `--json` for a program."
 
 
 def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
-    """The text, of at most `limit` bytes; a stranger's text is in it as code alone."""
+    """Return the list as Markdown of at most `limit` bytes. Untrusted text appears only as code."""
     if not verdicts:
         return "No published verdict is undecided.\n"
     head = (

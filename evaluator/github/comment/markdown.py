@@ -1,14 +1,14 @@
-r"""A stranger's text in GitHub's Markdown: shown as it is, obeyed by nothing.
+r"""Untrusted text in GitHub's Markdown: shown as it is, never interpreted.
 
-Whatever was not written here stands in a code span. In one there is no markup, link, picture, HTML or formula, and
-GitHub looks for no mention, reference, address or emoji. What could end the span, or be seen as something else than it
-is, is written out as an escape, as `printable` does it:
+All text that this project did not write goes into a code span. Inside one there is no markup, link, image, HTML or
+formula, and GitHub resolves no mention, reference, address or emoji. Characters that could end the span, or look like
+something else, are written as an escape, as by `printable`:
 
-* controls, bidirectional and other formatting, unassigned and private characters, unusual spaces, letters that are
-  blank, stacked accents, and letters that are written from right to left, as these would move what stands beside them;
-* blanks that Markdown or a browser would drop: the first, the last, and more than one together;
-* backticks where many stand together, as GitHub's parser knows no span of more than 80, and all of it would be markup;
-* in a table's cell the bar, since parsers differ about what a backslash before it means.
+* controls, bidirectional and other formatting, unassigned and private characters, unusual spaces, blank letters,
+  stacked accents, and letters of right-to-left scripts, because these would move the text beside them;
+* blanks that Markdown or a browser would drop: the first, the last, and all but one of several together;
+* long runs of backticks, because GitHub's parser reads no span with more than 80 and would treat all of it as markup;
+* the bar in a table cell, because parsers disagree about a backslash before it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from typing import Final
 from evaluator.escaping import printable
 
 LENGTH: Final = 240
-"""Characters of one text that are shown, as they are written out."""
+"""The default length of a shown text in characters, counted with its escapes."""
 
 _BACKTICKS: Final = 8
-"""Together; a longer run is written out."""
+"""The longest run of backticks that is shown. A longer run is escaped."""
 _MAX_ACCENTS: Final = 2
-"""Accents one letter may carry; living scripts stack two."""
+"""The maximum number of accents on one letter. Living scripts stack two."""
 BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that count as printable and show nothing (Unicode's Default_Ignorable_Code_Point, and the empty pattern
-of braille)."""
+"""Characters that count as printable but show nothing: Unicode's Default_Ignorable_Code_Point and the empty braille
+pattern.
+"""
 _LEFTWARDS: Final = frozenset({"R", "AL", "AN"})
 _LONG_RUN: Final = re.compile(f"`{{{_BACKTICKS + 1},}}")
 _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """A code span of the text on one line, for prose and lists; cut visibly where it is long.
+    """Return a one-line code span of the text for prose and lists. A long text is cut, with a note after it.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -49,7 +50,7 @@ def code(text: str, length: int = LENGTH) -> str:
 
 
 def cell(text: str, length: int = LENGTH) -> str:
-    r"""The same for a cell of a table.
+    r"""Return the same as `code`, for a cell of a table.
 
     >>> print(cell("ls | wc"))
     `ls \x7c wc`
@@ -60,7 +61,7 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; the first column is text, all others are numbers."""
+    """Return a table whose cells are Markdown already. The first column is text and the others are numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -74,26 +75,26 @@ def _span(shown: str, left: int) -> str:
 
 
 def _written(text: str, length: int, *, cell: bool) -> tuple[str, int]:
-    """The text as it is written, and how many of its characters are left out."""
+    """Return the escaped text and the number of characters left out."""
     head = text[: length + 1]
     escaped = _escaped(head)
     if cell:
         escaped = ["\\x7c" if each == "|" else each for each in escaped]
     size = used = 0
     for each in escaped:
-        if used and size + len(each) > length:  # one at least: a span of nothing is none
+        if used and size + len(each) > length:  # at least one: an empty span is no span
             break
         size, used = size + len(each), used + 1
     return "".join(escaped[:used]), len(text) - used
 
 
 def _escaped(text: str) -> list[str]:
-    """Every character as it is written, in order."""
+    """Return each character as it is written, in order."""
     written = [_visible(character) for character in text]
     accents = 0
     for place, character in enumerate(text):
         accents = accents + 1 if unicodedata.category(character) in ("Mn", "Me", "Mc") else 0
-        if accents and (accents > _MAX_ACCENTS or accents > place):  # stacked, or on no letter of this text
+        if accents and (accents > _MAX_ACCENTS or accents > place):  # stacked, or without a letter before it
             written[place] = _escape(character)
     for pattern in (_SPACES, _LONG_RUN):
         for found in pattern.finditer(text):

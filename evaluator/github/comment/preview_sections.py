@@ -1,6 +1,6 @@
-"""A preview's numbers as sections of Markdown.
+"""The numbers of a preview as sections of Markdown.
 
-Every text of the record is a stranger's and stands in a code span; all other words are ours.
+All text in the record is untrusted and appears in code spans. All other words are this project's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from evaluator.github.comment.markdown import cell, code, table
 from evaluator.records import Neighbour, Preview, Role, Tally, TaskList, Unranked
 
 NAMES: Final = 12
-"""Tasks named in a row."""
+"""The maximum number of tasks named in a row."""
 ROWS: Final = 20
-"""Tasks told one by one."""
+"""The maximum number of tasks, or of open reasons, listed with details."""
 
 _ROLES: Final = {Role.LEADER: "leader", Role.BETTER: "next above", Role.WORSE: "next below"}
 _UNRANKED: Final = {
@@ -27,14 +27,14 @@ _UNRANKED: Final = {
 
 
 class Section(NamedTuple):
-    """A part of the text that is whole in itself. One without a name is never left out."""
+    """A part of a text. A section without a name is never left out."""
 
     text: str
     name: str = ""
 
 
 def preview_sections(preview: Preview) -> Iterator[Section]:
-    """What it would come to, the figures first."""
+    """Yield the sections of a preview, the score first."""
     yield Section(_figures(preview))
     if preview.infra_errors:
         count = counted(preview.infra_errors, "task")
@@ -109,7 +109,7 @@ def _gains(preview: Preview) -> str:
 
 
 def _is_same(one: TaskList, other: TaskList) -> bool:
-    """True where both name all their tasks, and the same."""
+    """Return whether both lists name all their tasks and are equal."""
     return one == other and one.total == len(one.tasks) > 0
 
 
@@ -153,7 +153,7 @@ def _names(tasks: TaskList) -> str:
 
 
 def _listed(tasks: Sequence[str], total: int) -> str:
-    """The first few, and how many more there are."""
+    """Return the first tasks, and how many more there are."""
     shown = tasks[:NAMES]
     more = f" and {total - len(shown)} more" if shown and total > len(shown) else ""
     return ", ".join(map(code, shown)) + more
@@ -172,5 +172,5 @@ def _percent(share: float) -> str:
 
 
 def counted(number: int, singular: str) -> str:
-    """`1 task`, `2 tasks`."""
+    """Return a number with its noun: `1 task`, `2 tasks`."""
     return f"{number:,} {singular}{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
-"""What a comment says of a pull request itself: why it is held, what is to be changed in it, what becomes of it.
+"""The sections about a pull request itself: why it is held, what to change in it, and what happens next.
 
-Reasons come as Markdown in which a stranger's text is code already; all other words are ours.
+Reasons are Markdown in which untrusted text already is code. All other words are this project's.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _TURNS = {State.HELD: "held for a maintainer", State.NEEDS_CHANGES: "changes are
 
 
 def next_step(reasons: Sequence[Reason]) -> str:
-    """The headline's words."""
+    """Return the words of the headline."""
     found = worst(reasons)
     return _TURNS[found] if found else "nothing to mend"
 
 
 def reason_sections(reasons: Sequence[Reason]) -> list[Section]:
-    """All reasons, those for which it is held first, each with the lines to type."""
+    """Return the reasons with their commands, those that hold the pull request first."""
     sections = []
     for state, head in _HEADS.items():
         told = [_reason(each) for each in reasons if each.state is state]
@@ -38,7 +38,7 @@ def _reason(reason: Reason) -> str:
 
 
 def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
-    """What happens next where it is not valid, and when its row is there, or gone."""
+    """Return what happens next with a pull request that is not valid, and when its row appears or leaves."""
     lines = []
     if worst(reasons) is State.HELD:
         lines.append(
@@ -58,7 +58,7 @@ def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
 
 
 def withdrawal_sections() -> list[Section]:
-    """What becomes of a row whose submission is taken back."""
+    """Return what happens to the row of a submission that is withdrawn."""
     lines = (
         "You need do nothing more. A maintainer looks at this pull request and merges it.",
         "Its row and its page leave the site when the run that follows the merge has ended. What was published stays "
@@ -70,7 +70,7 @@ def withdrawal_sections() -> list[Section]:
 
 
 def change_section(change: ChangeKind) -> Section:
-    """What is to be known of a valid submission's kind; nothing of a new one."""
+    """Return a note about the change of a published submission, or an empty section for any other change."""
     if change is not ChangeKind.UPDATES:
         return Section("")
     return Section(
@@ -80,7 +80,7 @@ def change_section(change: ChangeKind) -> Section:
 
 
 def nothing_text() -> str:
-    """What a comment says that was written when the pull request still had a submission."""
+    """Return the comment for a pull request that no longer changes a submission."""
     return (
         "## No submission in this pull request\n\nIt does not change a submission any more, so there is nothing to "
         "check and no row will follow from it. What was said here before does not hold any more. To offer a "

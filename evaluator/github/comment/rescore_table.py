@@ -1,7 +1,7 @@
-"""Before and after of a rescore as Markdown, for a pull request's body: who moves, which verdicts flip, and why.
+"""The effect of a rescore as Markdown for the body of a pull request: moved rows, changed verdicts and the reasons.
 
-Every text of the record is a stranger's and stands in a code span; all other words are ours. What is too long for
-GitHub is left out section by section, the longest first, and named.
+All text in the record is untrusted and appears in code spans. All other words are this project's. If the text is too
+long for GitHub, the longest sections are left out and named at the end.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.records import BoardPosition, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
 
 ROWS: Final = 100
-"""Rows told of a suite; the flips tell of which tasks any other moves by."""
+"""The maximum number of rows listed for a suite. The table of changed verdicts covers the others."""
 FLIPS: Final = 60
-"""Flips told one by one of each kind."""
+"""The maximum number of changed verdicts listed for each kind."""
 
 _ALL: Final = "`bashboard publish changes --against BASE` shows all of it, with `--json` for a program."
 _FLIP_HEADS: Final = ("Task", "Submission", "Command", "Before", "After", "Why")
 
 
 def rescore_table(changes: VerdictDiff, limit: int = LENGTH) -> str:
-    """The text, of at most `limit` bytes."""
+    """Return the table as Markdown of at most `limit` bytes."""
     if not changes.suites:
         return "No published verdict changes.\n"
     sections = [section for suite in changes.suites for section in _suite(suite)]
@@ -94,7 +94,7 @@ def _rank(place: BoardPosition | None) -> str:
 
 
 def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
-    """A table; where all flips have one reason it is said once, above."""
+    """Return a table of changed verdicts. If all have the same reason, it stands once above the table."""
     shared = len({each.why for each in flips}) == 1
     heads = _FLIP_HEADS[:-1] if shared else _FLIP_HEADS
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]

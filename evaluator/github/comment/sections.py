@@ -1,4 +1,4 @@
-"""A text of sections that is never longer than GitHub takes: the longest of those that may go are left out by name."""
+"""Joining sections to a text that fits into a GitHub comment."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Final
 from evaluator.github.comment.preview_sections import Section
 
 LENGTH: Final = 65_536
-"""GitHub takes so many characters in a comment or in the body of a pull request; counted here are bytes, of which there
-are no fewer."""
+"""The maximum length of a comment or of a pull request's body on GitHub in characters. This project counts bytes, which
+are never fewer.
+"""
 
 
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
-    """All sections, or without the longest of those that have a name, which the end then lists; `where` says in
-    Markdown what shows all of it. Raises ValueError where what has no name is too long already."""
+    """Join the sections. While the text is too long, drop the longest section that has a name and list it at the end.
+
+    `where` says in Markdown which command shows everything. Raises ValueError if the sections without a name are too
+    long.
+    """
     kept, gone = [each for each in sections if each.text], list[str]()
     while len((text := _joined(kept, gone, where)).encode()) > limit:
         loose = [each for each in kept if each.name]

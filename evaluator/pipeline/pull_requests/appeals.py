@@ -1,8 +1,8 @@
-"""An appeal against a verdict: an issue that a form wrote becomes a pull request that adds one adjudication.
+"""Appeals: an issue created from the appeal form becomes a pull request that adds one adjudication.
 
-A maintainer decides which way, by a label; nothing else of the issue decides anything. Its body is a stranger's: it
-names a candidate, which is looked up on main, and says why, which is shown as data and becomes the line's `because`.
-What is missing or cannot be told is said in one comment, which is written anew in place.
+The ruling comes from the label that a maintainer sets, and from nothing in the issue. The issue's body is untrusted. It
+names a candidate, which is looked up on main, and gives a reason, which is shown as data and becomes the `because` of
+the adjudication. If something is missing or wrong, one comment on the issue says so and is updated in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from evaluator.records import SLUG_PATTERN, Finding, Ruling
 COMMENT: Final = "appeal"
 
 LABELS: Final = {name: name.capitalize() for name in ("submission", "suite", "task", "rank", "ruling", "why")}
-"""The form's labels by field, as `.github/ISSUE_TEMPLATE/appeal.yml` has them."""
+"""The form's labels by field, equal to those in `.github/ISSUE_TEMPLATE/appeal.yml`."""
 
 SHORTEST: Final = 8
 LONGEST: Final = 500
@@ -45,7 +45,7 @@ _KNOWN_BY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """Which candidate is meant, what is asked for, and why, in the appellant's words on one line."""
+    """The candidate, the requested ruling, and the reason in the contributor's words on one line."""
 
     submission: str
     suite: str
@@ -57,9 +57,9 @@ class Appeal:
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """What is proposed: the adjudication, its file's path on main, and the pull request's title and body.
+    """The proposed adjudication, its file's path on main, and the title and body of the pull request.
 
-    `proposal` is the pull request itself, where it was opened.
+    `proposal` is the pull request if it was opened.
     """
 
     adjudicated: Adjudicated
@@ -71,7 +71,7 @@ class Ruled:
 
 @dataclass(frozen=True, slots=True)
 class AppealOutcome:
-    """What became of an appeal: `ruled`, None where something is missing; `comment` is the issue's, Markdown."""
+    """The result of an appeal. `comment` is the Markdown for the issue. `ruled` is None if the appeal was refused."""
 
     issue: int
     comment: str
@@ -79,7 +79,7 @@ class AppealOutcome:
 
 
 class AppealError(UsageError):
-    """An appeal that cannot be followed; each of `faults` is Markdown that says what to mend."""
+    """An appeal that cannot be carried out. Each of `faults` is Markdown that says what to fix."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -87,7 +87,7 @@ class AppealError(UsageError):
 
 
 def parse_appeal(body: str) -> Appeal:
-    """The appeal in an issue's body. Raises AppealError with everything that is wrong with it."""
+    """Return the appeal in an issue's body. Raises AppealError with all faults of the body."""
     found = read_form(body, LABELS)
     faults = list(found.faults)
     for field, (pattern, expected) in _KNOWN_BY.items():
@@ -105,7 +105,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """What keeps these words from being a published reason; empty where nothing does."""
+    """Return why this text cannot be published as a reason, or an empty text if it can."""
     hidden = next((each for each in why if not each.isprintable() or BLANK.match(each)), None)
     if hidden is not None:
         return f"holds the character {code(hidden)}, which does not show; write it without"
@@ -117,10 +117,10 @@ def _why_fault(why: str) -> str:
 def answer_appeal(
     project: Project, connection: Connection, number: int, ruling: Ruling, *, dry_run: bool = False
 ) -> AppealOutcome:
-    """Propose the ruling that an issue appeals for, and say so there, or say what is missing; dry, write nothing.
+    """Open the pull request that an issue asks for and comment on the issue, or comment what is missing.
 
-    Asked twice there is one pull request and one comment. Raises UsageError where the number is a pull request's;
-    PermissionMissingError, GitHubError.
+    A second call updates the same pull request and the same comment. `dry_run` writes nothing. Raises UsageError if the
+    number belongs to a pull request. Raises PermissionMissingError, GitHubError.
     """
     issue = read_issue(connection, number)
     if issue.is_pull:
@@ -135,7 +135,7 @@ def answer_appeal(
 
 
 def _ruled(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> Ruled:
-    """The adjudication as it joins those that main has now. Raises AppealError."""
+    """Return the adjudication, added to those now on main. Raises AppealError."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)
@@ -215,7 +215,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, made: Adjudicated) -> 
 
 
 def _found(project: Project, appeal: Appeal, made: Adjudicated) -> str:
-    """The published verdict on the command, or that there is none."""
+    """Return the published verdict on the command as Markdown, or that there is none."""
     file = read_verdicts(verdicts_path(project, appeal.submission, appeal.suite))
     verdict = file.by_command.get((appeal.task, made.adjudication.command_digest)) if file else None
     return _finding(verdict.finding) if verdict else "nothing that is published yet"

@@ -1,7 +1,7 @@
-"""How much one person may offer: a day, and to one version of a suite, as the NLC2CMD competition had it.
+"""Limits for one author: pull requests per day and submissions per suite version, as in the NLC2CMD competition.
 
-People are told apart by their account's number. What exceeds a limit is held and not refused: it is told when it may
-be tried again, and a maintainer may let it pass. GitHub is asked for details only where a limit is near.
+An author is identified by the account's numeric id. A pull request beyond a limit is held and not rejected. The comment
+says when to try again, and a maintainer can let it pass. Details are requested from GitHub only if a limit is near.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from evaluator.submissions.limits import PullLimits
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug
 
 _LOOKED_AT: Final = 50
-"""Earlier pull requests of a day whose files are asked for; whoever opened more has opened enough."""
+"""The maximum number of earlier pull requests of a day whose files are listed. The rest count without a look."""
 _DAY: Final = timedelta(hours=24)
 
 
 def limit_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path | None, now: datetime
 ) -> tuple[Reason, ...]:
-    """Why a pull request with a submission exceeds what its author may offer, if it does.
+    """Return the reasons why a pull request with a submission exceeds the limits of its author.
 
-    `offered` is the folder of its sound submission, None where it is to be mended first. Raises GitHubError.
+    `offered` is the folder of the valid submission, or None if it has errors. Raises GitHubError.
     """
     limits = project.settings.pulls
     told = [_day_reason(connection, pull, limits, now)]
@@ -67,7 +67,7 @@ def _day_reason(connection: Connection, pull: PullRequest, limits: PullLimits, n
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Those that change a submission, in their order."""
+    """Yield the numbers of the pull requests that change a submission, in order."""
     for place, number in enumerate(numbers):
         if place >= _LOOKED_AT or any(
             each.path.startswith("submissions/") for each in changed_files(connection, number).files
@@ -81,7 +81,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """For each suite whose version the submission answers and did not before."""
+    """Yield a reason for each suite version that the submission newly answers beyond the limit."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     own = [each for each in _own_slugs(project, connection, pull) if each != slug] if new else []
@@ -93,7 +93,7 @@ def _suite_reasons(
 
 
 def _own_slugs(project: Project, connection: Connection, pull: PullRequest) -> list[str]:
-    """The author's submissions on the board; those that are not registered yet are asked for."""
+    """Return the author's submissions on the board. GitHub is asked about those that are not registered yet."""
     registered = read_owners(project).owners
     slugs = [folder.name for folder in project.submission_folders() if is_slug(folder.name)]
     own = Owner.of(pull.author)
@@ -121,7 +121,7 @@ def _suite_reason(
 
 
 def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
-    """True where a pull request adds a submission's answers to the suite."""
+    """Return whether a pull request adds a submission's predictions for the suite."""
     files = changed_files(connection, number).files
     ends = f"/{suite}{PREDICTIONS}"
     return any(
@@ -130,7 +130,7 @@ def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
 
 
 def suites_answered(folder: Path) -> Mapping[str, str]:
-    """The versions that a submission answers, by suite; none where there is no manifest that reads."""
+    """Return the suite versions that a submission answers, by suite. The result is empty without a readable manifest."""
     try:
         text = (folder / MANIFEST_NAME).read_text("utf-8")
         return SubmissionManifest.model_validate(tomllib.loads(text)).suites

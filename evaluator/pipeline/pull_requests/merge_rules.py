@@ -1,7 +1,7 @@
-"""What a pull request may do, decided from the paths it changes and from whose they are. Pure: nothing is asked here.
+"""Decide from changed paths and ownership whether a pull request is valid, held or needs changes.
 
-Paths, slugs and names are a stranger's. They stand in a reason as code, and in a line to type only where they are of
-a form that no shell reads anything into.
+This module is pure and sends no request. Paths, slugs and names are untrusted. A reason shows them as code. A command
+contains them only if their form is safe for a shell.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 BRANCH: Final = "main"
-"""Where submissions are merged."""
+"""The branch into which submissions are merged."""
 JUDGING: Final = ("evaluator/", ".github/", "fixtures/", "pyproject.toml", "requirements")
-"""Beginnings of paths that decide how a pull request's own run judges it."""
+"""Path prefixes of files that decide how a pull request's own run judges it."""
 _NAMED: Final = 5
 _OWN_NAME: Final = " To offer a system of your own choose a name that nobody has."
 _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9-]{1,64}\.verdicts\.jsonl)", re.ASCII)
@@ -32,18 +32,18 @@ _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why a pull request is not valid, and the labels that it gets; no label where there is nothing to say."""
+    """The reasons why a pull request is not valid, and its labels. Without labels there is nothing to report."""
 
     reasons: tuple[Reason, ...]
     labels: frozenset[str]
 
     @property
     def is_valid(self) -> bool:
-        """True where nobody but a merge is waited for."""
+        """Return whether the pull request can be merged as it is."""
         return State.VALID in self.labels
 
     def contested(self) -> frozenset[str]:
-        """The labels where verdicts are open; they do not hinder the merge."""
+        """Return the labels for open verdicts, which do not block the merge."""
         return self.labels | {CONTESTED}
 
 
@@ -56,12 +56,12 @@ def decide(
     *,
     address: str,
 ) -> Decision:
-    """The state of a pull request, with every reason.
+    """Return the state of a pull request with all reasons.
 
-    `owner` is whose the submission is that it changes, withdraws or renames, or whose the name is that it adds;
-    `problems` are those of `check`, `limits` the reasons of `limits.py`; `address` is where the repository is fetched
-    from. Who may push here is held by nothing, and told only what the check finds in one submission's own files:
-    what else they change is the project's own work.
+    `owner` is the owner of the submission that it changes, withdraws or renames, or of the name that it adds.
+    `problems` are those of `check`, `limits` the reasons of `author_limits`. `address` is the repository's address for
+    `git fetch`. A pull request of an account with write access is never held. It gets a report only if it changes one
+    submission's own files, because its other changes are the project's own work.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
@@ -89,7 +89,7 @@ def _reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, ad
 
 
 def _place_reasons(pull_change: PullRequestChange, pull: PullRequest, address: str) -> Iterator[Reason]:
-    """What is offered in the wrong place, or with what does not belong to it."""
+    """Yield reasons for files in the wrong place or of several submissions, and for a wrong branch."""
     apart = _apart(pull_change.slug, address)
     if pull.base_branch != BRANCH:
         said = f"It is for the branch {code(pull.base_branch, 80)}. Submissions are merged into {code(BRANCH)}"
@@ -128,7 +128,7 @@ def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[R
 
 
 def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, address: str) -> Iterator[Reason]:
-    """What is another's, and what nobody could own."""
+    """Yield a reason if the name belongs to another owner, or if the author's account is gone."""
     slug = pull_change.earlier or pull_change.slug
     named = code(slug, 80)
     if not slug:
@@ -146,7 +146,7 @@ def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Own
 
 
 def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
-    """The lines that offer the same under another name, and leave what stands under this one as it is."""
+    """Return the commands that move the submission to another name and restore the files under this one."""
     folder, own = f"{FOLDER}/{_typed(pull_change.slug)}", f"{FOLDER}/your-system"
     if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'
@@ -171,7 +171,7 @@ def _left_reason(pull_change: PullRequestChange, address: str) -> Reason:
 
 
 def _apart(slug: str, address: str) -> tuple[str, ...]:
-    """The lines that make a branch with the submission alone."""
+    """Return the commands that create a branch with the submission alone."""
     folder = f"{FOLDER}/{_typed(slug)}"
     return (
         f"git fetch {address} {BRANCH}",
@@ -182,7 +182,7 @@ def _apart(slug: str, address: str) -> tuple[str, ...]:
 
 
 def _typed(slug: str) -> str:
-    """A slug as it is typed; one that is none is not repeated."""
+    """Return a slug for use in a command, or a placeholder if it is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) and not slug.endswith("\n") else "your-system"
 
 

@@ -1,15 +1,10 @@
-"""The answer to a pull request: its state by labels, and what is to be known of it in one comment.
+"""The report on a pull request: labels for its state, and one comment.
 
-All of it is computed by this checkout's own code from files that are read as data; nothing of the pull request is
-executed. Only the preview's numbers come from the pull request's own run, which may have forged them: they are read
-as that, and the comment says whose they are.
+This checkout's own code computes the report from files that are read as data. Nothing of the pull request is executed.
+Only the preview's numbers come from the pull request's own run, and the comment says so.
 
-A preview's numbers, from the artifact of a pull request's own run, which may have forged them.
-
-What does not read, does not add up or is not of this board and this submission is not shown, and it is said why. What
-remains can lie about its own submission and do nothing else.
-
-A preview as the artifact of a run that a stranger's pull request has made: read as what may be forged.
+The preview is an artifact of that run and can be forged. It is refused with a reason if it is malformed, inconsistent,
+or about another board or submission. A forged preview that passes can only misstate the numbers of its own submission.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ from evaluator.records import Preview
 from evaluator.submissions.names import is_slug, slug_faults
 
 ARTIFACT: Final = "preview"
-"""The artifact in which the run leaves its preview."""
+"""The name of the artifact in which the run stores its preview."""
 _TOLD: Final = 3
 _UNUSED: Final = "the run left a preview that is not used: "
 
@@ -55,7 +50,8 @@ _UNUSED: Final = "the run left a preview that is not used: "
 def read_numbers(
     project: Project, connection: Connection, run: int, slug: str, answered: Mapping[str, str]
 ) -> tuple[Preview | None, str]:
-    """The preview that a run left of a submission, or None and why; `answered` are its suites with their versions.
+    """Return the preview that a run stored, or None and the reason. `answered` are the submission's suites with their
+    versions.
 
     Raises PermissionMissingError, GitHubError.
     """
@@ -72,7 +68,7 @@ def read_numbers(
 
 
 def _foreign(project: Project, preview: Preview, answered: Mapping[str, str]) -> str:
-    """Why a preview that adds up is none of this board and this submission; empty where it may be."""
+    """Return why a valid preview does not belong to this board and submission, or an empty text if it does."""
     suites = {suite.manifest.name: suite for suite in project.suites()}
     if preview.suite not in suites or preview.suite not in answered:
         return f"it is of suite {preview.suite!r}, which the submission does not answer"
@@ -88,15 +84,17 @@ def _foreign(project: Project, preview: Preview, answered: Mapping[str, str]) ->
 
 
 PREVIEW_NAME: Final = "preview.json"
-"""The artifact's one file."""
+"""The one file of the artifact."""
 PREVIEW_BYTES: Final = 2_097_152
-"""A preview is no longer; a longer file is not read."""
+"""The maximum size of a preview. A larger file is not read."""
 _LISTED_FAULTS: Final = 10
 _SHOWN: Final = 200
 
 
 def read_preview(data: bytes, submission: str) -> Preview:
-    """The preview of this submission. Raises FormatError where it is another's, does not add up, or is none."""
+    """Return the preview of this submission. Raises FormatError if it is malformed, inconsistent or another
+    submission's.
+    """
     if len(data) > PREVIEW_BYTES:
         raise _refused(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
     try:
@@ -115,11 +113,11 @@ def _refused(*faults: str) -> FormatError:
 
 
 COMMENT: Final = "submission"
-"""The comment's name, by which it is found again."""
+"""The name of the sticky comment."""
 
 
 class ReportOutcome(StrEnum):
-    """What became of a report. `BEGUN` and `PUSHED` take labels back; what comes after writes nothing."""
+    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. Those after them write nothing."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -132,7 +130,10 @@ class ReportOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What was said, or with `dry_run` would be: labels in order, the comment's Markdown, and what was written."""
+    """The report as written, or with `dry_run` as it would be: the labels in order and the comment's Markdown.
+
+    `added`, `removed`, `written` and `url` are what changed on GitHub.
+    """
 
     outcome: ReportOutcome
     run: int | None
@@ -153,7 +154,7 @@ class _Said:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Reported:
-    """Answer as a job does: repository, token and addresses stand in its environment. Raises MissingError too."""
+    """Report as `report` does, with repository, token and addresses from a job's environment. Raises MissingError too."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, connect_from(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -167,11 +168,11 @@ def report(
     server: str = SERVER,
     dry_run: bool = False,
 ) -> Reported:
-    """Answer the pull request that a run is for; done twice it writes once.
+    """Report on the pull request that a run belongs to. A second call writes nothing new.
 
-    While the run is under way the labels that clear the way to a merge are taken back, since they were said of an
-    earlier commit, and a push can come a moment before somebody merges. `server` is where people read GitHub. Raises
-    PermissionMissingError, GitHubError; FormatError for a broken owners.json of this checkout.
+    While the run is under way, the labels that allow a merge are removed. They belong to an earlier commit, and a
+    maintainer could merge just after a push. `server` is GitHub's web address. Raises PermissionMissingError,
+    GitHubError, and FormatError for a broken owners.json in this checkout.
     """
     found = find_pull(connection, run)
     if found.match is not Match.FOUND or found.pull is None:
@@ -188,14 +189,14 @@ def report(
 
 
 def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = False) -> Reported:
-    """Take back, as a job does, the labels that were said of a commit before the one pushed now."""
+    """Remove labels as `recall` does, with repository and token from a job's environment."""
     return recall(connect_from(environ), number, dry_run=dry_run)
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Reported:
-    """Take back the labels that clear the way to a merge: the branch was pushed to, and nobody looked at that yet.
+    """Remove the labels that allow a merge, because the new commit of the branch is not checked yet.
 
-    A push that takes the workflows away has no run that could be answered, so this does not wait for one.
+    This does not wait for a run: a push that removes the workflows has none.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
@@ -209,14 +210,14 @@ def _unanswered(found: FoundPull, run: int) -> Reported:
 
 
 def _take_back(connection: Connection, found: FoundPull, run: int, *, dry_run: bool) -> Reported:
-    """Nothing clears the way to a commit that nobody looked at yet."""
+    """Remove the labels that allow a merge while the run on the new commit is under way."""
     number = found.numbers[0]
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
     return Reported(ReportOutcome.BEGUN, run, found.head, number, removed=removed)
 
 
 def _write(connection: Connection, made: Reported, said: _Said) -> Reported:
-    """Write to the pull request, if it is still what was looked at."""
+    """Write labels and comment, unless the pull request was pushed to or closed in the meantime."""
     number = made.number or 0
     now = read_pull(connection, number)
     if (now.head, now.state) != (made.head, "open"):
@@ -233,7 +234,7 @@ def _write(connection: Connection, made: Reported, said: _Said) -> Reported:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A pull request, the run that is answered, and by what."""
+    """A pull request, its run, and the means for a report on it."""
 
     project: Project
     connection: Connection
@@ -244,12 +245,12 @@ class _Case:
 
     @property
     def address(self) -> str:
-        """The repository's own page, from which it is fetched too."""
+        """Return the repository's web address, which `git fetch` takes too."""
         return f"{self.server}/{self.connection.name}"
 
 
 def _say(case: _Case) -> _Said | None:
-    """Labels and comment; None where the pull request was pushed to while its files were listed."""
+    """Return labels and comment, or None if the pull request was pushed to while its files were listed."""
     changes = changed_files(case.connection, case.pull.number)
     if changes.heads - {case.pull.head}:
         return None
@@ -260,7 +261,7 @@ def _say(case: _Case) -> _Said | None:
 
 
 def _names(submissions: Path, slug: str) -> frozenset[str]:
-    """The files of a submission in this checkout."""
+    """Return the names of a submission's files in this checkout."""
     folder = submissions / slug
     return frozenset(path.name for path in folder.iterdir()) if is_slug(slug) and folder.is_dir() else frozenset()
 
@@ -338,9 +339,9 @@ def _appeal(case: _Case, pull_change: PullRequestChange, preview: Preview | None
 
 
 def _problems(case: _Case, slug: str, kept: Path) -> list[Problem]:
-    """What the check finds in the submission's folder at the head, with paths as they stand in the repository.
+    """Return the problems of the submission's folder at the head, with paths from the root of the repository.
 
-    The folder is written below `kept` beside empty ones of all others, as names are compared with those beside.
+    The folder is written below `kept`, beside empty folders of all other submissions, because the check compares names.
     """
     place = Path("submissions")
     if slug in (".", "..") or slug != printable(slug) or len(os.fsencode(slug)) > 255:

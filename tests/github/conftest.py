@@ -9,8 +9,8 @@ import pytest
 
 from tests.doubles.github import GitHubServer
 from tests.doubles.github.description import KEPT, Description
-from tests.github.github_bench import GithubHarness
-from tests.github.report_bench import ReportHarness
+from tests.github.github_harness import GithubHarness
+from tests.github.report_harness import ReportHarness
 
 DESCRIBED = Path(__file__).parents[2] / KEPT
 

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 FILE = "preview.json"
 LIMITS = ArtifactLimits(archive_bytes=20_000, file_bytes=5_000)

@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import GitHubError
 from evaluator.github.comments import LONGEST, WriteResult, marker, update_if_present, upsert_comment
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 
 def write(harness: GithubHarness, number: int, text: str) -> WriteResult:

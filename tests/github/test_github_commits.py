@@ -8,7 +8,7 @@ from evaluator.errors import GitHubError, MovedError, UsageError
 from evaluator.github.commits import LARGEST, blob_names, branch_head, commit_files, replace_branch
 from evaluator.github.connection import Connection
 from tests.doubles.github import InjectedFault, Link
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"contents": "write"}
 CONTENTS = {

@@ -22,7 +22,7 @@ from evaluator.github.pulls import changed_files, find_pull, opened_lately, read
 from evaluator.github.repository_files import read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import REPORT, GithubHarness
+from tests.github.github_harness import REPORT, GithubHarness
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 PRIMARY = "API rate limit exceeded for installation."

@@ -10,7 +10,7 @@ from evaluator.errors import GitHubError, Problem
 from evaluator.github.repository_files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from tests.doubles.github import InjectedFault, Link, Submodule
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 PLACE = Path("submissions/mine")
 LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)

@@ -12,7 +12,7 @@ from evaluator.github.history import first_author
 from tests.doubles.github import InjectedFault, Method, Pull, User
 from tests.doubles.github.commits import Author, write_commit
 from tests.doubles.github.responses import pull_document, user_document
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 PATH = "submissions/mine"
 READ = {"contents": "read", "pull_requests": "read"}

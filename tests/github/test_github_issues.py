@@ -8,7 +8,7 @@ from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import WriteResult, upsert_comment
 from evaluator.github.issues import Issue, close_issue, read_issue
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"issues": "write"}
 

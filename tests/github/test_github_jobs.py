@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import UsageError
 from evaluator.github.jobs import GithubJob, Notice, jobs_of_run, notices
 from tests.doubles.github import Annotation, WorkflowRun
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 READ = {"actions": "read", "checks": "read"}
 

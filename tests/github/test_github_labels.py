@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.github.labels import LabelChange, StateLabel, set_labels
 from tests.doubles.github import InjectedFault, Pull
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 OURS = (StateLabel("valid", "0e8a16", "Passed the check."), StateLabel("needs changes", "d93f0b", "See the comment."))
 

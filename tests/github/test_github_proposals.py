@@ -11,7 +11,7 @@ from evaluator.github.comments import LONGEST, WriteResult
 from evaluator.github.proposals import Proposal, propose
 from tests.doubles.github import InjectedFault, Pull
 from tests.doubles.github.responses import pull_document
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"contents": "write", "pull_requests": "write"}
 OFFER: dict[str, Any] = {

@@ -18,7 +18,7 @@ from evaluator.github.pulls import (
     read_pull,
 )
 from tests.doubles.github.description import Description
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 HOSTILE = [
     "mine",

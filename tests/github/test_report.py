@@ -14,9 +14,9 @@ from evaluator.github.comments import WriteResult
 from evaluator.pipeline.pull_requests.report import ReportOutcome, recall
 from tests.doubles.github import GitHubServer, Link, Pull
 from tests.doubles.github.description import Description
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import pieces, spans
-from tests.github.report_bench import SERVER, TASKS, ReportHarness, previewed
+from tests.github.report_harness import SERVER, TASKS, ReportHarness, previewed
 
 Files = dict[str, Any]
 READY = ("ready to merge", "valid")

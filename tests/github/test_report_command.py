@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from evaluator.cli import app
 from evaluator.github.comment.state import LABELS
 from tests.doubles.github import Pull
-from tests.github.github_bench import REPORT
-from tests.github.report_bench import ReportHarness, previewed
+from tests.github.github_harness import REPORT
+from tests.github.report_harness import ReportHarness, previewed
 
 
 def run(board: ReportHarness, *arguments: str, **environ: str) -> Result:

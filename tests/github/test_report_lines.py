@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.doubles.github import GitHubServer
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import pieces
-from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportHarness
+from tests.github.report_harness import SERVER, TASKS, VERDICTS, ReportHarness
 
 ANSWER = {TASKS[0].id: ["other"]}
 PERSON = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

@@ -12,8 +12,8 @@ from evaluator.github.comment.body import render_comment
 from evaluator.pipeline.pull_requests.report import read_numbers
 from evaluator.records import Preview
 from tests.doubles.github import GitHubServer, WorkflowRun
-from tests.github.github_bench import GithubHarness
-from tests.github.report_bench import ReportHarness, packed, previewed, rival_row, tiny_preview
+from tests.github.github_harness import GithubHarness
+from tests.github.report_harness import ReportHarness, packed, previewed, rival_row, tiny_preview
 
 
 class Numbers:

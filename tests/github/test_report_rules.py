@@ -56,7 +56,7 @@ NEW = ("added submissions/mine/submission.toml", "added submissions/mine/core.js
 GONE = tuple(f"removed submissions/old/{name}" for name in ("submission.toml", "core.jsonl", "core.verdicts.jsonl"))
 MOVED = tuple(f"renamed submissions/old/{name} submissions/mine/{name}" for name in ("submission.toml", "core.jsonl"))
 
-DEEDS: list[tuple[tuple[str, ...], ChangeKind, str]] = [
+CHANGES: list[tuple[tuple[str, ...], ChangeKind, str]] = [
     (("modified README.md",), ChangeKind.NOTHING, ""),
     (("added Submissions/mine/core.jsonl",), ChangeKind.NOTHING, ""),
     ((), ChangeKind.NOTHING, ""),
@@ -87,7 +87,7 @@ DEEDS: list[tuple[tuple[str, ...], ChangeKind, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "deed", "slug"), DEEDS)
+@pytest.mark.parametrize(("rows", "change", "slug"), CHANGES)
 def test_changed_files_tell_what_is_done(rows: tuple[str, ...], change: ChangeKind, slug: str) -> None:
     found = offer(*rows)
     assert (found.change, found.slug) == (change, slug)

@@ -22,7 +22,7 @@ from evaluator.pipeline.submissions.ownership import (
 )
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Owners
-from tests.github.report_bench import ReportHarness
+from tests.github.report_harness import ReportHarness
 
 ROOT = Path(__file__).parents[2]
 

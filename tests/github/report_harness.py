@@ -15,7 +15,7 @@ from evaluator.pipeline.submissions.ownership import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from tests.doubles.github import Pull
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import document
 
 SERVER = "https://github.example"

@@ -30,7 +30,7 @@ class GithubJob:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The title and message of a `::notice title=…::…` that a step printed. Either is untrusted text and can be empty."""
+    """The title and message of a `::notice title=…::…` that a step printed. Both are untrusted and can be empty."""
 
     title: str
     message: str

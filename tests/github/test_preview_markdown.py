@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.github.comment import markdown
-from evaluator.github.comment.body import render_comment
+from evaluator.github.comment.body import PullRequestContext, render_comment
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.github.comment.state import ChangeKind
 from evaluator.github.pulls import PullRequest
@@ -72,7 +72,7 @@ def places(text: str) -> list[str]:
     return [
         render_comment("my-system", [], forged),
         render_comment(f"X{text}", found),
-        render_comment(f"X{text}", [], missing=text),
+        render_comment(f"X{text}", [], None, PullRequestContext(missing=text)),
         *(refused(f"X{text}", text, change) for change in (ChangeKind.UPDATES, ChangeKind.RENAMES)),
     ]
 
@@ -105,7 +105,8 @@ def refused(slug: str, text: str, change: ChangeKind) -> str:
         **names,
     )
     decision = decide(offer, pull, Owner(OwnerKind.ACCOUNT, 2), address="https://github.example/a/b")
-    return render_comment(slug, problems(1, message=text), reasons=decision.reasons, change=change, commit=pull.head)
+    context = PullRequestContext(change, decision.reasons, commit=pull.head)
+    return render_comment(slug, problems(1, message=text), None, context)
 
 
 def test_the_examples_in_the_documentation_are_so() -> None:

@@ -52,8 +52,8 @@ def renamed(old: str, new: str) -> Callable[[ReportHarness], Files]:
 
 WHOLE = ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")
 CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[str, ...]]] = {
-    "a new one": (clean, READY, ("3 of 5 tasks passed", "You need do nothing more")),
-    "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to mend")),
+    "a new one": (clean, READY, ("3 of 5 tasks passed", "nothing more for you to do")),
+    "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to fix")),
     "one's own changed": (of("old"), ("valid",), ("is then replaced", "There are no numbers")),
     "another's changed": (of("best"), ("held",), ("`best` belongs to another account",)),
     "with the judge": (
@@ -249,7 +249,7 @@ def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: 
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
     assert sorted(pull.labels) == ["contested", *READY]
     before = pull.comments[0].body
-    assert f"_Of commit `{pull.head}`._" in before
+    assert f"_This comment is about commit `{pull.head}`._" in before
     board.github.push(board.harness.board, pull, {"evaluator/x.py": b"x\n"})
     run = board.github.run(board.harness.board, pull, None)
     assert board.report(run.id).outcome is ReportOutcome.BEGUN
@@ -357,7 +357,7 @@ def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportHarness) 
     pull.labels.append("kind")
     board.github.comment(pull, board.harness.maintainer, "Hello.")
     steps: list[tuple[Files, list[str], str]] = [
-        ({}, ["kind", "needs changes"], "1 error to mend"),
+        ({}, ["kind", "needs changes"], "1 error to fix"),
         (clean(board), ["kind", "ready to merge", "valid"], "3 of 5 tasks passed"),
         ({"evaluator/x.py": b"x\n"}, ["held", "kind"], "held for a maintainer"),
         (dict.fromkeys(clean(board)), ["kind"], "No submission in this pull request"),

@@ -46,7 +46,7 @@ def code(text: str, length: int = LENGTH) -> str:
     """
     if not text:
         return "(empty)"
-    return _span(*_written(text, length, cell=False))
+    return _span(*_escape_and_cut(text, length, in_table=False))
 
 
 def cell(text: str, length: int = LENGTH) -> str:
@@ -57,7 +57,7 @@ def cell(text: str, length: int = LENGTH) -> str:
     """
     if not text:
         return "(empty)"
-    return _span(*_written(text, length, cell=True))
+    return _span(*_escape_and_cut(text, length, in_table=True))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -66,39 +66,38 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _span(shown: str, left: int) -> str:
+def _span(shown: str, omitted: int) -> str:
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)
     padding = " " if shown.startswith("`") or shown.endswith("`") else ""
-    more = f" … {left:,} more character{'s' * (left > 1)}" if left else ""
+    more = f" … {omitted:,} more character{'s' * (omitted > 1)}" if omitted else ""
     return f"{fence}{padding}{shown}{padding}{fence}{more}"
 
 
-def _written(text: str, length: int, *, cell: bool) -> tuple[str, int]:
+def _escape_and_cut(text: str, length: int, *, in_table: bool) -> tuple[str, int]:
     """Return the escaped text and the number of characters left out."""
-    head = text[: length + 1]
-    escaped = _escaped(head)
-    if cell:
-        escaped = ["\\x7c" if each == "|" else each for each in escaped]
+    escaped = _escape_all(text[: length + 1])
+    if in_table:
+        escaped = ["\\x7c" if character == "|" else character for character in escaped]
     size = used = 0
-    for each in escaped:
-        if used and size + len(each) > length:  # at least one: an empty span is no span
+    for character in escaped:
+        if used and size + len(character) > length:  # at least one: an empty span is no span
             break
-        size, used = size + len(each), used + 1
+        size, used = size + len(character), used + 1
     return "".join(escaped[:used]), len(text) - used
 
 
-def _escaped(text: str) -> list[str]:
-    """Return each character as it is written, in order."""
+def _escape_all(text: str) -> list[str]:
+    """Return each character, or its escape if it cannot be shown as it is."""
     written = [_visible(character) for character in text]
     accents = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         accents = accents + 1 if unicodedata.category(character) in ("Mn", "Me", "Mc") else 0
-        if accents and (accents > _MAX_ACCENTS or accents > place):  # stacked, or without a letter before it
-            written[place] = _escape(character)
+        if accents and (accents > _MAX_ACCENTS or accents > index):  # stacked, or without a letter before it
+            written[index] = _escape(character)
     for pattern in (_SPACES, _LONG_RUN):
-        for found in pattern.finditer(text):
-            written[found.start() : found.end()] = [_escape(each) for each in found[0]]
+        for match in pattern.finditer(text):
+            written[match.start() : match.end()] = map(_escape, match[0])
     return written
 
 

@@ -1,16 +1,21 @@
-"""Joining sections to a text that fits into a GitHub comment."""
+"""Sections of Markdown, and joining them to a text that fits into a GitHub comment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-from evaluator.github.comment.preview_sections import Section
+from typing import Final, NamedTuple
 
 LENGTH: Final = 65_536
 """The maximum length of a comment or of a pull request's body on GitHub in characters. This project counts bytes, which
 are never fewer.
 """
+
+
+class Section(NamedTuple):
+    """A part of a text. A section without a name is never left out."""
+
+    text: str
+    name: str = ""
 
 
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
@@ -19,19 +24,18 @@ def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -
     `where` says in Markdown which command shows everything. Raises ValueError if the sections without a name are too
     long.
     """
-    kept, gone = [each for each in sections if each.text], list[str]()
-    while len((text := _joined(kept, gone, where)).encode()) > limit:
-        loose = [each for each in kept if each.name]
-        if not loose:
-            raise ValueError(f"the shortest text has {len(text.encode())} bytes: expected at most {limit}")
-        longest = max(loose, key=lambda each: len(each.text))
-        kept = [each for each in kept if each is not longest]
-        gone.append(longest.name)
-    return text
-
-
-def _joined(sections: Sequence[Section], gone: Sequence[str], where: str) -> str:
-    parts = [each.text for each in sections]
-    if gone:
-        parts.append(f"_Left out, as GitHub takes no longer text: {', '.join(gone)}. {where}_")
-    return "\n\n".join(parts) + "\n"
+    present, dropped = [section for section in sections if section.text], list[str]()
+    while True:
+        parts = [section.text for section in present]
+        if dropped:
+            parts.append(f"_Left out, because GitHub accepts no longer text: {', '.join(dropped)}. {where}_")
+        text = "\n\n".join(parts) + "\n"
+        size = len(text.encode())
+        if size <= limit:
+            return text
+        named = [section for section in present if section.name]
+        if not named:
+            raise ValueError(f"the shortest text has {size} bytes: expected at most {limit}")
+        longest = max(named, key=lambda section: len(section.text))
+        present = [section for section in present if section is not longest]
+        dropped.append(longest.name)

@@ -40,20 +40,20 @@ CONTESTED: Final = "contested"
 READY: Final = "ready to merge"
 
 LABELS: Final = (
-    StateLabel(State.VALID, "0e8a16", "The check finds nothing to mend"),
-    StateLabel(State.NEEDS_CHANGES, "d93f0b", "Its author has something to change; the comment says what"),
-    StateLabel(State.HELD, "b60205", "Waits for a maintainer's decision, or for time; the comment says why"),
-    StateLabel(CONTESTED, "fbca04", "Has verdicts that no judge could decide: up for adjudication"),
+    StateLabel(State.VALID, "0e8a16", "The check finds no errors"),
+    StateLabel(State.NEEDS_CHANGES, "d93f0b", "The author has to change something, see the comment"),
+    StateLabel(State.HELD, "b60205", "Waits for a maintainer's decision or for time to pass, see the comment"),
+    StateLabel(CONTESTED, "fbca04", "Has verdicts that no judge could decide and that wait for adjudication"),
     StateLabel(READY, "1d76db", "Adds one new submission and nothing else, and is valid"),
 )
 """The labels of this project. A pull request has those that apply and no others of them."""
 
 
-CLEARING: Final = tuple(each for each in LABELS if each.name in (State.VALID, CONTESTED, READY))
+CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID, CONTESTED, READY))
 """The labels that allow a merge. They apply to one commit and become invalid with the next push."""
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
     """Return the state that matters most to a reader, or None without a reason."""
-    found = {each.state for each in reasons}
-    return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in found), None)
+    states = {reason.state for reason in reasons}
+    return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

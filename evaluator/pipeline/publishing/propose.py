@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
@@ -35,6 +34,7 @@ from evaluator.pipeline.publishing.commit import (
 from evaluator.pipeline.publishing.diff_verdicts import changes_between
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import VerdictDiff
+from evaluator.submissions.messages import counted
 from evaluator.submissions.names import VERDICTS
 
 BRANCH: Final = "rescore/verdicts"

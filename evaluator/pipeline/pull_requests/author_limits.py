@@ -16,7 +16,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.state import Reason, State
 from evaluator.github.connection import Connection
 from evaluator.github.pulls import PullRequest, changed_files, open_of, opened_lately, read_pull
@@ -24,6 +23,7 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.ownership import Owner, owner_of, read_owners
 from evaluator.records import SubmissionManifest
 from evaluator.submissions.limits import PullLimits
+from evaluator.submissions.messages import counted
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug
 
 _LOOKED_AT: Final = 50
@@ -130,7 +130,7 @@ def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
 
 
 def suites_answered(folder: Path) -> Mapping[str, str]:
-    """Return the suite versions that a submission answers, by suite. The result is empty without a readable manifest."""
+    """Return the suite versions that a submission answers, by suite, or nothing without a readable manifest."""
     try:
         text = (folder / MANIFEST_NAME).read_text("utf-8")
         return SubmissionManifest.model_validate(tomllib.loads(text)).suites

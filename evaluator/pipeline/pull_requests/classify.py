@@ -96,7 +96,7 @@ def read_offer(changes: ChangedFiles, standing: Mapping[str, frozenset[str]]) ->
 
 
 def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
-    """Return the effect at each path. A rename removes one path and adds another, and two files may swap their paths."""
+    """Return the effect at each path. A rename removes one path and adds another. Two files may swap paths."""
     found: dict[str, _Effect] = {}
     for file in files:
         rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]

@@ -13,12 +13,12 @@ from typing import Final
 
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.state import CONTESTED, READY, ChangeKind, Reason, State
 from evaluator.github.pulls import MOST_CHANGED, PullRequest
 from evaluator.pipeline.pull_requests.classify import FOLDER, PullRequestChange
 from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import SLUG_PATTERN
+from evaluator.submissions.messages import counted
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
 
 BRANCH: Final = "main"

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from evaluator.errors import FormatError, Problem, Severity
 from evaluator.escaping import printable
 from evaluator.github.artifacts import ArtifactLimits, read_artifact
-from evaluator.github.comment.body import render_comment
+from evaluator.github.comment.body import PullRequestContext, render_comment
 from evaluator.github.comment.pull_request_sections import nothing_text
 from evaluator.github.comment.state import CLEARING, LABELS, ChangeKind, Reason
 from evaluator.github.comments import WriteResult, update_if_present, upsert_comment
@@ -154,7 +154,7 @@ class _Said:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Reported:
-    """Report as `report` does, with repository, token and addresses from a job's environment. Raises MissingError too."""
+    """Report as `report` does, with repository, token and addresses from the environment. Raises MissingError too."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, connect_from(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -318,13 +318,15 @@ def _answer(
         pull_change.slug,
         problems,
         preview,
-        first_time=case.pull.newcomer and not case.pull.insider,
-        missing=missing,
-        appeal=_appeal(case, pull_change, preview),
-        change=pull_change.change,
-        reasons=decision.reasons,
-        log=f"{case.address}/actions/runs/{case.run}",
-        commit=case.pull.head,
+        PullRequestContext(
+            change=pull_change.change,
+            reasons=decision.reasons,
+            first_time=case.pull.newcomer and not case.pull.insider,
+            missing=missing,
+            appeal=_appeal(case, pull_change, preview),
+            log=f"{case.address}/actions/runs/{case.run}",
+            commit=case.pull.head,
+        ),
     )
     return _Said(labels, text)
 

@@ -30,10 +30,10 @@ def annotation(problem: Problem) -> str:
     >>> print(annotation(Problem(Path("submissions/a/core.jsonl"), 3, "100% wrong")))
     ::error file=submissions/a/core.jsonl,line=3::100%25 wrong
     """
-    place = {"file": problem.path.as_posix()}
+    location = {"file": problem.path.as_posix()}
     if problem.line:
-        place["line"] = str(problem.line)
-    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
+        location["line"] = str(problem.line)
+    properties = ",".join(f"{name}={_property(value)}" for name, value in location.items())
     return f"::{_COMMANDS[problem.severity]} {properties}::{_data(problem.message)}"
 
 
@@ -52,7 +52,7 @@ def mask(secret: str) -> str:
     Raises ValueError for a blank text.
     """
     if not secret.strip():
-        raise ValueError("an empty text cannot be masked: every line of the log would be")
+        raise ValueError("an empty text cannot be masked: the runner would mask every line of the log")
     return f"::add-mask::{_data(secret)}"
 
 
@@ -65,29 +65,29 @@ def _property(text: str) -> str:
 
 
 @contextlib.contextmanager
-def commands_stopped(stream: TextIO, token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
+def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
     """Make the runner ignore commands in the log while the block runs.
 
     Only a line with the same random token ends this state, so untrusted text cannot end it.
     """
-    drawn = token()
-    print(f"::stop-commands::{drawn}", file=stream, flush=True)
+    token = new_token()
+    print(f"::stop-commands::{token}", file=stream, flush=True)
     try:
         yield
     finally:
-        print(f"\n::{drawn}::", file=stream, flush=True)
+        print(f"\n::{token}::", file=stream, flush=True)
 
 
-def write_output(file: Path, name: str, value: str, token: Callable[[], str] = secrets.token_hex) -> None:
+def write_output(file: Path, name: str, value: str, new_token: Callable[[], str] = secrets.token_hex) -> None:
     """Append a step's output to the file that `GITHUB_OUTPUT` names.
 
     Raises ValueError for an invalid name, or if the value contains the random delimiter.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no output's name: expected letters, digits, '_' and '-'")
-    delimiter = f"end-{token()}"
+        raise ValueError(f"{name!r} is not the name of an output: expected letters, digits, '_' and '-'")
+    delimiter = f"end-{new_token()}"
     if delimiter in value:
-        raise ValueError(f"the value of {name!r} holds its own delimiter")
+        raise ValueError(f"the value of {name!r} contains its own delimiter")
     with file.open("a", encoding="utf-8", newline="\n") as out:
         out.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 

@@ -28,14 +28,14 @@ from evaluator.github.connection import Connection, map_errors
 
 _READ: Final = "actions: read"
 _CHUNK: Final = 65_536
-_MOST_ARTIFACTS: Final = 100
+_MAX_ARTIFACTS: Final = 100
 """The maximum number of artifacts of a run that are listed. A workflow of a fork can upload any number."""
 
-_MOST_OF_A_MATRIX: Final = 1_000
+_MAX_MATRIX_ARTIFACTS: Final = 1_000
 """The same limit for a run with a job matrix, in which each of up to 256 jobs uploads several artifacts."""
 
-_MOST_MEMBERS: Final = 64
-_SHOWN: Final = 100
+_MAX_MEMBERS: Final = 64
+_NAME_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def read_artifact(
 
     Raises PermissionMissingError, GitHubError.
     """
-    newest = _newest(connection, run, _MOST_ARTIFACTS).get(artifact)
+    newest = _newest(connection, run, _MAX_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
     if archive.content is None:
         return archive
-    found = _files(archive.content, artifact, file, limits.file_bytes)
-    return ArtifactFile(None, found.fault) if found.files is None else ArtifactFile(found.files[file])
+    members = _files(archive.content, artifact, file, limits.file_bytes)
+    return ArtifactFile(None, members.fault) if members.files is None else ArtifactFile(members.files[file])
 
 
 def read_artifacts(
@@ -87,9 +87,9 @@ def read_artifacts(
 
     The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
-    listed = _newest(connection, run, _MOST_OF_A_MATRIX)
+    newest = _newest(connection, run, _MAX_MATRIX_ARTIFACTS)
     for name in artifacts:
-        archive = _archive(connection, run, name, listed.get(name), limits.archive_bytes)
+        archive = _archive(connection, run, name, newest.get(name), limits.archive_bytes)
         if archive.content is None:
             yield name, ArtifactFiles(None, archive.fault)
         else:
@@ -99,10 +99,10 @@ def read_artifacts(
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
     """Return the newest artifact of each name, because a repeated job uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
-        about = connection.hosted.get_workflow_run(run)
-        about.update()
-        listed = list(itertools.islice(about.get_artifacts(), most))
-        return {each.name: each for each in sorted(listed, key=lambda each: each.id)}
+        workflow_run = connection.hosted.get_workflow_run(run)
+        workflow_run.update()
+        artifacts = list(itertools.islice(workflow_run.get_artifacts(), most))
+        return {artifact.name: artifact for artifact in sorted(artifacts, key=lambda artifact: artifact.id)}
 
 
 def _archive(connection: Connection, run: int, name: str, artifact: Artifact | None, most: int) -> ArtifactFile:
@@ -129,17 +129,17 @@ def _download(connection: Connection, artifact: Artifact, most: int) -> Artifact
         return ArtifactFile(None, f"artifact {artifact.name!r} has expired")
     if status != 302 or "location" not in headers:
         raise requester.createException(status, headers, {"message": body[:300]})
-    kept = io.BytesIO()
+    content = io.BytesIO()
     with requests.Session() as session:
         # send neither the token nor the credentials of a .netrc on this machine
         session.auth = _no_credentials
-        with session.get(headers["location"], stream=True, timeout=connection.patience.timeout_s) as answer:
-            answer.raise_for_status()
-            for chunk in answer.iter_content(_CHUNK):
-                kept.write(chunk)
-                if kept.tell() > most:
-                    return ArtifactFile(None, _too_large(f"artifact {artifact.name!r}", kept.tell(), most))
-    return ArtifactFile(kept.getvalue())
+        with session.get(headers["location"], stream=True, timeout=connection.wait_policy.timeout_s) as response:
+            response.raise_for_status()
+            for chunk in response.iter_content(_CHUNK):
+                content.write(chunk)
+                if content.tell() > most:
+                    return ArtifactFile(None, _too_large(f"artifact {artifact.name!r}", content.tell(), most))
+    return ArtifactFile(content.getvalue())
 
 
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -150,13 +150,13 @@ def _files(archive: bytes, artifact: str, file: str | None, most: int) -> Artifa
     """Return one file of the archive, or all. `zipfile` checks each against the length and checksum in its header."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-            members = [each for each in opened.infolist() if file in (None, each.filename) and not each.is_dir()]
+            members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]
             fault = _fault(opened, members, artifact, file, most)
             if fault:
                 return ArtifactFiles(None, fault)
-            return ArtifactFiles({each.filename: _content(opened, each) for each in members})
+            return ArtifactFiles({member.filename: _content(opened, member) for member in members})
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        return ArtifactFiles(None, f"artifact {artifact!r} does not read as a zip: {printable(str(error))[:200]}")
+        return ArtifactFiles(None, f"artifact {artifact!r} is not a readable zip: {printable(str(error))[:200]}")
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
@@ -166,26 +166,26 @@ def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def _fault(opened: zipfile.ZipFile, members: list[zipfile.ZipInfo], artifact: str, file: str | None, most: int) -> str:
-    if len(opened.infolist()) > _MOST_MEMBERS:
-        return f"artifact {artifact!r} has more than {_MOST_MEMBERS} files"
+    if len(opened.infolist()) > _MAX_MEMBERS:
+        return f"artifact {artifact!r} has more than {_MAX_MEMBERS} files"
     if file is not None and len(members) != 1:
         return f"artifact {artifact!r} has {len(members)} files {file!r}: expected one"
-    names = [each.filename for each in members]
+    names = [member.filename for member in members]
     if len(set(names)) != len(names):
-        return f"artifact {artifact!r} has two files of one name"
-    faults = (_member_fault(each, artifact) for each in members)
+        return f"artifact {artifact!r} has two files of the same name"
+    faults = (_member_fault(member, artifact) for member in members)
     if fault := next(filter(None, faults), ""):
         return fault
-    size = sum(each.file_size for each in members)
-    place = f"artifact {artifact!r}" if file is None else f"{file!r} in artifact {artifact!r}"
-    return _too_large(place, size, most) if size > most else ""
+    size = sum(member.file_size for member in members)
+    what = f"artifact {artifact!r}" if file is None else f"{file!r} in artifact {artifact!r}"
+    return _too_large(what, size, most) if size > most else ""
 
 
 def _member_fault(member: zipfile.ZipInfo, artifact: str) -> str:
-    place = f"{printable(member.filename)[:_SHOWN]!r} in artifact {artifact!r}"
+    name = f"{printable(member.filename)[:_NAME_SHOWN]!r} in artifact {artifact!r}"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return f"{place} is compressed in a way that GitHub does not use"
+        return f"{name} has a compression method that GitHub does not use"
     mode = member.external_attr >> 16
     if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
-        return f"{place} is no regular file"
+        return f"{name} is not a regular file"
     return ""

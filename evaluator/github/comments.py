@@ -12,7 +12,7 @@ from typing import Final
 from github.Issue import Issue
 from github.IssueComment import IssueComment
 
-from evaluator.github.connection import Connection, account, map_errors, post
+from evaluator.github.connection import Connection, account_id, map_errors, post
 
 ACTIONS_BOT: Final = 41_898_282
 """The numeric id of `github-actions[bot]`, the author of comments by a workflow's token. That token cannot look it up.
@@ -21,7 +21,7 @@ ACTIONS_BOT: Final = 41_898_282
 LONGEST: Final = 65_536
 """The maximum length of a comment on GitHub, in characters."""
 
-_CUT: Final = "\n\n*This text was cut: GitHub takes no longer ones.*\n"
+_CUT: Final = "\n\n*This text was cut, because GitHub accepts no longer text.*\n"
 
 
 class WriteResult(StrEnum):
@@ -54,19 +54,19 @@ def upsert_comment(
     The text may already begin with the marker. A text that is too long is cut, with a notice at its end. Raises
     PermissionMissingError, GitHubError.
     """
-    said = text.removeprefix(marker(name)).strip()
-    body = cut_to_limit(f"{marker(name)}\n{said}\n")
+    body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
     with map_errors(connection, f"commenting on {kind} {number}", permission):
-        pull = connection.hosted.get_issue(number)
-        found = _own(pull, name, author)
-        if found is None:
-            made = post(connection, lambda: pull.create_comment(body), lambda: _own(pull, name, author))
-            return _said(made, WriteResult.CREATED)
-        if same_text(found.body, body):
-            return _said(found, WriteResult.UNCHANGED)
-        found.edit(body)
-        return _said(found, WriteResult.UPDATED)
+        thread = connection.hosted.get_issue(number)
+        written = WriteResult.UNCHANGED
+        comment = _find_own(thread, name, author)
+        if comment is None:
+            comment = post(connection, lambda: thread.create_comment(body), lambda: _find_own(thread, name, author))
+            written = WriteResult.CREATED
+        elif not same_text(comment.body, body):
+            comment.edit(body)
+            written = WriteResult.UPDATED
+        return StickyComment(comment.id, comment.html_url, written)
 
 
 def update_if_present(
@@ -74,15 +74,14 @@ def update_if_present(
 ) -> StickyComment | None:
     """Update the comment if the pull request already has it. Otherwise write nothing and return None."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
-        found = _own(connection.hosted.get_issue(number), name, author)
-    return upsert_comment(connection, number, name, text, author) if found is not None else None
+        comment = _find_own(connection.hosted.get_issue(number), name, author)
+    return upsert_comment(connection, number, name, text, author) if comment is not None else None
 
 
-def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
+def _find_own(thread: Issue, name: str, author: int) -> IssueComment | None:
     """Return the oldest comment of the bot that begins with the marker."""
-    listed = pull.get_comments()
-    ours = (each for each in listed if account(each.user) == author)
-    return next((each for each in ours if each.body.startswith(marker(name))), None)
+    own = (comment for comment in thread.get_comments() if account_id(comment.user) == author)
+    return next((comment for comment in own if comment.body.startswith(marker(name))), None)
 
 
 def cut_to_limit(body: str) -> str:
@@ -93,7 +92,3 @@ def cut_to_limit(body: str) -> str:
 def same_text(one: str, other: str) -> bool:
     """Return whether two texts are equal but for line endings and trailing blanks."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
-
-
-def _said(comment: IssueComment, written: WriteResult) -> StickyComment:
-    return StickyComment(comment.id, comment.html_url, written)

@@ -15,7 +15,7 @@ from github.GitRef import GitRef
 from evaluator.errors import MovedError
 from evaluator.escaping import printable
 from evaluator.github.connection import Connection, map_errors, post
-from evaluator.github.trees import LARGEST, Files, changed, file_entries, make_commit, make_tree
+from evaluator.github.trees import LARGEST, Files, differing_files, file_entries, make_commit, make_tree
 
 __all__ = ["LARGEST", "Files", "MovedError", "blob_names", "branch_head", "commit_files", "replace_branch"]
 
@@ -29,18 +29,18 @@ def branch_head(connection: Connection, branch: str) -> str | None:
     Raises PermissionMissingError, GitHubError.
     """
     with map_errors(connection, f"reading branch {printable(branch)}", _READ):
-        found = find_ref(connection, branch)
-        return found.object.sha if found else None
+        ref = find_ref(connection, branch)
+        return ref.object.sha if ref else None
 
 
 def find_ref(connection: Connection, branch: str) -> GitRef | None:
     """Return a branch as GitHub has it now, or None. Call it inside `map_errors`."""
-    found = connection.hosted.get_git_ref(f"heads/{branch}")
+    ref = connection.hosted.get_git_ref(f"heads/{branch}")
     try:
-        found.update()
+        ref.update()
     except UnknownObjectException:
         return None
-    return found
+    return ref
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
@@ -62,47 +62,47 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
     with map_errors(connection, f"committing to {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
         if ref is None or ref.object.sha != onto:
-            done = ref and _done(connection, ref.object.sha, onto, files, message)
-            if not done:
-                _moved(connection, branch, onto, ref)
-            return done
+            if ref is None or not _is_done(connection, ref.object.sha, onto, files, message):
+                _raise_moved(connection, branch, onto, ref)
+            return ref.object.sha
         parent = connection.hosted.get_git_commit(onto)
         tree = make_tree(connection, parent, files)
         if tree.sha == parent.tree.sha:
             return onto
-        made = make_commit(connection, tree, [parent], message)
-        return _advance(connection, branch, ref, onto, made)
+        commit = make_commit(connection, tree, [parent], message)
+        _advance(connection, branch, ref, onto, commit)
+        return commit
 
 
-def _done(connection: Connection, head: str, onto: str, files: Files, message: str) -> str | None:
-    """Return the head if it already is the commit to be made, otherwise None."""
-    found = connection.hosted.get_git_commit(head)
-    if [each.sha for each in found.parents] != [onto] or found.message.rstrip() != message.rstrip():
-        return None
-    return None if list(changed(files, file_entries(connection, head, files))) else head
+def _is_done(connection: Connection, head: str, onto: str, files: Files, message: str) -> bool:
+    """Return whether the head already is the commit to be made."""
+    commit = connection.hosted.get_git_commit(head)
+    if [parent.sha for parent in commit.parents] != [onto] or commit.message.rstrip() != message.rstrip():
+        return False
+    return not list(differing_files(files, file_entries(connection, head, files)))
 
 
-def _moved(connection: Connection, branch: str, onto: str, ref: GitRef | None) -> NoReturn:
-    place = f"at {ref.object.sha}" if ref else "nowhere"
+def _raise_moved(connection: Connection, branch: str, onto: str, ref: GitRef | None) -> NoReturn:
+    head = f"at {ref.object.sha}" if ref else "missing"
     raise MovedError(
-        f"{connection.name}: branch {printable(branch)!r} is {place}: expected {onto}; somebody pushed meanwhile, run "
-        "this again from where it is now"
+        f"{connection.name}: branch {printable(branch)!r} is {head}: expected {onto}; another push came in between, "
+        "so run this again from the present head"
     )
 
 
-def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, made: str) -> str:
+def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit: str) -> None:
+    """Move the branch forward to the commit. Raises MovedError if another push came first."""
     try:
-        ref.edit(made, force=False)
+        ref.edit(commit, force=False)
     except GithubException as error:
         if error.status not in (409, 422):
             raise
         # GitHub refuses a moved and a protected branch alike: its message does not reliably say which
         now = find_ref(connection, branch)
-        if now is None or now.object.sha not in (onto, made):
-            _moved(connection, branch, onto, now)
-        if now is not None and now.object.sha == onto:
+        if now is None or now.object.sha not in (onto, commit):
+            _raise_moved(connection, branch, onto, now)
+        if now.object.sha == onto:
             raise
-    return made
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
@@ -116,16 +116,15 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
         ref = find_ref(connection, branch)
         present = connection.hosted.get_git_commit(ref.object.sha) if ref else None
         if present is None and not any(content is not None for content in files.values()):
-            raise ValueError(f"there is no branch {branch!r}, and no file to make it of")
+            raise ValueError(f"there is no branch {branch!r}, and no file to create it with")
         tree = make_tree(connection, present, files)
         if present is not None and not present.parents and present.tree.sha == tree.sha:
             return present.sha
-        made = make_commit(connection, tree, [], message)
-        return point(connection, branch, ref, made)
+        return set_branch(connection, branch, ref, make_commit(connection, tree, [], message))
 
 
-def point(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
-    """Create the branch at a commit, or force it there. Call it inside `map_errors`."""
+def set_branch(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
+    """Create the branch at a commit, or force it there, and return the commit. Call it inside `map_errors`."""
     if ref is not None:
         ref.edit(commit, force=True)
     else:

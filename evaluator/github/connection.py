@@ -31,9 +31,9 @@ SERVER: Final = "https://github.com"
 PER_PAGE: Final = 100
 """GitHub's maximum number of entries on a page."""
 
-Made = TypeVar("Made")
-_LIMITED: Final = (403, 429)
-_AGAIN: Final = frozenset({"GET", "PATCH", "PUT", "DELETE"})
+Created = TypeVar("Created")
+_LIMIT_STATUSES: Final = (403, 429)
+_REPEATED: Final = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _SECONDARY_S: Final = 60.0
 """The wait that GitHub advises after a secondary rate limit without a `Retry-After` header."""
 
@@ -55,39 +55,39 @@ class WaitPolicy:
     wait: Callable[[float], None] = time.sleep
 
 
-class _PatientRetry(GithubRetry):
+class _WaitingRetry(GithubRetry):
     """The library's retry, extended by status 429, a longest wait for `Retry-After`, and no repeated `POST`."""
 
-    def __init__(self, patience: WaitPolicy, **fields: Any) -> None:
-        self._patience = patience
-        limits = {"secondary_rate_wait": _SECONDARY_S, "max_rate_limit_wait": patience.limit_s}
-        super().__init__(**{**limits, **fields, "allowed_methods": _AGAIN})
+    def __init__(self, policy: WaitPolicy, **fields: Any) -> None:
+        self._policy = policy
+        limits = {"secondary_rate_wait": _SECONDARY_S, "max_rate_limit_wait": policy.limit_s}
+        super().__init__(**{**limits, **fields, "allowed_methods": _REPEATED})
 
-    def new(self, **fields: Any) -> _PatientRetry:
-        made: _PatientRetry = super().new(patience=self._patience, **fields)
-        return made
+    def new(self, **fields: Any) -> _WaitingRetry:
+        retry: _WaitingRetry = super().new(policy=self._policy, **fields)
+        return retry
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        if status_code in _LIMITED:
+        if status_code in _LIMIT_STATUSES:
             return bool(self.total)
         return super().is_retry(method, status_code, has_retry_after)
 
     def increment(  # type: ignore[override]
         self, method: str | None = None, url: str | None = None, response: Any = None, *rest: Any, **fields: Any
     ) -> Retry:
-        if response is not None and response.status in _LIMITED:
+        if response is not None and response.status in _LIMIT_STATUSES:
             if response.status == 429:
                 response.headers.setdefault("Retry-After", _until_reset(response.headers))
-            asked = self.get_retry_after(response)
-            if asked is not None and asked > self._patience.limit_s:
-                raise RateLimitExceededExceedsMaxWait(response.status, {}, dict(response.headers), wait=asked)
+            seconds = self.get_retry_after(response)
+            if seconds is not None and seconds > self._policy.limit_s:
+                raise RateLimitExceededExceedsMaxWait(response.status, {}, dict(response.headers), wait=seconds)
         return super().increment(method, url, response, *rest, **fields)
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        asked = self.get_retry_after(response) if response is not None else None
-        seconds = self.get_backoff_time() if asked is None else asked
+        seconds = self.get_retry_after(response) if response is not None else None
+        seconds = self.get_backoff_time() if seconds is None else seconds
         if seconds > 0:
-            self._patience.wait(seconds)
+            self._policy.wait(seconds)
 
 
 def _until_reset(headers: Mapping[str, str]) -> str:
@@ -105,55 +105,47 @@ class Connection:
     name: str
     github: Github
     hosted: HostedRepository
-    patience: WaitPolicy
+    wait_policy: WaitPolicy
 
 
-def connect(repository: str, token: str, base_url: str = API, patience: WaitPolicy | None = None) -> Connection:
+def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitPolicy | None = None) -> Connection:
     """Return a connection to `owner/name` without sending a request.
 
     Raises UsageError for an invalid repository name, PermissionMissingError for an empty token.
     """
     if repository.count("/") != 1 or not all(repository.split("/")):
-        raise UsageError(f"{printable(repository)!r} is no repository: expected owner/name, as GITHUB_REPOSITORY says")
+        raise UsageError(f"{printable(repository)!r} is not a repository: expected owner/name, as in GITHUB_REPOSITORY")
     if not token.strip():
-        raise PermissionMissingError("there is no token for GitHub; set GITHUB_TOKEN, in a workflow from github.token")
-    patient = patience or WaitPolicy()
-    retry = _PatientRetry(patient, total=patient.tries, backoff_factor=patient.backoff_s)
+        raise PermissionMissingError("there is no token for GitHub; set GITHUB_TOKEN, in a workflow to github.token")
+    policy = wait_policy or WaitPolicy()
+    retry = _WaitingRetry(policy, total=policy.tries, backoff_factor=policy.backoff_s)
     github = Github(
         base_url=base_url,
         auth=Auth.Token(token),
         retry=retry,
-        timeout=int(patient.timeout_s),
+        timeout=int(policy.timeout_s),
         per_page=PER_PAGE,
         seconds_between_requests=None,
-        seconds_between_writes=patient.between_writes_s or None,
+        seconds_between_writes=policy.between_writes_s or None,
         lazy=True,
     )
-    return Connection(repository, github, github.get_repo(repository), patient)
+    return Connection(repository, github, github.get_repo(repository), policy)
 
 
-def connect_from(environ: Mapping[str, str], patience: WaitPolicy | None = None) -> Connection:
+def github_connection(environ: Mapping[str, str]) -> Connection:
     """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
     Raises MissingError without a repository, PermissionMissingError without a token, UsageError for an invalid name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
-        raise MissingError("it is not said which repository on GitHub is meant; set GITHUB_REPOSITORY=owner/name")
+        raise MissingError("the repository on GitHub is not known; set GITHUB_REPOSITORY=owner/name")
     address = environ.get("GITHUB_API_URL") or API
-    return connect(repository, environ.get("GITHUB_TOKEN", ""), address, patience or _patience(address))
-
-
-def _patience(address: str) -> WaitPolicy:
-    """Return the wait policy for an API address. Only GitHub's own hosts need a pause between writes."""
     host = urlsplit(address).hostname or ""
-    return WaitPolicy() if host.endswith((".github.com", ".ghe.com")) else WaitPolicy(between_writes_s=0.0)
-
-
-def server_address(environ: Mapping[str, str]) -> str:
-    """Return the repository's web address, such as `https://github.com/owner/name`, without a trailing slash."""
-    server, name = environ.get("GITHUB_SERVER_URL") or SERVER, environ.get("GITHUB_REPOSITORY", "")
-    return f"{server.rstrip('/')}/{name}".rstrip("/")
+    # only GitHub's own hosts ask for a pause between writes
+    is_github = host.endswith((".github.com", ".ghe.com"))
+    policy = WaitPolicy() if is_github else WaitPolicy(between_writes_s=0.0)
+    return connect(repository, environ.get("GITHUB_TOKEN", ""), address, policy)
 
 
 @contextlib.contextmanager
@@ -163,62 +155,60 @@ def map_errors(connection: Connection, what: str, permission: str) -> Iterator[N
     Raises PermissionMissingError if the token is not allowed to, UsageError for a missing object, GitHubError
     otherwise.
     """
-    place = f"{connection.name}: {what}"
+    prefix = f"{connection.name}: {what}"
     try:
         yield
     except RateLimitExceededException as error:
-        raise GitHubError(f"{place}: GitHub's rate limit is reached: {_said(error)}; run this again later") from error
+        message = f"GitHub's rate limit is reached: {_message(error)}; run this again later"
+        raise GitHubError(f"{prefix}: {message}") from error
     except GithubException as error:
         if error.status in (401, 403):
-            raise PermissionMissingError(f"{place}: {_refusal(error, permission)}") from error
+            raise PermissionMissingError(f"{prefix}: {_refusal(error, permission)}") from error
         if error.status == 404:
-            raise UsageError(f"{place}: GitHub finds nothing there, or may not show it ({permission})") from error
-        raise GitHubError(f"{place}: GitHub answered {error.status}: {_said(error)}") from error
+            message = f"GitHub finds nothing there, or the token may not read it ({permission})"
+            raise UsageError(f"{prefix}: {message}") from error
+        raise GitHubError(f"{prefix}: GitHub answered {error.status}: {_message(error)}") from error
     except (requests.RequestException, OSError) as error:
-        tries = connection.patience.tries
-        raise GitHubError(f"{place}: GitHub does not answer, asked {tries + 1} times: {error}") from error
+        tries = connection.wait_policy.tries
+        raise GitHubError(f"{prefix}: GitHub does not answer after {tries + 1} tries: {error}") from error
 
 
-def post(connection: Connection, act: Callable[[], Made], find: Callable[[], Made | None]) -> Made:
+def post(connection: Connection, act: Callable[[], Created], find: Callable[[], Created | None]) -> Created:
     """Run `act`, which creates an object. After a lost response look for the object with `find` before creating it
     again.
     """
-    patience = connection.patience
-    for attempt in range(patience.tries):
+    policy = connection.wait_policy
+    for attempt in range(policy.tries):
         try:
             return act()
         except (GithubException, requests.RequestException) as error:
             if isinstance(error, GithubException) and error.status < 500:
                 raise
-        patience.wait(patience.backoff_s * 2**attempt)
-        found = find()
-        if found is not None:
-            return found
+        policy.wait(policy.backoff_s * 2**attempt)
+        existing = find()
+        if existing is not None:
+            return existing
     return act()
 
 
-def account(user: NamedUser | Organization | None) -> int | None:
+def account_id(user: NamedUser | Organization | None) -> int | None:
     """Return the numeric id of an account, or None if it is gone. The library's types leave out that it can be."""
     return user.id if user is not None else None
 
 
 def _refusal(error: GithubException, permission: str) -> str:
     if error.status == 401:
-        return "GitHub does not know the token; expected one of this run, which ends with its job"
-    if "not permitted to create" in _said(error):
+        return "GitHub does not know the token: a run's token ends with its job; expected the token of this run"
+    if "not permitted to create" in _message(error):
         # no permission of a job helps if the repository's settings forbid it
-        return f"{_said(error)} Tick it in Settings > Actions > General > Workflow permissions, and give `{permission}`"
-    needs = (error.headers or {}).get("x-accepted-github-permissions", "")
-    known = f"; GitHub accepts {printable(str(needs)).replace('_', '-').replace('=', ': ')!r}" if needs else ""
-    return f"the token may not: {_said(error)}; add `{permission}` to the job's permissions{known}"
+        setting = "Settings > Actions > General > Workflow permissions"
+        return f"{_message(error)} Allow it in {setting}, and give `{permission}`"
+    needed = (error.headers or {}).get("x-accepted-github-permissions", "")
+    accepted = f"; GitHub accepts {printable(str(needed)).replace('_', '-').replace('=', ': ')!r}" if needed else ""
+    return f"the token lacks a permission: {_message(error)}; add `{permission}` to the job's permissions{accepted}"
 
 
-def _said(error: GithubException) -> str:
+def _message(error: GithubException) -> str:
     """Return the message of GitHub's response, which may quote untrusted text."""
-    said = error.data.get("message") if isinstance(error.data, dict) else None
-    return printable(str(said or error.message or "no reason given"))[:300]
-
-
-def github_connection(environ: Mapping[str, str]) -> Connection:
-    """Return the connection that the environment describes. Raises MissingError for a missing variable."""
-    return connect_from(environ)
+    message = error.data.get("message") if isinstance(error.data, dict) else None
+    return printable(str(message or error.message or "no reason given"))[:300]

@@ -38,32 +38,30 @@ def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
     """
     if len(body) > LONGEST:
         return FormBody({}, (f"the issue has {len(body):,} characters: expected at most {LONGEST:,}",))
-    found = _sections(body, {label: field for field, label in labels.items()})
-    values = {field: _value(sections[0]) for field, sections in found.items() if len(sections) == 1}
-    faults = [_fault(label, len(found.get(field, ()))) for field, label in labels.items() if field not in values]
+    sections = _sections(body, {label: field for field, label in labels.items()})
+    values, faults = {}, []
+    for field, label in labels.items():
+        occurrences = sections.get(field, [])
+        if len(occurrences) == 1:
+            value = "\n".join(occurrences[0]).strip()
+            values[field] = "" if value == NOTHING else value
+        elif occurrences:
+            count = len(occurrences)
+            faults.append(f"the heading “### {label}” stands {count} times: expected once; remove the others")
+        else:
+            faults.append(f"the heading “### {label}” is missing: write it on its own line, and the answer below it")
     return FormBody(values, tuple(faults))
 
 
 def _sections(body: str, fields: Mapping[str, str]) -> dict[str, list[list[str]]]:
     """Return the lines below each heading of the form, one list for each occurrence."""
-    found: dict[str, list[list[str]]] = {}
+    sections: dict[str, list[list[str]]] = {}
     lines: list[str] = []  # lines before the first heading belong to no field
     for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         heading, _, label = line.rstrip().partition(" ")
         if heading == "###" and label in fields:
             lines = []
-            found.setdefault(fields[label], []).append(lines)
+            sections.setdefault(fields[label], []).append(lines)
         else:
             lines.append(line)
-    return found
-
-
-def _value(lines: list[str]) -> str:
-    value = "\n".join(lines).strip()
-    return "" if value == NOTHING else value
-
-
-def _fault(label: str, times: int) -> str:
-    if times:
-        return f"the heading “### {label}” stands {times} times: expected once; in your own words leave the ### out"
-    return f"the heading “### {label}” is missing: write it on a line of its own, and the answer below it"
+    return sections

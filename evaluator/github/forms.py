@@ -28,9 +28,9 @@ def appeal_address(
     'https://github.com/a/b/issues/new?template=appeal.yml&submission=mine&suite=core&task=text-001&rank=1'
     """
     if not re.fullmatch(r"https?://[\w.:-]+", server, re.ASCII):
-        raise ValueError(f"{server!r} is no server's address: expected one such as https://github.com")
+        raise ValueError(f"{server!r} is not a server's address: expected one such as https://github.com")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
-        raise ValueError(f"{repository!r} is no repository: expected owner/name")
+        raise ValueError(f"{repository!r} is not a repository: expected owner/name")
     fields = {"submission": submission, "suite": suite, "task": task, "rank": rank}
     known = {name: str(value) for name, value in fields.items() if value is not None}
     return f"{server}/{repository}/issues/new?{urlencode({'template': APPEAL_FORM, **known})}"
@@ -42,5 +42,5 @@ def split_address(address: str) -> tuple[str, str] | None:
     >>> split_address("https://github.com/owner/name.git"), split_address("")
     (('https://github.com', 'owner/name'), None)
     """
-    found = re.fullmatch(r"(https?://[\w.:-]+)/([\w.-]+/[\w.-]+?)(?:\.git)?/?", address, re.ASCII)
-    return (found[1], found[2]) if found else None
+    match = re.fullmatch(r"(https?://[\w.:-]+)/([\w.-]+/[\w.-]+?)(?:\.git)?/?", address, re.ASCII)
+    return (match[1], match[2]) if match else None

@@ -11,7 +11,7 @@ from github.Commit import Commit
 from github.PullRequest import PullRequest as HostedPull
 
 from evaluator.escaping import printable
-from evaluator.github.connection import Connection, account, map_errors
+from evaluator.github.connection import Connection, account_id, map_errors
 
 _READ: Final = "contents: read` and `pull-requests: read"
 
@@ -27,20 +27,20 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
     Raises PermissionMissingError. Raises UsageError if there is no such branch. Raises GitHubError.
     """
-    with map_errors(connection, f"asking who first added {printable(path)}", _READ):
-        found: HostedPull | None = None
-        known: str | None = None
+    with map_errors(connection, f"looking up the first author of {printable(path)}", _READ):
+        pull: HostedPull | None = None
+        previous: str | None = None
         tip = branch
-        while (oldest := _oldest(connection, path, tip)) is not None and oldest.sha != known:
-            known, found = oldest.sha, _brought(connection, oldest, branch)
-            if found is None:
+        while (oldest := _oldest(connection, path, tip)) is not None and oldest.sha != previous:
+            previous, pull = oldest.sha, _merged_pull(connection, oldest, branch)
+            if pull is None:
                 return None
-            merge = found.merge_commit_sha
-            before = connection.hosted.get_git_commit(merge).parents if merge else []
-            if not before:
+            merge = pull.merge_commit_sha
+            parents = connection.hosted.get_git_commit(merge).parents if merge else []
+            if not parents:
                 break
-            tip = before[0].sha
-        return account(found.user) if found is not None else None
+            tip = parents[0].sha
+        return account_id(pull.user) if pull is not None else None
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
@@ -51,16 +51,15 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
     return oldest
 
 
-def _brought(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
+def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
     """Return the pull request that brought a commit into this repository's branch, the first merged one of several."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
-        (each.merged_at, each.number, each)
-        for each in commit.get_pulls()
-        if each.merged_at is not None and each.base.ref == branch and _here(connection, each)
+        (pull.merged_at, pull.number, pull)
+        for pull in commit.get_pulls()
+        if pull.merged_at is not None
+        and pull.base.ref == branch
+        and pull.base.repo is not None
+        and pull.base.repo.full_name.casefold() == connection.name.casefold()
     ]
     return min(merged)[2] if merged else None
-
-
-def _here(connection: Connection, pull: HostedPull) -> bool:
-    return pull.base.repo is not None and pull.base.repo.full_name.casefold() == connection.name.casefold()

@@ -39,8 +39,8 @@ def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], 
     """
     known = {label.name.casefold(): label for label in ours}
     chosen = {name.casefold() for name in wanted}
-    if strange := sorted(chosen - set(known)):
-        raise ValueError(f"{strange} are no labels of ours: expected some of {sorted(known)}")
+    if unknown := sorted(chosen - set(known)):
+        raise ValueError(f"unknown labels {unknown}: expected some of {sorted(known)}")
     with map_errors(connection, f"labelling pull request {number}", _WRITE):
         pull = connection.hosted.get_issue(number)
         # GitHub ignores case in label names
@@ -59,17 +59,17 @@ def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], 
 def _ensure(connection: Connection, label: StateLabel) -> None:
     """Create a label if the repository has none of that name. An existing label keeps its color and description."""
     if _find(connection, label) is None:
-        make = connection.hosted.create_label
-        post(connection, lambda: make(label.name, label.color, label.description), lambda: _find(connection, label))
+        create = connection.hosted.create_label
+        post(connection, lambda: create(label.name, label.color, label.description), lambda: _find(connection, label))
 
 
 def _find(connection: Connection, label: StateLabel) -> Label | None:
     try:
-        found = connection.hosted.get_label(label.name)
-        found.update()
+        present = connection.hosted.get_label(label.name)
+        present.update()
     except UnknownObjectException:
         return None
-    return found
+    return present
 
 
 def _add(pull: Issue, names: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.pipeline.pull_requests.report import Reported, report
+from evaluator.pipeline.pull_requests.report import Report, report
 from evaluator.pipeline.submissions.ownership import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
@@ -97,16 +97,14 @@ class ReportHarness:
         """The stranger's pull request."""
         return self.harness.pull(branch, files, **fields)
 
-    def answer(
-        self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any
-    ) -> Reported:
+    def answer(self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any) -> Report:
         """Run the pull request, with what its run uploads, and answer it."""
         run = self.github.run(self.harness.board, pull)
         if archive is not None:
             self.github.upload(run, "preview", archive)
         return self.report(run.id, now=now, **fields)
 
-    def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Reported:
+    def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Report:
         """The answer to a run."""
         connection = self.harness.connect()
         return report(self.project, connection, run, now=now or self.github.now, server=SERVER, **fields)

@@ -43,7 +43,7 @@ def test_bytes_that_the_commit_does_not_hold_are_an_error(harness: GithubHarness
     document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
     head = harness.pull().head
     harness.github.faults.append(InjectedFault(200, path=f"/git/blobs/{sha}", document=document))
-    with pytest.raises(GitHubError, match=r"other bytes than blob|does not read as base64"):
+    with pytest.raises(GitHubError, match=r"other bytes than blob|is not valid base64"):
         read(harness, head)
 
 

@@ -163,5 +163,5 @@ def test_a_long_history_is_read_to_its_end(harness: GithubHarness) -> None:
 
 
 def test_a_branch_that_is_not_there_is_told(harness: GithubHarness) -> None:
-    with pytest.raises(UsageError, match="asking who first added submissions/mine"):
+    with pytest.raises(UsageError, match="looking up the first author of submissions/mine"):
         first_author(harness.connect(READ), PATH, "none")

@@ -60,5 +60,5 @@ def test_a_lost_answer_changes_nothing(harness: GithubHarness, method: str, path
 
 
 def test_a_label_that_is_none_of_ours_is_wrong_use(harness: GithubHarness) -> None:
-    with pytest.raises(ValueError, match="no labels of ours"):
+    with pytest.raises(ValueError, match="unknown labels"):
         change(harness, harness.pull(), "question")

@@ -74,7 +74,10 @@ CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[
     "verdicts edited": (
         lambda _: {"submissions/old/tiny.verdicts.jsonl": b"{}\n"},
         ("needs changes",),
-        ('git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl', "edited by nobody"),
+        (
+            'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl',
+            "Only the publish workflow writes",
+        ),
     ),
     "one's own withdrawn": (removed("old", *WHOLE), ("valid",), ("withdrawn as soon as this is merged", "stays yours")),
     "half withdrawn": (
@@ -401,7 +404,7 @@ def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board
     sixth = day(board, 1, lambda each: board.submission(f"mine-{each}"), first=5)
     answered = board.answer(sixth, previewed("mine-5"))
     assert answered.labels == ("held",)
-    assert "before this one you opened 5 within 24 hours" in answered.text
+    assert "You opened 5 within 24 hours before this one" in answered.text
     assert "after 2026-01-03 13:00 UTC" in answered.text
     board.github.now += timedelta(hours=19, seconds=1)
     assert board.answer(sixth, previewed("mine-5")).labels == READY
@@ -420,5 +423,5 @@ def test_the_last_submission_too_many_to_a_suites_version_is_held(harness: Githu
     assert board.answer(second, dry_run=True).labels == READY
     answered = board.answer(third, dry_run=True)
     assert answered.labels == ("held",)
-    assert "1 on the board and 1 that is open answer `tiny` `1.0.0`" in answered.text
+    assert "1 on the board and 1 in open pull requests answer `tiny` `1.0.0`" in answered.text
     assert board.answer(board.offer(of("old")(board), "own"), dry_run=True).labels == ("valid",)

@@ -26,7 +26,7 @@ from evaluator.github.comment.pull_request_sections import (
 from evaluator.github.comment.sections import LENGTH, Section, fit_sections
 from evaluator.github.comment.state import ChangeKind, Reason, State, worst
 from evaluator.records import SLUG_PATTERN, Preview
-from evaluator.submissions.messages import counted
+from evaluator.wording import pluralize
 
 MARKER: Final = "<!-- bashboard:submission -->"
 """The hidden first line that identifies the comment."""
@@ -123,7 +123,7 @@ def _headline(slug: str, errors: int, preview: Preview | None, context: PullRequ
     if context.reasons:
         parts.append("held for a maintainer" if worst(context.reasons) is State.HELD else "changes are needed")
     if errors:
-        parts.append(f"{counted(errors, 'error')} to fix")
+        parts.append(f"{pluralize(errors, 'error')} to fix")
     if not parts and context.change is ChangeKind.WITHDRAWS:
         parts.append("withdrawn as soon as this is merged")
     elif not parts:
@@ -131,7 +131,7 @@ def _headline(slug: str, errors: int, preview: Preview | None, context: PullRequ
         if preview:
             parts.append(f"{preview.passed} of {preview.asked} tasks passed")
         if preview and preview.undecided:
-            parts.append(f"{counted(preview.undecided, 'verdict')} open")
+            parts.append(f"{pluralize(preview.undecided, 'verdict')} open")
     return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(parts)}"
 
 
@@ -148,13 +148,13 @@ def _problem_sections(problems: Sequence[Problem]) -> Iterator[Section]:
         yield Section(_problem_list(in_file), name)
     if len(files) > FILES:
         rest = sum(map(len, files[FILES:]))
-        yield Section(f"… and {counted(rest, 'problem')} in {counted(len(files) - FILES, 'more file')}.")
+        yield Section(f"… and {pluralize(rest, 'problem')} in {pluralize(len(files) - FILES, 'more file')}.")
 
 
 def _problem_list(problems: Sequence[Problem]) -> str:
     lines = [f"- {code(str(problem), 400)}" for problem in problems[:PROBLEMS]]
     if len(problems) > PROBLEMS:
-        lines.append(f"- … and {counted(len(problems) - PROBLEMS, 'more problem')} in this file")
+        lines.append(f"- … and {pluralize(len(problems) - PROBLEMS, 'more problem')} in this file")
     # without a paragraph between them, the lists of two files would be one loose list
     return "\n".join([f"In {code(str(problems[0].path), 200)}:", "", *lines])
 

@@ -8,7 +8,7 @@ from typing import Final
 from evaluator.github.comment.markdown import code
 from evaluator.github.comment.sections import LENGTH, Section, fit_sections
 from evaluator.records import Contested
-from evaluator.submissions.messages import counted
+from evaluator.wording import pluralize
 
 ENTRIES: Final = 60
 """The maximum number of verdicts listed with details."""
@@ -23,14 +23,14 @@ def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
     if not verdicts:
         return "No published verdict is undecided.\n"
     head = (
-        f"**{counted(len(verdicts), 'verdict')}** {'is' if len(verdicts) == 1 else 'are'} undecided. Each applies to "
+        f"**{pluralize(len(verdicts), 'verdict')}** {'is' if len(verdicts) == 1 else 'are'} undecided. Each applies to "
         "every submission with that command, and counts as not passed until a maintainer rules it."
     )
     sections = [
         Section(_entry(verdict), f"{code(verdict.task, 80)} of {code(verdict.suite, 80)}")
         for verdict in verdicts[:ENTRIES]
     ]
-    more = f"… and {counted(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
+    more = f"… and {pluralize(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
     return fit_sections([Section(head), *sections, Section(more)], _ALL, limit)
 
 
@@ -43,7 +43,7 @@ def _entry(verdict: Contested) -> str:
         f"instruction: {code(verdict.instruction, 400)}",
         f"command: {command}{size}",
         f"open: {step}{code(verdict.reason)}{variant}",
-        f"by {_submissions(verdict)}; a ruling moves {counted(verdict.rows, 'row')}",
+        f"by {_submissions(verdict)}; a ruling moves {pluralize(verdict.rows, 'row')}",
     ]
     lines += [f"[appeal it]({verdict.appeal})"] if verdict.appeal else []
     listed = "\n".join(f"- {line}" for line in lines)

@@ -12,7 +12,7 @@ from typing import Final
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.github.comment.sections import Section
 from evaluator.records import Neighbour, Preview, Role, Tally, TaskList, Unranked
-from evaluator.submissions.messages import counted
+from evaluator.wording import pluralize
 
 NAMES: Final = 12
 """The maximum number of tasks named in a row."""
@@ -32,7 +32,7 @@ def preview_sections(preview: Preview) -> Iterator[Section]:
     """Yield the sections of a preview, the score first."""
     yield Section(_score(preview))
     if preview.infra_errors:
-        count = counted(preview.infra_errors, "task")
+        count = pluralize(preview.infra_errors, "task")
         yield Section(
             f"{count} could not be executed because of an error on the board's side. The board tries again and "
             "does not count them as failures."
@@ -119,7 +119,7 @@ def _collateral(preview: Preview) -> str:
         more = f" and {task.total - len(task.paths)} more" if task.paths and task.total > len(task.paths) else ""
         paths = ", ".join(code(path, 120) for path in task.paths)
         lines.append(f"- {code(task.task)}{': ' if paths else ''}{paths}{more}")
-    count = counted(preview.collateral, "command")
+    count = pluralize(preview.collateral, "command")
     head = f"### Collateral damage\n\n{count} changed, created or deleted files that no reference touches:\n\n"
     return head + "\n".join(lines + _rest(preview.collateral - len(lines)))
 
@@ -155,7 +155,7 @@ def _listed(tasks: Sequence[str], total: int) -> str:
 
 
 def _rest(count: int) -> list[str]:
-    return [f"- … and {counted(count, 'more task')}"] if count else []
+    return [f"- … and {pluralize(count, 'more task')}"] if count else []
 
 
 def _tally(tally: Tally | None) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.github.comment.sections import LENGTH, Section, fit_sections
 from evaluator.records import BoardPosition, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
-from evaluator.submissions.messages import counted
+from evaluator.wording import pluralize
 
 ROWS: Final = 100
 """The maximum number of rows listed for a suite. The tables of flips cover the others."""
@@ -47,8 +47,8 @@ def _suite(changes: SuiteDiff) -> Iterator[Section]:
 def _summary(changes: SuiteDiff, moved: Sequence[RowChange]) -> str:
     flips = sum(changes.kinds.values())
     lines = [
-        f"**{len(moved)} of {counted(len(changes.rows), 'row')}** {'moves' if len(moved) == 1 else 'move'}, and "
-        f"**{counted(flips, 'verdict')}** {'flips' if flips == 1 else 'flip'}."
+        f"**{len(moved)} of {pluralize(len(changes.rows), 'row')}** {'moves' if len(moved) == 1 else 'move'}, and "
+        f"**{pluralize(flips, 'verdict')}** {'flips' if flips == 1 else 'flip'}."
     ]
     lines += [f"- {code(kind, 80)}: {count}" for kind, count in changes.kinds.items()]
     others = {
@@ -63,7 +63,7 @@ def _summary(changes: SuiteDiff, moved: Sequence[RowChange]) -> str:
 def _rows(moved: Sequence[RowChange]) -> str:
     heads = ("Row", "Accuracy before", "after", "Rank before", "after", "Passed before", "after", "Undecided", "after")
     rows = [[cell(row.submission, 80), *_pairs(row)] for row in moved[:ROWS]]
-    more = f"\n\n… and {counted(len(moved) - ROWS, 'more row')}." if len(moved) > ROWS else ""
+    more = f"\n\n… and {pluralize(len(moved) - ROWS, 'more row')}." if len(moved) > ROWS else ""
     return table(heads, rows) + more
 
 
@@ -88,7 +88,7 @@ def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]
     lines += [f"| {' | '.join(_flip(flip)[: len(heads)])} |" for flip in flips[:FLIPS]]
     why = f"Why: {_why(flips[0], code)}.\n\n" if is_shared else ""
-    more = f"\n\n… and {counted(len(flips) - FLIPS, 'more flip')}. {_ALL}" if len(flips) > FLIPS else ""
+    more = f"\n\n… and {pluralize(len(flips) - FLIPS, 'more flip')}. {_ALL}" if len(flips) > FLIPS else ""
     return f"#### {code(kind, 80)}\n\n{why}" + "\n".join(lines) + more
 
 

@@ -45,6 +45,7 @@ from evaluator.records import (
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
+from evaluator.wording import pluralize
 
 NO_VERDICT: Final = Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason="no verdict is published yet")
 """What is said of an answer that no published line is of."""
@@ -226,7 +227,7 @@ def _counted(values: Iterable[str]) -> str:
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return "; ".join(f"{value} ({count} row{'s' * (count > 1)})" for value, count in ordered)
+    return "; ".join(f"{value} ({pluralize(count, 'row')})" for value, count in ordered)
 
 
 def _panel(results: Iterable[Result]) -> dict[str, str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.github.comment.markdown import BLANK, code
+from evaluator.escaping import is_hidden
+from evaluator.github.comment.markdown import code
 from evaluator.github.comments import upsert_comment
 from evaluator.github.connection import Connection
 from evaluator.github.form_body import read_form
@@ -111,7 +112,7 @@ def parse_appeal(body: str) -> Appeal:
 
 def _why_fault(why: str) -> str:
     """Return why this text cannot be published as a reason, or an empty text if it can."""
-    invisible = next((character for character in why if not character.isprintable() or BLANK.match(character)), None)
+    invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"
     if not SHORTEST <= len(why) <= LONGEST:

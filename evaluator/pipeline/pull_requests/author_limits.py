@@ -22,8 +22,8 @@ from evaluator.github.pulls import PullRequest, changed_files, open_pulls_of, re
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.ownership import Owner, owner_of, read_owners
 from evaluator.records import SubmissionManifest
-from evaluator.submissions.messages import counted
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug
+from evaluator.wording import pluralize
 
 _LISTED_PULLS: Final = 50
 """The maximum number of earlier pull requests of a day whose files are listed. The rest count without a look."""
@@ -56,10 +56,10 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
     free = read_pull(connection, counting[-1]).created.astimezone(UTC) + _DAY
     yield Reason(
         State.HELD,
-        f"The board takes {counted(limit, 'pull request')} with a submission a day from one account, so that no system "
-        f"is tuned by its results. You opened {len(counting)} within 24 hours before this one. Nothing is lost: push "
-        f"to this branch after {free:%Y-%m-%d %H:%M} UTC, and the check runs again. The push needs no change: `git "
-        "commit --allow-empty`. Changes to a submission in an open pull request do not count: push them to its "
+        f"The board takes {pluralize(limit, 'pull request')} with a submission a day from one account, so that no "
+        f"system is tuned by its results. You opened {len(counting)} within 24 hours before this one. Nothing is lost: "
+        f"push to this branch after {free:%Y-%m-%d %H:%M} UTC, and the check runs again. The push needs no change: "
+        "`git commit --allow-empty`. Changes to a submission in an open pull request do not count: push them to its "
         "branch.",
     )
 
@@ -115,7 +115,7 @@ def _suite_reason(
         return
     yield Reason(
         State.HELD,
-        f"The board takes {counted(limit, 'submission')} from one account for one version of a suite. Of yours, "
+        f"The board takes {pluralize(limit, 'submission')} from one account for one version of a suite. Of yours, "
         f"{on_board} on the board and {adding} in open pull requests answer {code(suite, 80)} {code(version, 40)}. You "
         "can try again when the suite has a new version, or after you withdraw or close another one. A new version of "
         "a system that is on the board goes into its present folder and does not count.",

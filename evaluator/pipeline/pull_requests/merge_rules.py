@@ -18,8 +18,8 @@ from evaluator.github.pulls import MOST_CHANGED, PullRequest
 from evaluator.pipeline.pull_requests.classify import FOLDER, PullRequestChange
 from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import SLUG_PATTERN
-from evaluator.submissions.messages import counted
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
+from evaluator.wording import pluralize
 
 BRANCH: Final = "main"
 """The branch into which submissions are merged."""
@@ -108,13 +108,13 @@ def _scope_reasons(pull_change: PullRequestChange, pull: PullRequest, address: s
         yield Reason(State.HELD, f"{text} Open a pull request with the submission alone.", split_off)
     if pull_change.outside:
         paths = pull_change.outside
-        text = f"It also changes {counted(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
+        text = f"It also changes {pluralize(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
         if any(path.startswith(JUDGING) for path in paths):
             text += " Some of these decide how it is judged, so the numbers of its own run are not shown."
         text += " Open two pull requests, one with the submission alone and one with the rest."
         yield Reason(State.HELD, text, split_off)
     if len(pull_change.slugs) > 1 and pull_change.change is not ChangeKind.RENAMES:
-        text = f"It changes {counted(len(pull_change.slugs), 'submission')}: {_listed(pull_change.slugs)}."
+        text = f"It changes {pluralize(len(pull_change.slugs), 'submission')}: {_listed(pull_change.slugs)}."
         text += " A pull request is for one submission, with its own check and its own row: open one for each."
         yield Reason(State.NEEDS_CHANGES, text, split_off)
     if pull_change.stray:
@@ -131,7 +131,7 @@ def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[R
         lines = (f"git fetch {address} {BRANCH}", fix, 'git commit -m "Leave derived files as they are" && git push')
         yield Reason(State.NEEDS_CHANGES, text, lines[added:] if _PLAIN.fullmatch(path) else ())
     if len(derived) > _LISTED:
-        more = counted(len(derived) - _LISTED, "more file")
+        more = pluralize(len(derived) - _LISTED, "more file")
         yield Reason(State.NEEDS_CHANGES, f"… and {more} that only the publish workflow writes: leave them unchanged.")
 
 

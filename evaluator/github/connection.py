@@ -1,7 +1,7 @@
 """The connection to a repository on GitHub: retries, rate limits, and library errors mapped to this project's errors.
 
 After a rate limit the client waits as long as GitHub says. Requests that fail on the server's side are repeated, except
-`POST`. A `POST` whose response was lost may have succeeded, so `post` looks for its result before it repeats it.
+`POST`. A `POST` may have succeeded although its response was lost, so `post` looks for its result before it repeats it.
 
 A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
@@ -150,7 +150,7 @@ def github_connection(environ: Mapping[str, str]) -> Connection:
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Map the library's errors to this project's. `what` names the action and `permission` what it needs.
+    """Map the library's errors to this project's. `what` names the action, which needs `permission`.
 
     Raises PermissionMissingError if the token is not allowed to, UsageError for a missing object, GitHubError
     otherwise.

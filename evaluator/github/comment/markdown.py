@@ -50,7 +50,7 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose cells are Markdown already. The first column is text and the others are numbers."""
+    """Return a table from cells of Markdown. The first column is text and the others are numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """What a pull request does to submissions. `MIXES`: it touches several, or files that belong to none."""
+    """The kind of change to submissions. `MIXES`: to several submissions, or to files that belong to none."""
 
     NOTHING = "nothing"
     ADDS = "adds"

@@ -123,7 +123,7 @@ def _why_fault(why: str) -> str:
 def answer_appeal(
     project: Project, connection: Connection, number: int, ruling: Ruling, *, dry_run: bool = False
 ) -> AppealOutcome:
-    """Open the pull request that an issue asks for and comment on the issue, or comment what is missing.
+    """Open the pull request that an issue asks for and comment on the issue, or comment on its faults.
 
     A second call updates the same pull request and the same comment. `dry_run` writes nothing. Raises UsageError if the
     number belongs to a pull request. Raises PermissionMissingError, GitHubError.

@@ -13,7 +13,7 @@ WRITE = {"issues": "write"}
 
 
 def test_an_issue_is_read_whole(harness: GithubHarness) -> None:
-    """Whatever a stranger wrote is text."""
+    """Untrusted text is returned unchanged."""
     body = "### Task\r\n\r\n${{ secrets.X }} `$(id)` \u202e"
     made = harness.github.issue(harness.board, harness.stranger, "::error::x", body, ["appeal", "ruling: pass"])
     assert read_issue(harness.connect(WRITE), made.number) == Issue(
@@ -52,7 +52,7 @@ def test_an_issue_is_answered_once(harness: GithubHarness) -> None:
 
 
 def test_pull_requests_permission_is_none_for_issues(harness: GithubHarness) -> None:
-    """What is missing is named as the job needs it."""
+    """The error names the missing permission as a job writes it."""
     made = harness.github.issue(harness.board, harness.stranger)
     poor = harness.connect({"pull_requests": "write"})
     with pytest.raises(PermissionMissingError, match="add `issues: write`"):

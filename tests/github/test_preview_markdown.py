@@ -1,4 +1,4 @@
-"""A stranger's text in a comment: whatever it is, it is read as code and as nothing else."""
+"""Untrusted text in a comment: it is read as code and as nothing else."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ hostile = pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 
 
 def places(text: str) -> list[str]:
-    """Comments in which the text stands wherever a stranger's can, twice over."""
+    """Return comments that contain the text in every place where untrusted text can be, twice."""
     record = contested()
     touched = tuple(each.model_copy(update={"paths": (text, text), "total": 2}) for each in record.touched)
     told = tuple(each.model_copy(update={"reason": text, "variant": text}) for each in record.open_verdicts)
@@ -78,7 +78,7 @@ def places(text: str) -> list[str]:
 
 
 def refused(slug: str, text: str, change: ChangeKind) -> str:
-    """A comment with every reason there is, of a pull request whose names, paths, title and branches are this text."""
+    """Return a comment with every reason, for a pull request whose names, paths, title and branches are this text."""
     offer = PullRequestChange(
         change,
         (slug, f"{slug}2"),

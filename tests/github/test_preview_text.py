@@ -1,4 +1,4 @@
-"""What a submitter reads: of a broken, a sound and a contested submission, and that it always fits."""
+"""The comment on a broken, a valid and a contested submission, and its maximum length."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FIRST_TIME = PullRequestContext(first_time=True)
 
 
 def headings(markdown: str) -> list[str]:
-    """Of which sections a text is made."""
+    """Return the headings of a text."""
     lines = (line for line in markdown.splitlines() if line.startswith("##"))
     return [line.lstrip("# ").replace("`", "") for line in lines]
 
 
 def cells(markdown: str) -> list[list[str]]:
-    """The rows of a text's table."""
+    """Return the rows of a text's table."""
     rows: list[list[str]] = []
     for each in pieces(markdown):
         if each.kind == "tr_open":
@@ -39,7 +39,7 @@ def cells(markdown: str) -> list[list[str]]:
 
 
 def commands(markdown: str) -> list[str]:
-    """What is to be typed."""
+    """Return the commands in a text's code blocks."""
     return [line for each in pieces(markdown) if each.kind == "fence" for line in each.content.splitlines()]
 
 
@@ -98,7 +98,7 @@ def test_a_broken_one_has_no_numbers() -> None:
 
 
 def test_a_name_that_is_none_is_not_to_be_typed() -> None:
-    """Nobody is shown a line for their shell that a stranger wrote."""
+    """No command for a reader's shell contains untrusted text."""
     for slug in ("My System", "x; reboot", "x\n", "a`b", "", "../x", "ⅸ"):
         text = render_comment(slug, problems(1))
         assert commands(text) == ["bashboard check submissions/your-system"]

@@ -1,4 +1,4 @@
-"""The lines that a comment gives to type mend what it says, in a real clone."""
+"""The commands that a comment recommends fix the problem, as tested in a real clone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReportHarness]:
 
 
 def typed(board: ReportHarness, branch: str, lines: list[str]) -> None:
-    """Type these lines in a clone of the fork, on a branch; the repository's address leads to the repository."""
+    """Run these commands in a clone of the fork, on a branch. The repository's address resolves to the double."""
     clone = board.root / f"clone-{branch}"
     origin, hosted = board.harness.fork.git.folder, board.harness.board.git.folder
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(board.root), "GIT_CONFIG_NOSYSTEM": "1", **PERSON}
@@ -42,7 +42,7 @@ def typed(board: ReportHarness, branch: str, lines: list[str]) -> None:
 
 
 def case(board: ReportHarness, name: str) -> Mapping[str, Any]:
-    """What is offered."""
+    """Return the files of a pull request."""
     mine = board.submission("mine")
     return {
         "verdicts-edited": {"submissions/old/tiny.verdicts.jsonl": b"{}\n", **board.submission("old", ANSWER)},
@@ -62,7 +62,7 @@ APART = ("anothers-changed", "anothers-name", "the-judge-too", "two-of-them")
 
 @pytest.mark.parametrize("name", [*NAMES, *APART])
 def test_what_is_to_be_typed_mends_it(board: ReportHarness, name: str) -> None:
-    """On the branch itself, or on another one that is then offered in its place."""
+    """The fix is on the branch itself, or on a new branch that replaces it."""
     pull = board.offer(case(board, name), name)
     refused = board.answer(pull, dry_run=True)
     assert "valid" not in refused.labels

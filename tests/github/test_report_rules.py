@@ -1,4 +1,4 @@
-"""What a pull request's changed files are, and what follows: every kind, without asking anybody."""
+"""Pull requests of every kind: their classification and the decision on them, without requests."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_what_is_done_by_whom_decides(
 
 
 def test_files_that_github_does_not_list_are_held_whatever_the_others_are() -> None:
-    """There may be anything among them, also where no submission is among those listed."""
+    """Unlisted files can be anything, also if no submission is among the listed ones."""
     for rows in (NEW, ("modified README.md",)):
         assert labels_of(offer(*rows, complete=False)) == HELD
         assert "3,000 files or more" in words_of(offer(*rows, complete=False))

@@ -1,4 +1,4 @@
-"""Whose a submission's name is: as registered, or as the history of merges tells."""
+"""The owner of a submission's name: the registered account, or the one that the history of merges shows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
-If the pull request is held, the comment says why, and that a maintainer decides. The sticky comment, the job summary and
-the command line show the same text. The problems come from this repository's own check. The preview's numbers come from
-the pull request's own run, and the text says so. A section is shown complete or not at all: if the text is too long for
-GitHub, the longest sections are left out and named at the end.
+If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
+same text. The problems come from this repository's own check. The preview's numbers come from the pull request's own
+run, and the text says so. A section is shown complete or not at all: if the text is too long for GitHub, the longest
+sections are left out and named at the end.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ COMMON_FAULTS: Final = (
 class PullRequestContext:
     """The part of the comment that depends on the pull request. The command line has none of it.
 
-    `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a welcome
-    and the common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses of the appeal
-    form and of the run's log. `commit` is the commit that was checked.
+    `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a
+    welcome and the common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses of the
+    appeal form and of the run's log. `commit` is the commit that was checked.
     """
 
     change: ChangeKind = ChangeKind.ADDS

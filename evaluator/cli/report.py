@@ -10,7 +10,7 @@ import typer
 from evaluator.cli.app import AsJson, current_project, example, print_json
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.pull_requests.report import Reported
+    from evaluator.pipeline.pull_requests.report import Report
 
 Run = Annotated[int | None, typer.Option("--run", min=1, help="The id of a run of the submission workflow.")]
 Pushed = Annotated[
@@ -60,7 +60,7 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
         _print_inert(made.text)
 
 
-def _line(made: Reported) -> str:
+def _line(made: Report) -> str:
     """Return a line about the result that contains only our own words and numbers."""
     number = f"pull request {made.number}" if made.number else f"run {made.run}"
     done = [

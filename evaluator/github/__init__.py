@@ -1,1 +1,1 @@
-"""Everything that speaks to GitHub."""
+"""A client for GitHub's REST API, and the Markdown that workflows publish with it."""

@@ -1,12 +1,12 @@
-"""What a job tells GitHub's runner: annotations, step outputs, the job's summary, masks.
+"""GitHub Actions workflow commands and files: annotations, masks, step outputs and the job summary.
 
-The runner reads commands out of the log: any line that begins with `::`, on either stream, blanks before it or
-not. So whatever was written by a stranger is escaped here before it is part of one (`_data`, `_property`, after
-the runner's own reading of them), and text that is printed for people goes between `commands_stopped` lines, where the
-runner takes nothing for a command.
+The runner reads commands from the log. A command is any line of standard output or standard error that begins with
+`::`, also after leading blanks. So `_data` and `_property` escape untrusted text before it becomes part of a command,
+by the runner's own rules. Text that is printed for people goes inside a `commands_stopped` block, in which the runner
+ignores commands.
 
-Outputs are a file of `name<<delimiter` blocks; the delimiter is drawn anew for each, so that no value can end its
-own block and begin another.
+The outputs file holds `name<<delimiter` blocks. Every block has a new random delimiter, so no value can end its own
+block and begin another.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
 def annotation(problem: Problem) -> str:
-    """The line that makes a problem stand at its place on a pull request's diff.
+    """Return the command that shows a problem at its line in the diff of a pull request.
 
     >>> print(annotation(Problem(Path("submissions/a/core.jsonl"), 3, "100% wrong")))
     ::error file=submissions/a/core.jsonl,line=3::100%25 wrong
     """
-    place = {"file": problem.path.as_posix()}
+    location = {"file": problem.path.as_posix()}
     if problem.line:
-        place["line"] = str(problem.line)
-    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
+        location["line"] = str(problem.line)
+    properties = ",".join(f"{name}={_property(value)}" for name, value in location.items())
     return f"::{_COMMANDS[problem.severity]} {properties}::{_data(problem.message)}"
 
 
 def notice(title: str, message: str) -> str:
-    """The line that makes a notice of the job's own check run: only the job's runner can write there.
+    """Return the command that adds a notice to the job's own check run. Only the job's runner can write there.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4
@@ -47,9 +47,12 @@ def notice(title: str, message: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """The line from which on the runner shows `***` for this text. Raises ValueError for an empty one."""
+    """Return the command that makes the runner print `***` for this text from then on.
+
+    Raises ValueError for a blank text.
+    """
     if not secret.strip():
-        raise ValueError("an empty text cannot be masked: every line of the log would be")
+        raise ValueError("an empty text cannot be masked: the runner would mask every line of the log")
     return f"::add-mask::{_data(secret)}"
 
 
@@ -62,29 +65,29 @@ def _property(text: str) -> str:
 
 
 @contextlib.contextmanager
-def commands_stopped(stream: TextIO, token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
-    """While the block runs the runner takes nothing in the log for a command.
+def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
+    """Make the runner ignore commands in the log while the block runs.
 
-    Only the line with the same token ends it, and nobody can know a token before it is drawn.
+    Only a line with the same random token ends this state, so untrusted text cannot end it.
     """
-    drawn = token()
-    print(f"::stop-commands::{drawn}", file=stream, flush=True)
+    token = new_token()
+    print(f"::stop-commands::{token}", file=stream, flush=True)
     try:
         yield
     finally:
-        print(f"\n::{drawn}::", file=stream, flush=True)
+        print(f"\n::{token}::", file=stream, flush=True)
 
 
-def write_output(file: Path, name: str, value: str, token: Callable[[], str] = secrets.token_hex) -> None:
+def write_output(file: Path, name: str, value: str, new_token: Callable[[], str] = secrets.token_hex) -> None:
     """Append a step's output to the file that `GITHUB_OUTPUT` names.
 
-    Raises ValueError for a name that is none, or a value that holds the delimiter drawn for it.
+    Raises ValueError for an invalid name, or if the value contains the random delimiter.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no output's name: expected letters, digits, '_' and '-'")
-    delimiter = f"end-{token()}"
+        raise ValueError(f"{name!r} is not the name of an output: expected letters, digits, '_' and '-'")
+    delimiter = f"end-{new_token()}"
     if delimiter in value:
-        raise ValueError(f"the value of {name!r} holds its own delimiter")
+        raise ValueError(f"the value of {name!r} contains its own delimiter")
     with file.open("a", encoding="utf-8", newline="\n") as out:
         out.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 

@@ -1,12 +1,12 @@
-"""One file out of one artifact of a run, or all files of several.
+"""Read files from the artifacts of a workflow run, as untrusted input.
 
-A fork's pull request runs its own version of the workflow, and whoever breaks out of a sandbox has its job's token for
-artifacts, so an artifact may be anything: too large, no archive, a bomb, links, paths that lead elsewhere. Files are
-read up to a limit, into memory, under the names that the archive gives them; nothing is unpacked. What is wrong with
-it is a value, because it is the submitter's doing and is said to them.
+A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
+artifact token. So an artifact can be anything: too large, not an archive, a zip bomb, links, or paths outside the
+archive. Files are read into memory up to a limit, under their names in the archive. Nothing is unpacked to disk. A
+fault in an artifact is a return value and not an exception, because the submitter caused it and has to read about it.
 
-The library refuses to follow GitHub to the host where artifacts are kept, which is none of GitHub's names. So it is
-asked for the address alone, which is signed, and the file is fetched without the token.
+GitHub stores artifacts on a host outside its own domains, and the client library refuses to follow the redirect. So
+this module asks only for the signed address and downloads the archive without the token.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from evaluator.github.connection import Connection, map_errors
 
 _READ: Final = "actions: read"
 _CHUNK: Final = 65_536
-_MOST_ARTIFACTS: Final = 100
-"""Artifacts of a run that are looked at; a stranger's workflow may upload any number."""
+_MAX_ARTIFACTS: Final = 100
+"""The maximum number of artifacts of a run that are listed. A workflow of a fork can upload any number."""
 
-_MOST_OF_A_MATRIX: Final = 1_000
-"""The same where each of a matrix's jobs, which are 256 at most, uploads some."""
+_MAX_MATRIX_ARTIFACTS: Final = 1_000
+"""The same limit for a run with a job matrix, in which each of up to 256 jobs uploads several artifacts."""
 
-_MOST_MEMBERS: Final = 64
-_SHOWN: Final = 100
+_MAX_MEMBERS: Final = 64
+_NAME_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactLimits:
-    """Bytes of the archive as it is sent, and of the files that are read from it."""
+    """The size limits in bytes: of the archive as downloaded, and of the files read from it in all."""
 
     archive_bytes: int = 8 * 1024 * 1024
     file_bytes: int = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The file's bytes, or None and why there are none."""
+    """The content of a file, or None and the fault."""
 
     content: bytes | None
     fault: str = ""
@@ -56,7 +56,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """Every file's bytes by the name that the archive gives it, or None and why there are none."""
+    """The content of every file by its name in the archive, or None and the fault."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -68,25 +68,28 @@ _DEFAULT: Final = ArtifactLimits()
 def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
-    """The file of that name in the run's newest artifact of that name. Raises PermissionMissingError, GitHubError."""
-    newest = _newest(connection, run, _MOST_ARTIFACTS).get(artifact)
+    """Return one file from the run's newest artifact of that name.
+
+    Raises PermissionMissingError, GitHubError.
+    """
+    newest = _newest(connection, run, _MAX_ARTIFACTS).get(artifact)
     archive = _archive(connection, run, artifact, newest, limits.archive_bytes)
     if archive.content is None:
         return archive
-    found = _files(archive.content, artifact, file, limits.file_bytes)
-    return ArtifactFile(None, found.fault) if found.files is None else ArtifactFile(found.files[file])
+    members = _files(archive.content, artifact, file, limits.file_bytes)
+    return ArtifactFile(None, members.fault) if members.files is None else ArtifactFile(members.files[file])
 
 
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """All files of the run's newest artifact of each of these names, one artifact after the other.
+    """Yield all files of the run's newest artifact for each name, one artifact at a time.
 
-    The run's artifacts are listed once, when the first is asked for. Raises PermissionMissingError, GitHubError.
+    The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
-    listed = _newest(connection, run, _MOST_OF_A_MATRIX)
+    newest = _newest(connection, run, _MAX_MATRIX_ARTIFACTS)
     for name in artifacts:
-        archive = _archive(connection, run, name, listed.get(name), limits.archive_bytes)
+        archive = _archive(connection, run, name, newest.get(name), limits.archive_bytes)
         if archive.content is None:
             yield name, ArtifactFiles(None, archive.fault)
         else:
@@ -94,12 +97,12 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """The newest artifact of each name: a job that ran again uploads again."""
+    """Return the newest artifact of each name, because a repeated job uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
-        about = connection.hosted.get_workflow_run(run)
-        about.update()
-        listed = list(itertools.islice(about.get_artifacts(), most))
-        return {each.name: each for each in sorted(listed, key=lambda each: each.id)}
+        workflow_run = connection.hosted.get_workflow_run(run)
+        workflow_run.update()
+        artifacts = list(itertools.islice(workflow_run.get_artifacts(), most))
+        return {artifact.name: artifact for artifact in sorted(artifacts, key=lambda artifact: artifact.id)}
 
 
 def _archive(connection: Connection, run: int, name: str, artifact: Artifact | None, most: int) -> ArtifactFile:
@@ -118,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """The archive's bytes, unless there are more than GitHub said and than are wanted."""
+    """Return the archive, or a fault if it has more than `most` bytes, whatever size GitHub reported."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -126,17 +129,17 @@ def _download(connection: Connection, artifact: Artifact, most: int) -> Artifact
         return ArtifactFile(None, f"artifact {artifact.name!r} has expired")
     if status != 302 or "location" not in headers:
         raise requester.createException(status, headers, {"message": body[:300]})
-    kept = io.BytesIO()
+    content = io.BytesIO()
     with requests.Session() as session:
-        # neither the token nor what a .netrc of this machine holds
+        # send neither the token nor the credentials of a .netrc on this machine
         session.auth = _no_credentials
-        with session.get(headers["location"], stream=True, timeout=connection.patience.timeout_s) as answer:
-            answer.raise_for_status()
-            for chunk in answer.iter_content(_CHUNK):
-                kept.write(chunk)
-                if kept.tell() > most:
-                    return ArtifactFile(None, _too_large(f"artifact {artifact.name!r}", kept.tell(), most))
-    return ArtifactFile(kept.getvalue())
+        with session.get(headers["location"], stream=True, timeout=connection.wait_policy.timeout_s) as response:
+            response.raise_for_status()
+            for chunk in response.iter_content(_CHUNK):
+                content.write(chunk)
+                if content.tell() > most:
+                    return ArtifactFile(None, _too_large(f"artifact {artifact.name!r}", content.tell(), most))
+    return ArtifactFile(content.getvalue())
 
 
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -144,45 +147,45 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """The bytes of one file, or of all; the library checks them against the length and checksum that headers say."""
+    """Return one file of the archive, or all. `zipfile` checks each against the length and checksum in its header."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-            members = [each for each in opened.infolist() if file in (None, each.filename) and not each.is_dir()]
+            members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]
             fault = _fault(opened, members, artifact, file, most)
             if fault:
                 return ArtifactFiles(None, fault)
-            return ArtifactFiles({each.filename: _content(opened, each) for each in members})
+            return ArtifactFiles({member.filename: _content(opened, member) for member in members})
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        return ArtifactFiles(None, f"artifact {artifact!r} does not read as a zip: {printable(str(error))[:200]}")
+        return ArtifactFiles(None, f"artifact {artifact!r} is not a readable zip: {printable(str(error))[:200]}")
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Never more than its header says, and no more than that is unpacked at a time."""
+    """Return the file, reading no more bytes than its header states."""
     with opened.open(member) as stream:
         return stream.read(member.file_size)
 
 
 def _fault(opened: zipfile.ZipFile, members: list[zipfile.ZipInfo], artifact: str, file: str | None, most: int) -> str:
-    if len(opened.infolist()) > _MOST_MEMBERS:
-        return f"artifact {artifact!r} has more than {_MOST_MEMBERS} files"
+    if len(opened.infolist()) > _MAX_MEMBERS:
+        return f"artifact {artifact!r} has more than {_MAX_MEMBERS} files"
     if file is not None and len(members) != 1:
         return f"artifact {artifact!r} has {len(members)} files {file!r}: expected one"
-    names = [each.filename for each in members]
+    names = [member.filename for member in members]
     if len(set(names)) != len(names):
-        return f"artifact {artifact!r} has two files of one name"
-    faults = (_member_fault(each, artifact) for each in members)
+        return f"artifact {artifact!r} has two files of the same name"
+    faults = (_member_fault(member, artifact) for member in members)
     if fault := next(filter(None, faults), ""):
         return fault
-    size = sum(each.file_size for each in members)
-    place = f"artifact {artifact!r}" if file is None else f"{file!r} in artifact {artifact!r}"
-    return _too_large(place, size, most) if size > most else ""
+    size = sum(member.file_size for member in members)
+    what = f"artifact {artifact!r}" if file is None else f"{file!r} in artifact {artifact!r}"
+    return _too_large(what, size, most) if size > most else ""
 
 
 def _member_fault(member: zipfile.ZipInfo, artifact: str) -> str:
-    place = f"{printable(member.filename)[:_SHOWN]!r} in artifact {artifact!r}"
+    name = f"{printable(member.filename)[:_NAME_SHOWN]!r} in artifact {artifact!r}"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return f"{place} is compressed in a way that GitHub does not use"
+        return f"{name} has a compression method that GitHub does not use"
     mode = member.external_attr >> 16
     if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
-        return f"{place} is no regular file"
+        return f"{name} is not a regular file"
     return ""

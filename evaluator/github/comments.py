@@ -1,6 +1,6 @@
-"""One comment of ours on a pull request or an issue, written anew in place.
+"""The sticky comment: one comment of this project on a pull request or an issue, updated in place.
 
-It is ours when it begins with the marker *and* the bot wrote it: anybody may write the marker.
+It is recognised by a hidden marker *and* by its author, the bot, because any user can write the marker.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from typing import Final
 from github.Issue import Issue
 from github.IssueComment import IssueComment
 
-from evaluator.github.connection import Connection, account, map_errors, post
+from evaluator.github.connection import Connection, account_id, map_errors, post
 
 ACTIONS_BOT: Final = 41_898_282
-"""The numeric id of `github-actions[bot]`, as whom a workflow's own token speaks; it cannot ask who it is."""
+"""The numeric id of `github-actions[bot]`, the author of comments by a workflow's token. That token cannot look it up.
+"""
 
 LONGEST: Final = 65_536
-"""Characters of a comment that GitHub takes."""
+"""The maximum length of a comment on GitHub, in characters."""
 
-_CUT: Final = "\n\n*This text was cut: GitHub takes no longer ones.*\n"
+_CUT: Final = "\n\n*This text was cut, because GitHub accepts no longer text.*\n"
 
 
 class WriteResult(StrEnum):
-    """What was done about the comment."""
+    """What `upsert_comment` or `propose` did."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -33,7 +34,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The comment's number and address, and what was done."""
+    """The comment's id and address, and what was done."""
 
     id: int
     url: str
@@ -41,58 +42,53 @@ class StickyComment:
 
 
 def marker(name: str) -> str:
-    """The line, not shown to readers, by which a comment is found again."""
+    """Return the hidden first line that identifies the comment."""
     return f"<!-- bashboard:{name} -->"
 
 
 def upsert_comment(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT, *, issue: bool = False
 ) -> StickyComment:
-    """Let the pull request, or the `issue`, have this one comment of that name: made, changed, or left as it is.
+    """Create or update the comment `name` on a pull request or an `issue`. Leave it alone if its text is the same.
 
-    A text may begin with the marker already; one that is too long is cut, and says so.
-    Raises PermissionMissingError, GitHubError.
+    The text may already begin with the marker. A text that is too long is cut, with a notice at its end. Raises
+    PermissionMissingError, GitHubError.
     """
-    said = text.removeprefix(marker(name)).strip()
-    body = cut_to_limit(f"{marker(name)}\n{said}\n")
+    body = cut_to_limit(f"{marker(name)}\n{text.removeprefix(marker(name)).strip()}\n")
     kind, permission = ("issue", "issues: write") if issue else ("pull request", "pull-requests: write")
     with map_errors(connection, f"commenting on {kind} {number}", permission):
-        pull = connection.hosted.get_issue(number)
-        found = _own(pull, name, author)
-        if found is None:
-            made = post(connection, lambda: pull.create_comment(body), lambda: _own(pull, name, author))
-            return _said(made, WriteResult.CREATED)
-        if same_text(found.body, body):
-            return _said(found, WriteResult.UNCHANGED)
-        found.edit(body)
-        return _said(found, WriteResult.UPDATED)
+        thread = connection.hosted.get_issue(number)
+        written = WriteResult.UNCHANGED
+        comment = _find_own(thread, name, author)
+        if comment is None:
+            comment = post(connection, lambda: thread.create_comment(body), lambda: _find_own(thread, name, author))
+            written = WriteResult.CREATED
+        elif not same_text(comment.body, body):
+            comment.edit(body)
+            written = WriteResult.UPDATED
+        return StickyComment(comment.id, comment.html_url, written)
 
 
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """The same where the pull request has that comment already; None, and nothing written, where it has none."""
+    """Update the comment if the pull request already has it. Otherwise write nothing and return None."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
-        found = _own(connection.hosted.get_issue(number), name, author)
-    return upsert_comment(connection, number, name, text, author) if found is not None else None
+        comment = _find_own(connection.hosted.get_issue(number), name, author)
+    return upsert_comment(connection, number, name, text, author) if comment is not None else None
 
 
-def _own(pull: Issue, name: str, author: int) -> IssueComment | None:
-    """The oldest comment of the bot that begins with the marker."""
-    listed = pull.get_comments()
-    ours = (each for each in listed if account(each.user) == author)
-    return next((each for each in ours if each.body.startswith(marker(name))), None)
+def _find_own(thread: Issue, name: str, author: int) -> IssueComment | None:
+    """Return the oldest comment of the bot that begins with the marker."""
+    own = (comment for comment in thread.get_comments() if account_id(comment.user) == author)
+    return next((comment for comment in own if comment.body.startswith(marker(name))), None)
 
 
 def cut_to_limit(body: str) -> str:
-    """A text as long as GitHub takes it; one that is too long is cut, and says so."""
+    """Return the text, cut to the length that GitHub accepts with a notice at the end."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether two texts are one to readers, to whom ends of lines and blanks after the last are nothing."""
+    """Return whether two texts are equal but for line endings and trailing blanks."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
-
-
-def _said(comment: IssueComment, written: WriteResult) -> StickyComment:
-    return StickyComment(comment.id, comment.html_url, written)

@@ -1,10 +1,9 @@
-"""The one connection to GitHub: the repository a token is for, patience with limits, errors in our own words.
+"""The connection to a repository on GitHub: retries, rate limits, and library errors mapped to this project's errors.
 
-What GitHub asks of its callers is kept: after a limit it is left alone for as long as it says. What fails on its
-side is asked for again, except what makes something new: a `POST` whose answer was lost may have been obeyed, so
-whoever posts looks before posting again.
+After a rate limit the client waits as long as GitHub says. Requests that fail on the server's side are repeated, except
+`POST`. A `POST` may have succeeded although its response was lost, so `post` looks for its result before it repeats it.
 
-Which repository on GitHub a command is about, and by whose leave: a job's environment says both.
+A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from evaluator.escaping import printable
 API: Final = "https://api.github.com"
 SERVER: Final = "https://github.com"
 PER_PAGE: Final = 100
-"""The most that GitHub puts on one page."""
+"""GitHub's maximum number of entries on a page."""
 
-Made = TypeVar("Made")
-_LIMITED: Final = (403, 429)
-_AGAIN: Final = frozenset({"GET", "PATCH", "PUT", "DELETE"})
+Created = TypeVar("Created")
+_LIMIT_STATUSES: Final = (403, 429)
+_REPEATED: Final = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _SECONDARY_S: Final = 60.0
-"""GitHub's advice after a secondary limit that does not say how long to wait."""
+"""The wait that GitHub advises after a secondary rate limit without a `Retry-After` header."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitPolicy:
-    """How often and how long GitHub is waited for, in seconds.
+    """The number of retries and the waits, in seconds.
 
-    `tries` again after the first; `backoff_s` before the second of them, doubled for each after it; `limit_s`
-    is the longest wait after a rate limit, longer ones are an error; `between_writes_s` is GitHub's own advice.
-    `timeout_s` is enough for the largest file that we send: others measured 7 s for 5 MB.
+    `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
+    `limit_s` is the longest wait for a rate limit: a longer one is an error. `between_writes_s` follows GitHub's
+    advice. `timeout_s` suffices for the largest file that is sent: others measured 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -56,164 +55,160 @@ class WaitPolicy:
     wait: Callable[[float], None] = time.sleep
 
 
-class _PatientRetry(GithubRetry):
-    """The library's, with what it leaves out: 429, a longest wait for Retry-After, and care with `POST`."""
+class _WaitingRetry(GithubRetry):
+    """The library's retry, extended by status 429, a longest wait for `Retry-After`, and no repeated `POST`."""
 
-    def __init__(self, patience: WaitPolicy, **fields: Any) -> None:
-        self._patience = patience
-        limits = {"secondary_rate_wait": _SECONDARY_S, "max_rate_limit_wait": patience.limit_s}
-        super().__init__(**{**limits, **fields, "allowed_methods": _AGAIN})
+    def __init__(self, policy: WaitPolicy, **fields: Any) -> None:
+        self._policy = policy
+        limits = {"secondary_rate_wait": _SECONDARY_S, "max_rate_limit_wait": policy.limit_s}
+        super().__init__(**{**limits, **fields, "allowed_methods": _REPEATED})
 
-    def new(self, **fields: Any) -> _PatientRetry:
-        made: _PatientRetry = super().new(patience=self._patience, **fields)
-        return made
+    def new(self, **fields: Any) -> _WaitingRetry:
+        retry: _WaitingRetry = super().new(policy=self._policy, **fields)
+        return retry
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        if status_code in _LIMITED:
+        if status_code in _LIMIT_STATUSES:
             return bool(self.total)
         return super().is_retry(method, status_code, has_retry_after)
 
     def increment(  # type: ignore[override]
         self, method: str | None = None, url: str | None = None, response: Any = None, *rest: Any, **fields: Any
     ) -> Retry:
-        if response is not None and response.status in _LIMITED:
+        if response is not None and response.status in _LIMIT_STATUSES:
             if response.status == 429:
                 response.headers.setdefault("Retry-After", _until_reset(response.headers))
-            asked = self.get_retry_after(response)
-            if asked is not None and asked > self._patience.limit_s:
-                raise RateLimitExceededExceedsMaxWait(response.status, {}, dict(response.headers), wait=asked)
+            seconds = self.get_retry_after(response)
+            if seconds is not None and seconds > self._policy.limit_s:
+                raise RateLimitExceededExceedsMaxWait(response.status, {}, dict(response.headers), wait=seconds)
         return super().increment(method, url, response, *rest, **fields)
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        asked = self.get_retry_after(response) if response is not None else None
-        seconds = self.get_backoff_time() if asked is None else asked
+        seconds = self.get_retry_after(response) if response is not None else None
+        seconds = self.get_backoff_time() if seconds is None else seconds
         if seconds > 0:
-            self._patience.wait(seconds)
+            self._policy.wait(seconds)
 
 
 def _until_reset(headers: Mapping[str, str]) -> str:
     reset = headers.get("X-RateLimit-Reset", "")
     if headers.get("X-RateLimit-Remaining") == "0" and reset.isdigit():
-        # a second more, because it is not said when in that second
+        # add a second, because the header is cut to whole seconds
         return str(max(0, int(reset) - int(time.time()) + 1))
     return str(int(_SECONDARY_S))
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A repository on GitHub, as the library speaks to it, and the patience that it is spoken to with."""
+    """A repository on GitHub with its client and its wait policy."""
 
     name: str
     github: Github
     hosted: HostedRepository
-    patience: WaitPolicy
+    wait_policy: WaitPolicy
 
 
-def connect(repository: str, token: str, base_url: str = API, patience: WaitPolicy | None = None) -> Connection:
-    """A connection to `owner/name`; nothing is asked yet. Raises UsageError for a name that is none."""
+def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitPolicy | None = None) -> Connection:
+    """Return a connection to `owner/name` without sending a request.
+
+    Raises UsageError for an invalid repository name, PermissionMissingError for an empty token.
+    """
     if repository.count("/") != 1 or not all(repository.split("/")):
-        raise UsageError(f"{printable(repository)!r} is no repository: expected owner/name, as GITHUB_REPOSITORY says")
+        raise UsageError(f"{printable(repository)!r} is not a repository: expected owner/name, as in GITHUB_REPOSITORY")
     if not token.strip():
-        raise PermissionMissingError("there is no token for GitHub; set GITHUB_TOKEN, in a workflow from github.token")
-    patient = patience or WaitPolicy()
-    retry = _PatientRetry(patient, total=patient.tries, backoff_factor=patient.backoff_s)
+        raise PermissionMissingError("there is no token for GitHub; set GITHUB_TOKEN, in a workflow to github.token")
+    policy = wait_policy or WaitPolicy()
+    retry = _WaitingRetry(policy, total=policy.tries, backoff_factor=policy.backoff_s)
     github = Github(
         base_url=base_url,
         auth=Auth.Token(token),
         retry=retry,
-        timeout=int(patient.timeout_s),
+        timeout=int(policy.timeout_s),
         per_page=PER_PAGE,
         seconds_between_requests=None,
-        seconds_between_writes=patient.between_writes_s or None,
+        seconds_between_writes=policy.between_writes_s or None,
         lazy=True,
     )
-    return Connection(repository, github, github.get_repo(repository), patient)
+    return Connection(repository, github, github.get_repo(repository), policy)
 
 
-def connect_from(environ: Mapping[str, str], patience: WaitPolicy | None = None) -> Connection:
-    """The connection of a workflow's job, or of whoever sets the same: GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL.
+def github_connection(environ: Mapping[str, str]) -> Connection:
+    """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
-    Raises MissingError for what is not set, UsageError for a repository that is none.
+    Raises MissingError without a repository, PermissionMissingError without a token, UsageError for an invalid name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
-        raise MissingError("it is not said which repository on GitHub is meant; set GITHUB_REPOSITORY=owner/name")
+        raise MissingError("the repository on GitHub is not known; set GITHUB_REPOSITORY=owner/name")
     address = environ.get("GITHUB_API_URL") or API
-    return connect(repository, environ.get("GITHUB_TOKEN", ""), address, patience or _patience(address))
-
-
-def _patience(address: str) -> WaitPolicy:
-    """GitHub's limits are its own hosts'; a server of one's own has none, so there nobody waits between writes."""
     host = urlsplit(address).hostname or ""
-    return WaitPolicy() if host.endswith((".github.com", ".ghe.com")) else WaitPolicy(between_writes_s=0.0)
-
-
-def server_address(environ: Mapping[str, str]) -> str:
-    """Where people read the repository: `https://github.com/owner/name`, without a slash behind it."""
-    server, name = environ.get("GITHUB_SERVER_URL") or SERVER, environ.get("GITHUB_REPOSITORY", "")
-    return f"{server.rstrip('/')}/{name}".rstrip("/")
+    # only GitHub's own hosts ask for a pause between writes
+    is_github = host.endswith((".github.com", ".ghe.com"))
+    policy = WaitPolicy() if is_github else WaitPolicy(between_writes_s=0.0)
+    return connect(repository, environ.get("GITHUB_TOKEN", ""), address, policy)
 
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Turn what the library raises into our errors: `what` was done, which needs this `permission`.
+    """Map the library's errors to this project's. `what` names the action, which needs `permission`.
 
-    Raises PermissionMissingError where the token may not, UsageError for what is not there, GitHubError for the rest.
+    Raises PermissionMissingError if the token is not allowed to, UsageError for a missing object, GitHubError
+    otherwise.
     """
-    place = f"{connection.name}: {what}"
+    prefix = f"{connection.name}: {what}"
     try:
         yield
     except RateLimitExceededException as error:
-        raise GitHubError(f"{place}: GitHub's rate limit is reached: {_said(error)}; run this again later") from error
+        message = f"GitHub's rate limit is reached: {_message(error)}; run this again later"
+        raise GitHubError(f"{prefix}: {message}") from error
     except GithubException as error:
         if error.status in (401, 403):
-            raise PermissionMissingError(f"{place}: {_refusal(error, permission)}") from error
+            raise PermissionMissingError(f"{prefix}: {_refusal(error, permission)}") from error
         if error.status == 404:
-            raise UsageError(f"{place}: GitHub finds nothing there, or may not show it ({permission})") from error
-        raise GitHubError(f"{place}: GitHub answered {error.status}: {_said(error)}") from error
+            message = f"GitHub finds nothing there, or the token may not read it ({permission})"
+            raise UsageError(f"{prefix}: {message}") from error
+        raise GitHubError(f"{prefix}: GitHub answered {error.status}: {_message(error)}") from error
     except (requests.RequestException, OSError) as error:
-        tries = connection.patience.tries
-        raise GitHubError(f"{place}: GitHub does not answer, asked {tries + 1} times: {error}") from error
+        tries = connection.wait_policy.tries
+        raise GitHubError(f"{prefix}: GitHub does not answer after {tries + 1} tries: {error}") from error
 
 
-def post(connection: Connection, act: Callable[[], Made], find: Callable[[], Made | None]) -> Made:
-    """Make something new. Where the answer is lost it may be there, so it is looked for before it is made again."""
-    patience = connection.patience
-    for attempt in range(patience.tries):
+def post(connection: Connection, act: Callable[[], Created], find: Callable[[], Created | None]) -> Created:
+    """Run `act`, which creates an object. After a lost response look for the object with `find` before creating it
+    again.
+    """
+    policy = connection.wait_policy
+    for attempt in range(policy.tries):
         try:
             return act()
         except (GithubException, requests.RequestException) as error:
             if isinstance(error, GithubException) and error.status < 500:
                 raise
-        patience.wait(patience.backoff_s * 2**attempt)
-        found = find()
-        if found is not None:
-            return found
+        policy.wait(policy.backoff_s * 2**attempt)
+        existing = find()
+        if existing is not None:
+            return existing
     return act()
 
 
-def account(user: NamedUser | Organization | None) -> int | None:
-    """An account's number; the library's types leave out that it may be gone, or never have been a person's."""
+def account_id(user: NamedUser | Organization | None) -> int | None:
+    """Return the numeric id of an account, or None if it is gone. The library's types leave out that it can be."""
     return user.id if user is not None else None
 
 
 def _refusal(error: GithubException, permission: str) -> str:
     if error.status == 401:
-        return "GitHub does not know the token; expected one of this run, which ends with its job"
-    if "not permitted to create" in _said(error):
-        # no permission of a job's helps where the repository's owner did not allow it
-        return f"{_said(error)} Tick it in Settings > Actions > General > Workflow permissions, and give `{permission}`"
-    needs = (error.headers or {}).get("x-accepted-github-permissions", "")
-    known = f"; GitHub accepts {printable(str(needs)).replace('_', '-').replace('=', ': ')!r}" if needs else ""
-    return f"the token may not: {_said(error)}; add `{permission}` to the job's permissions{known}"
+        return "GitHub does not know the token: a run's token ends with its job; expected the token of this run"
+    if "not permitted to create" in _message(error):
+        # no permission of a job helps if the repository's settings forbid it
+        setting = "Settings > Actions > General > Workflow permissions"
+        return f"{_message(error)} Allow it in {setting}, and give `{permission}`"
+    needed = (error.headers or {}).get("x-accepted-github-permissions", "")
+    accepted = f"; GitHub accepts {printable(str(needed)).replace('_', '-').replace('=', ': ')!r}" if needed else ""
+    return f"the token lacks a permission: {_message(error)}; add `{permission}` to the job's permissions{accepted}"
 
 
-def _said(error: GithubException) -> str:
-    """GitHub's own words, which may hold a stranger's."""
-    said = error.data.get("message") if isinstance(error.data, dict) else None
-    return printable(str(said or error.message or "no reason given"))[:300]
-
-
-def github_connection(environ: Mapping[str, str]) -> Connection:
-    """The repository of GITHUB_REPOSITORY, by GITHUB_TOKEN. Raises MissingError for what is not set."""
-    return connect_from(environ)
+def _message(error: GithubException) -> str:
+    """Return the message of GitHub's response, which may quote untrusted text."""
+    message = error.data.get("message") if isinstance(error.data, dict) else None
+    return printable(str(message or error.message or "no reason given"))[:300]

@@ -1,6 +1,7 @@
-"""What a command tells the GitHub job that it runs in: summary, outputs, secrets to hide, and text that is no command.
+"""The output of a command to the GitHub job that runs it: summary, outputs, masked secrets and stopped commands.
 
-The first two are files that the runner names in the environment; elsewhere there are none, and whoever asked is told.
+The runner names the files for summary and outputs in the environment. Outside a job they do not exist, which is an
+error.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from evaluator.github.actions import commands_stopped, mask, write_output, write
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
-    """The file that a variable names. Raises MissingError where it is not set: this is no job's step."""
+    """Return the file that a variable names. Raises MissingError if it is not set, as outside a job."""
     if not environ.get(name):
-        raise MissingError(f"{name} is not set: only a step of a GitHub job has one; leave the option out elsewhere")
+        raise MissingError(f"{name} is not set: only a step of a GitHub job has it; omit the option outside a job")
     return Path(environ[name])
 
 
@@ -34,7 +35,7 @@ def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Have a job's runner show `***` for what these variables hold, whoever set them: it knows its own secrets only."""
+    """Mask the values of these variables in a job's log. The runner masks by itself only the secrets that it knows."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():
@@ -42,5 +43,5 @@ def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str
 
 
 def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
-    """A block in which a job's runner takes nothing that is printed for a command; elsewhere it is any other."""
+    """Return a block in which a job's runner ignores commands in the output. Outside a job it has no effect."""
     return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""Labels that say a pull request's state. Those of ours are set; everybody else's are left alone."""
+"""The labels that show the state of a pull request. Labels that other people set are left alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITE: Final = "pull-requests: write"
 
 @dataclass(frozen=True, slots=True)
 class StateLabel:
-    """A label of ours; `color` is six hexadecimal digits, `description` at most 100 characters."""
+    """A label of this project. `color` is six hexadecimal digits. `description` has at most 100 characters."""
 
     name: str
     color: str
@@ -26,24 +26,24 @@ class StateLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """Names that were added and removed."""
+    """The names of the labels that were added and removed."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
 
 
 def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], wanted: Collection[str]) -> LabelChange:
-    """Let a pull request have, of our labels, the wanted ones; what the repository lacks is made first.
+    """Make the pull request have the `wanted` labels and no others of `ours`. Create missing labels first.
 
-    Raises ValueError for a wanted name that is none of ours, PermissionMissingError, GitHubError.
+    Raises ValueError if a wanted name is not in `ours`. Raises PermissionMissingError, GitHubError.
     """
     known = {label.name.casefold(): label for label in ours}
     chosen = {name.casefold() for name in wanted}
-    if strange := sorted(chosen - set(known)):
-        raise ValueError(f"{strange} are no labels of ours: expected some of {sorted(known)}")
+    if unknown := sorted(chosen - set(known)):
+        raise ValueError(f"unknown labels {unknown}: expected some of {sorted(known)}")
     with map_errors(connection, f"labelling pull request {number}", _WRITE):
         pull = connection.hosted.get_issue(number)
-        # GitHub tells labels apart without regard to case
+        # GitHub ignores case in label names
         present = {label.name.casefold(): label.name for label in pull.get_labels()}
         added = tuple(known[name].name for name in sorted(chosen - set(present)))
         removed = tuple(present[name] for name in sorted((set(present) & set(known)) - chosen))
@@ -57,23 +57,23 @@ def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], 
 
 
 def _ensure(connection: Connection, label: StateLabel) -> None:
-    """Make a label where the repository has none of that name; one that is there keeps its colour and words."""
+    """Create a label if the repository has none of that name. An existing label keeps its color and description."""
     if _find(connection, label) is None:
-        make = connection.hosted.create_label
-        post(connection, lambda: make(label.name, label.color, label.description), lambda: _find(connection, label))
+        create = connection.hosted.create_label
+        post(connection, lambda: create(label.name, label.color, label.description), lambda: _find(connection, label))
 
 
 def _find(connection: Connection, label: StateLabel) -> Label | None:
     try:
-        found = connection.hosted.get_label(label.name)
-        found.update()
+        present = connection.hosted.get_label(label.name)
+        present.update()
     except UnknownObjectException:
         return None
-    return found
+    return present
 
 
 def _add(pull: Issue, names: Collection[str]) -> bool:
-    """Adding what is there already changes nothing, so it may be done again."""
+    """Add the labels. The call can be repeated, because adding a present label changes nothing."""
     pull.add_to_labels(*names)
     return True
 
@@ -82,6 +82,6 @@ def _remove(pull: Issue, name: str) -> None:
     try:
         pull.remove_from_labels(name)
     except GithubException as error:
-        # gone already: by a person, or by a request of ours whose answer was lost
+        # already removed: by a person, or by an earlier request whose response was lost
         if error.status != 404:
             raise

@@ -1,4 +1,4 @@
-"""Pull requests as our own values: whose run it was, what changed, how many their author opened of late."""
+"""Pull requests read from GitHub: the one that a run belongs to, its changed files, and its author's recent ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Final
 from github.PullRequest import PullRequest as HostedPull
 from github.Repository import Repository
 
-from evaluator.github.connection import Connection, account, map_errors
+from evaluator.github.connection import Connection, account_id, map_errors
 
 MOST_CHANGED: Final = 3_000
-"""Changed files of one pull request that GitHub lists; of what comes after them it says nothing."""
+"""The maximum number of changed files that GitHub lists. It does not say whether there are more."""
 
 _NEWCOMERS: Final = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
 _INSIDERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
@@ -24,11 +24,12 @@ _READ: Final = "pull-requests: read"
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request; title, branch and login are a stranger's text.
+    """A pull request. Title, branch and login are untrusted text.
 
-    `head_repository` is the numeric id of the repository it comes from, None where that was deleted. `author` is the
-    numeric id that stays when its owner takes another name; None, and no login, when they are gone. `newcomer` tells
-    that nothing of theirs was merged here before; `insider` that they belong here, or may push to the branch it is of.
+    `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if it was
+    deleted. `author` is the numeric id of the account, which stays when the account is renamed. If the account is gone,
+    it is None and the login is empty. `newcomer`: nothing by this author was merged here before. `insider`: the author
+    belongs to the repository or may push to it.
     """
 
     number: int
@@ -48,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """What was found for a run: its pull request; one that has another head by now; none; several."""
+    """The result of the search for a run's pull request. `STALE`: its head is another commit by now."""
 
     FOUND = "found"
     STALE = "stale"
@@ -57,8 +58,8 @@ class Match(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPull:
-    """The pull request of a run. `pull` is set where it was `found` or is `stale`; `head` is the run's commit.
+class RunPull:
+    """The pull request of a run. `pull` is set if it was `found` or is `stale`. `head` is the run's commit.
 
     `finished` is False while the run is under way.
     """
@@ -72,7 +73,7 @@ class FoundPull:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file that a pull request changes: `status` as GitHub says it, `earlier` its path before it was renamed."""
+    """A changed file of a pull request. `status` is GitHub's word, `earlier` the path before a rename."""
 
     path: str
     status: str
@@ -81,9 +82,9 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """The changed files; `complete` is False where there may be more than GitHub lists.
+    """The changed files of a pull request. `complete` is False if there may be more than GitHub lists.
 
-    `heads` are the commits that they are found at: one, unless a push came while they were listed.
+    `heads` are the head commits to which the files belong. There are several only if a push came during the listing.
     """
 
     files: tuple[ChangedFile, ...]
@@ -91,93 +92,97 @@ class ChangedFiles:
     heads: frozenset[str] = frozenset()
 
 
-def find_pull(connection: Connection, run: int) -> FoundPull:
-    """The open pull request that a run is for.
+def find_pull(connection: Connection, run: int) -> RunPull:
+    """Find the open pull request that a run belongs to.
 
-    GitHub names none for a run of a fork, so it is looked for among the open ones: by the commit, and by the
-    repository and branch it came from, because anybody can open a pull request with another's commit.
+    For a run of a fork GitHub names none. So it is looked up among the open pull requests, by commit and by head
+    repository and branch. The commit alone does not suffice, because anyone can open a pull request with another
+    contributor's commit.
     """
     with map_errors(connection, f"reading run {run}", "actions: read"):
-        about = connection.hosted.get_workflow_run(run)
-        head, branch, origin = about.head_sha, about.head_branch, _number(about.head_repository)
-        finished = about.status == "completed"
-    same = [pull for pull in _open(connection) if (pull.head_repository, pull.head_branch) == (origin, branch)]
-    fitting = [pull for pull in same if pull.head == head]
-    numbers = tuple(pull.number for pull in fitting or same)
-    if len(fitting) == 1:
-        return FoundPull(Match.FOUND, head, fitting[0], numbers, finished)
-    if fitting:
-        return FoundPull(Match.SEVERAL, head, None, numbers)
-    return FoundPull(Match.STALE, head, same[0], numbers) if same else FoundPull(Match.MISSING, head)
+        workflow_run = connection.hosted.get_workflow_run(run)
+        head, source = workflow_run.head_sha, (_repository_id(workflow_run.head_repository), workflow_run.head_branch)
+        finished = workflow_run.status == "completed"
+    same_branch = [pull for pull in _open_pulls(connection) if (pull.head_repository, pull.head_branch) == source]
+    same_commit = [pull for pull in same_branch if pull.head == head]
+    numbers = tuple(pull.number for pull in same_commit or same_branch)
+    if len(same_commit) == 1:
+        return RunPull(Match.FOUND, head, same_commit[0], numbers, finished)
+    if same_commit:
+        return RunPull(Match.SEVERAL, head, None, numbers)
+    return RunPull(Match.STALE, head, same_branch[0], numbers) if same_branch else RunPull(Match.MISSING, head)
 
 
-def _open(connection: Connection) -> Iterable[PullRequest]:
+def _open_pulls(connection: Connection) -> Iterable[PullRequest]:
     with map_errors(connection, "listing open pull requests", _READ):
-        return [_pull(each) for each in connection.hosted.get_pulls(state="open", sort="created", direction="desc")]
+        return [_pull(hosted) for hosted in connection.hosted.get_pulls(state="open", sort="created", direction="desc")]
 
 
 def read_pull(connection: Connection, number: int) -> PullRequest:
-    """A pull request as it is now, so that who worked on its head can see whether that was pushed over."""
+    """Return a pull request in its present state. A caller compares its head to detect a push in between."""
     with map_errors(connection, f"reading pull request {number}", _READ):
-        found = connection.hosted.get_pull(number)
-        found.update()
-        return _pull(found)
+        hosted = connection.hosted.get_pull(number)
+        hosted.update()
+        return _pull(hosted)
 
 
-def _pull(found: HostedPull) -> PullRequest:
+def _pull(hosted: HostedPull) -> PullRequest:
     return PullRequest(
-        number=found.number,
-        title=found.title,
-        state=found.state,
-        author=account(found.user),
-        login=found.user.login if found.user is not None else "",
-        head=found.head.sha,
-        head_branch=found.head.ref,
-        head_repository=_number(found.head.repo),
-        base=found.base.sha,
-        base_branch=found.base.ref,
-        created=found.created_at,
-        labels=frozenset(label.name for label in found.labels),
-        newcomer=found.author_association in _NEWCOMERS,
-        insider=found.author_association in _INSIDERS or _is_own_branch(found),
+        number=hosted.number,
+        title=hosted.title,
+        state=hosted.state,
+        author=account_id(hosted.user),
+        login=hosted.user.login if hosted.user is not None else "",
+        head=hosted.head.sha,
+        head_branch=hosted.head.ref,
+        head_repository=_repository_id(hosted.head.repo),
+        base=hosted.base.sha,
+        base_branch=hosted.base.ref,
+        created=hosted.created_at,
+        labels=frozenset(label.name for label in hosted.labels),
+        newcomer=hosted.author_association in _NEWCOMERS,
+        insider=hosted.author_association in _INSIDERS or _is_own_branch(hosted),
     )
 
 
-def _is_own_branch(found: HostedPull) -> bool:
-    """True where it is of a branch of this repository, from which only those may offer who may push to it."""
-    return _number(found.head.repo) is not None and _number(found.head.repo) == _number(found.base.repo)
+def _is_own_branch(hosted: HostedPull) -> bool:
+    """Return whether the head is a branch of this repository, to which only accounts with write access can push."""
+    head = _repository_id(hosted.head.repo)
+    return head is not None and head == _repository_id(hosted.base.repo)
 
 
-def _number(repository: Repository | None) -> int | None:
-    """A repository's number; the library's types leave out that a fork may be gone."""
+def _repository_id(repository: Repository | None) -> int | None:
+    """Return a repository's id, or None if a fork is gone. The library's types leave out that it can be."""
     return repository.id if repository is not None else None
 
 
 def changed_files(connection: Connection, number: int) -> ChangedFiles:
-    """Every file that a pull request changes, by GitHub's own comparison."""
+    """Return the files that a pull request changes, by GitHub's own comparison."""
     with map_errors(connection, f"listing the changed files of pull request {number}", _READ):
         listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [
-            ChangedFile(each.filename, each.status, each.previous_filename if each.status == "renamed" else None)
-            for each in listed
+            ChangedFile(file.filename, file.status, file.previous_filename if file.status == "renamed" else None)
+            for file in listed
         ]
-        # pages are answered one by one; what is removed is found at another commit
-        heads = {each.contents_url.rpartition("?ref=")[2] for each in listed if each.status != "removed"}
+        # a push can come between two pages; removed files belong to another commit
+        heads = {file.contents_url.rpartition("?ref=")[2] for file in listed if file.status != "removed"}
     return ChangedFiles(tuple(files), len(files) < MOST_CHANGED, frozenset(heads))
 
 
-def open_of(connection: Connection, author: int) -> tuple[PullRequest, ...]:
-    """The open pull requests of one account, newest first."""
-    return tuple(each for each in _open(connection) if each.author == author)
+def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...]:
+    """Return the open pull requests of one account, newest first."""
+    return tuple(pull for pull in _open_pulls(connection) if pull.author == author)
 
 
-def opened_lately(connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0) -> tuple[int, ...]:
-    """Numbers of the pull requests that the same person opened in the last hours, this one included, newest first."""
+def recent_pull_numbers(
+    connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
+) -> tuple[int, ...]:
+    """Return the numbers of the author's pull requests of the last hours, this one included, newest first."""
     if pull.author is None:
-        # nothing tells one account that is gone from another
+        # deleted accounts are indistinguishable
         return (pull.number,)
     since = now.astimezone(UTC) - timedelta(hours=hours)
     with map_errors(connection, "listing the pull requests of the last day", _READ):
         listed = connection.hosted.get_pulls(state="all", sort="created", direction="desc")
-        late = itertools.takewhile(lambda each: each.created_at >= since, listed)
-        return tuple(each.number for each in late if account(each.user) == pull.author)
+        recent = itertools.takewhile(lambda hosted: hosted.created_at >= since, listed)
+        return tuple(hosted.number for hosted in recent if account_id(hosted.user) == pull.author)

@@ -1,7 +1,7 @@
-"""Trees and commits as GitHub makes them out of files: what a tree holds already is not sent again.
+"""Trees and commits made through GitHub's API. Content that a tree already holds is not sent again.
 
-Nothing here has a name that anybody sees, so what is made twice, because an answer was lost, is nobody's trouble.
-All of it is to be called while `speaking`.
+No branch points at these objects yet. So an object that is created twice, because a response was lost, does no harm.
+Call these functions inside `map_errors`.
 """
 
 from __future__ import annotations
@@ -23,108 +23,108 @@ from evaluator.escaping import printable
 from evaluator.github.connection import Connection, post
 
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of one file. GitHub refuses 100 MB; what is sent is a third longer, and must arrive within a request."""
+"""The maximum size of a file in bytes. GitHub refuses 100 MB. Base64 adds a third, and all has to arrive in one
+request.
+"""
 
 _INLINE: Final = 256 * 1024
-"""Bytes of a text that goes with its tree, which saves a request; so many small files are one write, not hundreds."""
+"""The maximum size in bytes of a text that is sent with its tree. Many small files then take one request and not
+hundreds.
+"""
 _INLINE_ALL: Final = 4 * 1024 * 1024
 _FILE: Final = "100644"
 
 Files = Mapping[str, bytes | None]
-"""What shall stand at each path; None: nothing."""
+"""The content for each path. None removes the file."""
 
 
 class TreeEntry(NamedTuple):
-    """A file in a tree: its mode, and git's name for its content."""
+    """The mode and the Git blob name of a file in a tree."""
 
     mode: str
     sha: str
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """The files of a tree, or of a commit's, by path; None where there is none, or something else."""
+    """Return the files of a tree or commit by path, or None for a path without a file."""
     wanted = tuple(paths)
-    whole = connection.hosted.get_git_tree(tree, recursive=True)
-    files = {each.path: TreeEntry(each.mode, each.sha) for each in whole.tree if each.type == "blob"}
-    if whole.raw_data["truncated"]:
-        # beyond some 100,000 names GitHub cuts the list: then folder by folder
-        files = dict(_descended(connection, tree, wanted))
+    listing = connection.hosted.get_git_tree(tree, recursive=True)
+    files = {entry.path: TreeEntry(entry.mode, entry.sha) for entry in listing.tree if entry.type == "blob"}
+    if listing.raw_data["truncated"]:
+        # GitHub cuts the list at some 100,000 names: read folder by folder then
+        files = dict(_entries_by_folder(connection, tree, wanted))
     return {path: files.get(path) for path in wanted}
 
 
-def _descended(connection: Connection, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, TreeEntry]]:
+def _entries_by_folder(connection: Connection, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, TreeEntry]]:
     folders: dict[PurePosixPath, list[str]] = {}
     for path in paths:
         folders.setdefault(PurePosixPath(path).parent, []).append(path)
     opened: dict[PurePosixPath, dict[str, GitTreeElement]] = {PurePosixPath(): _folder(connection, tree)}
-    for folder, below in folders.items():
-        names = _open(connection, opened, folder)
-        for path in below:
-            found = names.get(PurePosixPath(path).name)
-            if found is not None and found.type == "blob":
-                yield path, TreeEntry(found.mode, found.sha)
+    for folder, paths_in_folder in folders.items():
+        entries = _open_folder(connection, opened, folder)
+        for path in paths_in_folder:
+            entry = entries.get(PurePosixPath(path).name)
+            if entry is not None and entry.type == "blob":
+                yield path, TreeEntry(entry.mode, entry.sha)
 
 
-def _open(
+def _open_folder(
     connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
 ) -> dict[str, GitTreeElement]:
-    """What is in a folder, by name; each folder is asked for once."""
+    """Return the entries of a folder by name. Each folder is requested once."""
     if folder not in opened:
-        found = _open(connection, opened, folder.parent).get(folder.name)
-        opened[folder] = _folder(connection, found.sha) if found is not None and found.type == "tree" else {}
+        entry = _open_folder(connection, opened, folder.parent).get(folder.name)
+        opened[folder] = _folder(connection, entry.sha) if entry is not None and entry.type == "tree" else {}
     return opened[folder]
 
 
 def _folder(connection: Connection, tree: str) -> dict[str, GitTreeElement]:
-    listed = connection.hosted.get_git_tree(tree)
-    if listed.raw_data["truncated"]:
-        raise GitHubError(f"{connection.name}: tree {tree}: GitHub does not list a folder of so many names whole")
-    return {each.path: each for each in listed.tree}
+    listing = connection.hosted.get_git_tree(tree)
+    if listing.raw_data["truncated"]:
+        raise GitHubError(f"{connection.name}: tree {tree}: the folder has more names than GitHub lists")
+    return {entry.path: entry for entry in listing.tree}
 
 
 def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit], message: str) -> str:
-    """A commit that no branch has yet."""
-    make = connection.hosted.create_git_commit
-    return post(connection, lambda: make(message, tree, parents), lambda: None).sha
+    """Create a commit that no branch points at."""
+    create = connection.hosted.create_git_commit
+    return post(connection, lambda: create(message, tree, parents), lambda: None).sha
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """The tree of a commit, or an empty one, with these files put or removed.
+    """Create a commit's tree, or an empty one, with these files put or removed.
 
     Raises UsageError for a file larger than `LARGEST`, before anything is sent.
     """
-    _check_sizes(connection, files)
-    present = file_entries(connection, onto.tree.sha, files) if onto else dict.fromkeys(files)
-    elements = list(_elements(connection, dict(changed(files, present))))
-    if onto and not elements:
-        return onto.tree
-    base, make = onto.tree if onto else NotSet, connection.hosted.create_git_tree
-    return post(connection, lambda: make(elements, base), lambda: None)
-
-
-def _check_sizes(connection: Connection, files: Files) -> None:
     for path, content in files.items():
         if content is not None and len(content) > LARGEST:
             raise UsageError(f"{connection.name}: {printable(path)}: {len(content)} bytes: expected at most {LARGEST}")
+    present = file_entries(connection, onto.tree.sha, files) if onto else dict.fromkeys(files)
+    elements = list(_elements(connection, dict(differing_files(files, present))))
+    if onto and not elements:
+        return onto.tree
+    base, create = onto.tree if onto else NotSet, connection.hosted.create_git_tree
+    return post(connection, lambda: create(elements, base), lambda: None)
 
 
-def changed(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """What is not so already, in the order of paths. GitHub refuses to remove what is not there."""
+def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the files that differ from `present`, sorted by path. GitHub refuses to remove a missing file."""
     for path, content in sorted(files.items()):
-        if present[path] != (None if content is None else TreeEntry(_FILE, _name(content))):
+        if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content
 
 
-def _name(content: bytes) -> str:
+def _blob_name(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElement]:
-    room = _INLINE_ALL
+    remaining = _INLINE_ALL
     for path, content in files.items():
-        text = _text(content) if content is not None and len(content) <= min(_INLINE, room) else None
+        text = _text(content) if content is not None and len(content) <= min(_INLINE, remaining) else None
         if text is not None and content is not None:
-            room -= len(content)
+            remaining -= len(content)
             yield InputGitTreeElement(path, _FILE, "blob", content=text)
         else:
             sha = None if content is None else _send(connection, path, content)
@@ -132,7 +132,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Bytes as the text that GitHub writes back as these bytes; None for what is no plain text."""
+    """Return the content as text if GitHub stores the same bytes for it, otherwise None."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -141,8 +141,8 @@ def _text(content: bytes) -> str | None:
 
 
 def _send(connection: Connection, path: str, content: bytes) -> str:
-    said, make = base64.b64encode(content).decode("ascii"), connection.hosted.create_git_blob
-    made = post(connection, lambda: make(said, "base64"), lambda: None).sha
-    if made != _name(content):
-        raise GitHubError(f"{connection.name}: GitHub keeps other bytes than {printable(path)} has; run this again")
-    return made
+    encoded, create = base64.b64encode(content).decode("ascii"), connection.hosted.create_git_blob
+    sha = post(connection, lambda: create(encoded, "base64"), lambda: None).sha
+    if sha != _blob_name(content):
+        raise GitHubError(f"{connection.name}: GitHub stored other bytes than {printable(path)} has; run this again")
+    return sha

@@ -1,4 +1,4 @@
-"""A board on the double, held against GitHub's own description where `make test` could bring it."""
+"""Fixtures with a board on the double, checked against GitHub's own description if `make test` could fetch it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tests.doubles.github import GitHubServer
 from tests.doubles.github.description import KEPT, Description
-from tests.github.github_bench import GithubHarness
-from tests.github.report_bench import ReportHarness
+from tests.github.github_harness import GithubHarness
+from tests.github.report_harness import ReportHarness
 
 DESCRIBED = Path(__file__).parents[2] / KEPT
 
@@ -22,7 +22,7 @@ def description() -> Description | None:
 
 @pytest.fixture
 def harness(tmp_path: Path, description: Description | None) -> Iterator[GithubHarness]:
-    """Every exchange of the test must be as GitHub describes it."""
+    """Yield the harness. Every exchange of the test must match GitHub's description."""
     with GitHubServer(tmp_path, description or (lambda _: ())) as github:
         yield GithubHarness(github)
         assert github.complaints == []

@@ -1,4 +1,4 @@
-"""A preview to begin from, and what is to be seen of a comment as GitHub's Markdown reads it."""
+"""Example previews, and helpers to read a comment as GitHub's Markdown parser does."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TASKS = [f"text-{number:03d}" for number in range(1, 41)]
 
 
 def tasks(total: int, first: int = 0) -> dict[str, Any]:
-    """A list of so many tasks."""
+    """Return a list of this many tasks."""
     return {"total": total, "tasks": TASKS[first : first + total]}
 
 
 def rival(slug: str, *roles: str, passed: int, gained: int, lost: int, **fields: Any) -> dict[str, Any]:
-    """Another submission on the board, asked 40 tasks."""
+    """Return another submission on the board, with 40 tasks."""
     return {
         "submission": slug,
         "roles": roles,
@@ -39,7 +39,7 @@ def rival(slug: str, *roles: str, passed: int, gained: int, lost: int, **fields:
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    """A sound preview's JSON: 24 of 40 passed, second to fourth of nine; `fields` replace its own."""
+    """Return the JSON of a valid preview: 24 of 40 passed, rank two to four of nine. `fields` replace its own."""
     return {
         "format": 1,
         "submission": "my-system",
@@ -80,12 +80,12 @@ def document(**fields: Any) -> dict[str, Any]:
 
 
 def preview(**fields: Any) -> Preview:
-    """The record of `document`."""
+    """Return the record of `document`."""
     return Preview.model_validate(document(**fields))
 
 
 def contested() -> Preview:
-    """One with three verdicts open and collateral damage."""
+    """Return a preview with three open verdicts and collateral damage."""
     reason = "prints fields that no reference shows: '4096'"
     open_verdicts = [{"task": each, "step": "output", "reason": reason, "variant": "crowded"} for each in TASKS[30:32]]
     open_verdicts.append({"task": TASKS[32], "step": "equal", "reason": "neither shows anything"})
@@ -99,12 +99,12 @@ def contested() -> Preview:
 
 
 def problems(count: int, path: str = "submissions/my-system/core.jsonl", message: str = "expected") -> list[Problem]:
-    """So many errors of one file."""
+    """Return this many errors in one file."""
     return [Problem(Path(path), line, message) for line in range(1, count + 1)]
 
 
 def warning(message: str = "2 tasks without a line") -> Problem:
-    """What need not be mended."""
+    """Return a warning."""
     return Problem(Path("submissions/my-system/core.jsonl"), 0, message, Severity.WARNING)
 
 
@@ -113,7 +113,7 @@ _CUT = re.compile(r" … [\d,]+ more characters?")
 
 
 class Piece(NamedTuple):
-    """One token of a text, in order: what it is, with which attributes, and its content."""
+    """A token of a text: its kind, tag, attributes and content."""
 
     kind: str
     tag: str
@@ -122,7 +122,7 @@ class Piece(NamedTuple):
 
 
 def pieces(markdown: str) -> list[Piece]:
-    """A text as a parser reads it; lines of text that belong together are one piece."""
+    """Return the tokens of a text. Consecutive lines of text are one piece."""
     blocks = PARSER.parse(markdown)
     return [_piece(token) for block in blocks for token in (block.children if block.children is not None else [block])]
 
@@ -132,12 +132,12 @@ def _piece(token: Token) -> Piece:
 
 
 def spans(markdown: str) -> list[str]:
-    """The code spans of a text."""
+    """Return the code spans of a text."""
     return [each.content for each in pieces(markdown) if each.kind == "code_inline"]
 
 
 def skeleton(markdown: str) -> list[Piece]:
-    """All of a text but what stands in its code spans, and what is said where one is cut."""
+    """Return the text without the content of its code spans and the notes about cut ones."""
     kept = (
         each._replace(content="" if each.kind == "code_inline" else _CUT.sub("", each.content))
         for each in pieces(markdown)

@@ -119,7 +119,7 @@ def test_a_value_cannot_end_its_own_block(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "a b", "a<<b", "a\nb", "1a", "a=b"])
 def test_an_output_has_a_plain_name(tmp_path: Path, name: str) -> None:
     """Anything else could be read as something else."""
-    with pytest.raises(ValueError, match="no output's name"):
+    with pytest.raises(ValueError, match="not the name of an output"):
         write_output(tmp_path / "output", name, "x")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.github.artifacts import ArtifactFile, ArtifactLimits, read_artifact, read_artifacts
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 FILE = "preview.json"
 LIMITS = ArtifactLimits(archive_bytes=20_000, file_bytes=5_000)
@@ -63,18 +63,18 @@ def test_one_file_is_read(harness: GithubHarness) -> None:
     ("make", "fault"),
     [
         (lambda: packed((FILE, b"\0" * 10_000_000)), "has 10000000 bytes: expected at most 5000"),
-        (lambda: said_smaller(packed((FILE, b"\0" * 10_000_000))), "does not read as a zip"),
-        (lambda: encrypted(packed((FILE, b"{}"))), "does not read as a zip"),
-        (lambda: packed((link(), b"/etc/passwd"), method=zipfile.ZIP_STORED), "is no regular file"),
+        (lambda: said_smaller(packed((FILE, b"\0" * 10_000_000))), "is not a readable zip"),
+        (lambda: encrypted(packed((FILE, b"{}"))), "is not a readable zip"),
+        (lambda: packed((link(), b"/etc/passwd"), method=zipfile.ZIP_STORED), "is not a regular file"),
         (lambda: packed(("other.json", b"{}")), "has 0 files 'preview.json'"),
         (lambda: packed((f"../{FILE}", b"{}")), "has 0 files 'preview.json'"),
         (lambda: packed((f"./{FILE}", b"{}")), "has 0 files 'preview.json'"),
         (lambda: packed(*[(f"{number}", b"") for number in range(99)], (FILE, b"{}")), "more than 64 files"),
-        (lambda: packed((FILE, b"{}"), method=zipfile.ZIP_LZMA), "compressed in a way"),
-        (lambda: packed((FILE, b"{}"))[:-30], "does not read as a zip"),
-        (lambda: packed((FILE, b"{}")).replace(b"PK\3\4", b"PK\0\0"), "does not read as a zip"),
-        (lambda: b"", "does not read as a zip"),
-        (lambda: b"no archive", "does not read as a zip"),
+        (lambda: packed((FILE, b"{}"), method=zipfile.ZIP_LZMA), "compression method"),
+        (lambda: packed((FILE, b"{}"))[:-30], "is not a readable zip"),
+        (lambda: packed((FILE, b"{}")).replace(b"PK\3\4", b"PK\0\0"), "is not a readable zip"),
+        (lambda: b"", "is not a readable zip"),
+        (lambda: b"no archive", "is not a readable zip"),
         (lambda: packed((FILE, b"x" * 30_000), method=zipfile.ZIP_STORED), "bytes: expected at most 20000"),
     ],
 )
@@ -143,8 +143,8 @@ def test_every_file_of_several_artifacts_is_read_and_the_run_listed_once(harness
     ("members", "fault"),
     [
         ([("a", b"x" * 3_000), ("b", b"x" * 3_000)], "has 6000 bytes: expected at most 5000"),
-        ([("a", b"1"), ("a", b"2")], "two files of one name"),
-        ([("a", b"1"), (link(), b"a")], "is no regular file"),
+        ([("a", b"1"), ("a", b"2")], "two files of the same name"),
+        ([("a", b"1"), (link(), b"a")], "is not a regular file"),
     ],
 )
 def test_one_bad_file_spoils_the_artifact(

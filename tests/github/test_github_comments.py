@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import GitHubError
 from evaluator.github.comments import LONGEST, WriteResult, marker, update_if_present, upsert_comment
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 
 def write(harness: GithubHarness, number: int, text: str) -> WriteResult:
@@ -78,7 +78,7 @@ def test_a_text_that_is_too_long_is_cut_and_says_so(harness: GithubHarness) -> N
     text = "`${{ secrets.X }}` ü\r\n" * 4_000
     assert [write(harness, pull.number, text) for _ in range(2)] == [WriteResult.CREATED, WriteResult.UNCHANGED]
     assert len(pull.comments[0].body) == LONGEST
-    assert pull.comments[0].body.endswith("GitHub takes no longer ones.*\n")
+    assert pull.comments[0].body.endswith("GitHub accepts no longer text.*\n")
 
 
 def test_what_is_amended_is_there_already(harness: GithubHarness) -> None:

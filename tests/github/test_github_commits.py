@@ -8,7 +8,7 @@ from evaluator.errors import GitHubError, MovedError, UsageError
 from evaluator.github.commits import LARGEST, blob_names, branch_head, commit_files, replace_branch
 from evaluator.github.connection import Connection
 from tests.doubles.github import InjectedFault, Link
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"contents": "write"}
 CONTENTS = {
@@ -74,7 +74,7 @@ def test_a_branch_that_moved_is_left_alone(harness: GithubHarness) -> None:
     now = head(harness)
     with pytest.raises(MovedError, match=f"'main' is at {now}: expected {before}"):
         put(harness, {"mine": b"x"}, onto=before)
-    with pytest.raises(MovedError, match="'none' is nowhere"):
+    with pytest.raises(MovedError, match="'none' is missing"):
         commit_files(harness.connect(WRITE), "none", before, {"mine": b"x"}, "m")
     assert head(harness) == now
     assert harness.asked("POST") == []
@@ -139,7 +139,7 @@ def test_bytes_that_github_did_not_keep_are_an_error(harness: GithubHarness) -> 
     before = head(harness)
     document = {"sha": "1" * 40, "url": f"{harness.github.url}/x"}
     harness.github.faults.append(InjectedFault(201, method="POST", path="/git/blobs", document=document))
-    with pytest.raises(GitHubError, match="keeps other bytes than mine has"):
+    with pytest.raises(GitHubError, match="stored other bytes than mine has"):
         put(harness, {"mine": b"\xff"})
     assert head(harness) == before
 
@@ -198,7 +198,7 @@ def test_a_lost_answer_to_a_new_branch_is_no_fault(harness: GithubHarness, late:
 
 
 def test_a_branch_of_nothing_is_wrong_use(harness: GithubHarness) -> None:
-    with pytest.raises(ValueError, match="no file to make it of"):
+    with pytest.raises(ValueError, match="no file to create it with"):
         replace(harness, {"a": None})
 
 
@@ -228,5 +228,5 @@ def test_a_folder_that_github_does_not_list_whole_is_an_error(harness: GithubHar
     """What it leaves out would pass for what is not there."""
     harness.board.git.commit("main", {f"{each}.txt": b"" for each in range(4)})
     harness.github.tree_entries = 4
-    with pytest.raises(GitHubError, match="does not list a folder of so many names"):
+    with pytest.raises(GitHubError, match="the folder has more names than GitHub lists"):
         named(harness.connect(WRITE), head(harness), "README.md")

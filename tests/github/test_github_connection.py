@@ -12,17 +12,17 @@ from evaluator.errors import BashboardError, GitHubError, MissingError, Permissi
 from evaluator.github.artifacts import read_artifact
 from evaluator.github.comments import upsert_comment
 from evaluator.github.commits import blob_names, branch_head, commit_files, replace_branch
-from evaluator.github.connection import API, Connection, connect, connect_from, server_address
+from evaluator.github.connection import API, Connection, connect, github_connection
 from evaluator.github.history import first_author
-from evaluator.github.issues import close_issue, read_issue
+from evaluator.github.issues import read_issue
 from evaluator.github.jobs import jobs_of_run, notices
 from evaluator.github.labels import StateLabel, set_labels
 from evaluator.github.proposals import propose
-from evaluator.github.pulls import changed_files, find_pull, opened_lately, read_pull
+from evaluator.github.pulls import changed_files, find_pull, read_pull, recent_pull_numbers
 from evaluator.github.repository_files import read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from tests.doubles.github import InjectedFault
-from tests.github.github_bench import REPORT, GithubHarness
+from tests.github.github_harness import REPORT, GithubHarness
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 PRIMARY = "API rate limit exceeded for installation."
@@ -38,7 +38,7 @@ def test_what_failed_on_their_side_is_asked_again(harness: GithubHarness) -> Non
 
 def test_what_fails_for_ever_is_an_error(harness: GithubHarness) -> None:
     harness.github.faults += [InjectedFault(502)] * 4
-    with pytest.raises(GitHubError, match=r"reading pull request 1: GitHub does not answer, asked 4 times"):
+    with pytest.raises(GitHubError, match=r"reading pull request 1: GitHub does not answer after 4 tries"):
         read_pull(harness.connect(), 1)
 
 
@@ -100,7 +100,7 @@ def reading(harness: GithubHarness) -> list[Call]:
         (contents | pulls, lambda to: first_author(to, "submissions/merged")),
         (pulls, lambda to: read_pull(to, pull.number)),
         (pulls, lambda to: changed_files(to, pull.number)),
-        (pulls, lambda to: opened_lately(to, read_pull(harness.connect(), pull.number), harness.github.now)),
+        (pulls, lambda to: recent_pull_numbers(to, read_pull(harness.connect(), pull.number), harness.github.now)),
         ({"issues": "read"}, lambda to: read_issue(to, issue)),
     ]
 
@@ -115,7 +115,6 @@ def writing(harness: GithubHarness) -> list[Call]:
         (pulls, lambda to: upsert_comment(to, pull.number, "report", "Hello.")),
         (pulls, lambda to: set_labels(to, pull.number, [label], {"valid"})),
         (issues, lambda to: upsert_comment(to, issue, "report", "Hello.", issue=True)),
-        (issues, lambda to: close_issue(to, issue)),
         (contents | pulls, lambda to: propose(to, **offer, files={"x": b"x"})),
         (contents, lambda to: commit_files(to, "main", main, {"x": b"x"}, "m")),
         (contents, lambda to: replace_branch(to, "evidence", {"x": b"x"}, "m")),
@@ -142,8 +141,8 @@ def environment(harness: GithubHarness) -> dict[str, str]:
 
 def test_a_jobs_environment_is_a_connection(harness: GithubHarness) -> None:
     environ = environment(harness)
-    assert read_pull(connect_from(environ), harness.pull().number).number == 1
-    assert connect_from({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
+    assert read_pull(github_connection(environ), harness.pull().number).number == 1
+    assert github_connection({**environ, "GITHUB_API_URL": ""}).github.requester.base_url == API
 
 
 @pytest.mark.parametrize(
@@ -160,8 +159,8 @@ def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(
     harness: GithubHarness, address: str, pause: float
 ) -> None:
     """On a server of one's own there is no such limit."""
-    connection = connect_from({**environment(harness), "GITHUB_API_URL": address})
-    assert connection.patience.between_writes_s == pause
+    connection = github_connection({**environment(harness), "GITHUB_API_URL": address})
+    assert connection.wait_policy.between_writes_s == pause
 
 
 @pytest.mark.parametrize("name", ["GITHUB_REPOSITORY", "GITHUB_TOKEN"])
@@ -169,15 +168,7 @@ def test_writes_keep_the_pause_that_githubs_own_hosts_ask_for(
 def test_what_an_environment_lacks_is_named(harness: GithubHarness, name: str, value: str | None) -> None:
     environ = {key: said for key, said in {**environment(harness), name: value}.items() if said is not None}
     with pytest.raises(MissingError, match=f"set {name}"):
-        connect_from(environ)
-
-
-@pytest.mark.parametrize(
-    ("server", "address"),
-    [("", "https://github.com/a/b"), ("https://github.example.org/", "https://github.example.org/a/b")],
-)
-def test_where_people_read_the_repository(server: str, address: str) -> None:
-    assert server_address({"GITHUB_REPOSITORY": "a/b", "GITHUB_SERVER_URL": server}) == address
+        github_connection(environ)
 
 
 @pytest.mark.parametrize(
@@ -200,5 +191,5 @@ def test_a_server_that_is_not_there_is_told(harness: GithubHarness) -> None:
     """After as many attempts as were said."""
     quiet = harness.connect(tries=1)
     harness.github.close()
-    with pytest.raises(GitHubError, match="does not answer, asked 2 times"):
+    with pytest.raises(GitHubError, match="does not answer after 2 tries"):
         read_pull(quiet, 1)

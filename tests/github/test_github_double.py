@@ -14,7 +14,7 @@ from tests.doubles.github import Method
 from tests.doubles.github.commits import read_commit
 from tests.doubles.github.description import Description
 from tests.doubles.github.server import Exchange
-from tests.github.github_bench import REPORT, GithubHarness
+from tests.github.github_harness import REPORT, GithubHarness
 
 
 def ask(harness: GithubHarness, address: str, token: str) -> urllib3.BaseHTTPResponse:

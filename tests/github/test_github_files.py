@@ -10,7 +10,7 @@ from evaluator.errors import GitHubError, Problem
 from evaluator.github.repository_files import SubmissionFiles, read_file, read_submission
 from evaluator.submissions.limits import SubmissionLimits
 from tests.doubles.github import InjectedFault, Link, Submodule
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 PLACE = Path("submissions/mine")
 LIMITS = SubmissionLimits(file_bytes=1_000, manifest_bytes=100, entries=8)
@@ -43,7 +43,7 @@ def test_bytes_that_the_commit_does_not_hold_are_an_error(harness: GithubHarness
     document = {"sha": sha, "size": 3, "content": content, "encoding": "base64"}
     head = harness.pull().head
     harness.github.faults.append(InjectedFault(200, path=f"/git/blobs/{sha}", document=document))
-    with pytest.raises(GitHubError, match=r"other bytes than blob|does not read as base64"):
+    with pytest.raises(GitHubError, match=r"other bytes than blob|is not valid base64"):
         read(harness, head)
 
 

@@ -1,4 +1,4 @@
-"""Who first added a path: whoever opened the pull request that GitHub merged, whatever a commit says."""
+"""The first author of a path is the account that opened the merged pull request, whatever a commit says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluator.github.history import first_author
 from tests.doubles.github import InjectedFault, Method, Pull, User
 from tests.doubles.github.commits import Author, write_commit
 from tests.doubles.github.responses import pull_document, user_document
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 PATH = "submissions/mine"
 READ = {"contents": "read", "pull_requests": "read"}
@@ -53,7 +53,7 @@ def test_it_is_who_opened_the_pull_request(harness: GithubHarness, method: Metho
 
 
 def test_nobody_is_told_where_there_was_no_pull_request(harness: GithubHarness) -> None:
-    """What maintainers pushed is nobody's, nor is what was never there."""
+    """A path that maintainers pushed, or that never existed, has no author."""
     assert [owner(harness, path) for path in ("submissions/old", "submissions/none")] == [None, None]
 
 
@@ -69,7 +69,7 @@ def test_a_pull_request_that_was_not_merged_brought_nothing(harness: GithubHarne
 
 
 def test_a_commits_author_is_not_believed(harness: GithubHarness) -> None:
-    """A commit is whoever's its maker writes; the pull request is its opener's."""
+    """A commit's author is free text. The account that opened the pull request counts."""
     parent = harness.board.git.resolve("refs/heads/main")
     tree = harness.fork.git.resolve(f"{harness.fork.git.commit('mine', FILES)}^{{tree}}")
     said = Author("maintainer", f"{harness.maintainer.id}+maintainer@users.noreply.github.com", harness.github.now)
@@ -163,5 +163,5 @@ def test_a_long_history_is_read_to_its_end(harness: GithubHarness) -> None:
 
 
 def test_a_branch_that_is_not_there_is_told(harness: GithubHarness) -> None:
-    with pytest.raises(UsageError, match="asking who first added submissions/mine"):
+    with pytest.raises(UsageError, match="looking up the first author of submissions/mine"):
         first_author(harness.connect(READ), PATH, "none")

@@ -1,4 +1,4 @@
-"""Issues: read whole, answered once, closed."""
+"""Issues: read whole and answered once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import pytest
 
 from evaluator.errors import PermissionMissingError, UsageError
 from evaluator.github.comments import WriteResult, upsert_comment
-from evaluator.github.issues import Issue, close_issue, read_issue
-from tests.doubles.github import InjectedFault
-from tests.github.github_bench import BOT, GithubHarness
+from evaluator.github.issues import Issue, read_issue
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"issues": "write"}
 
 
 def test_an_issue_is_read_whole(harness: GithubHarness) -> None:
-    """Whatever a stranger wrote is text."""
+    """Untrusted text is returned unchanged."""
     body = "### Task\r\n\r\n${{ secrets.X }} `$(id)` \u202e"
     made = harness.github.issue(harness.board, harness.stranger, "::error::x", body, ["appeal", "ruling: pass"])
     assert read_issue(harness.connect(WRITE), made.number) == Issue(
@@ -42,17 +41,6 @@ def test_an_account_and_a_body_may_be_missing(harness: GithubHarness) -> None:
     assert (found.author, found.login, found.body) == (None, "", "")
 
 
-def test_a_closed_issue_stays_closed(harness: GithubHarness) -> None:
-    made = harness.github.issue(harness.board, harness.stranger)
-    harness.github.faults.append(InjectedFault(502, method="PATCH", late=True))
-    for _ in range(2):
-        close_issue(harness.connect(WRITE), made.number)
-        assert (made.state, made.reason) == ("closed", "completed")
-    close_issue(harness.connect(WRITE), made.number, "not_planned")
-    assert read_issue(harness.connect(WRITE), made.number).state == "closed"
-    assert made.reason == "not_planned"
-
-
 def test_an_issue_is_answered_once(harness: GithubHarness) -> None:
     made = harness.github.issue(harness.board, harness.stranger)
     written = [
@@ -64,7 +52,7 @@ def test_an_issue_is_answered_once(harness: GithubHarness) -> None:
 
 
 def test_pull_requests_permission_is_none_for_issues(harness: GithubHarness) -> None:
-    """What is missing is named as the job needs it."""
+    """The error names the missing permission as a job writes it."""
     made = harness.github.issue(harness.board, harness.stranger)
     poor = harness.connect({"pull_requests": "write"})
     with pytest.raises(PermissionMissingError, match="add `issues: write`"):

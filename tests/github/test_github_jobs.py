@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import UsageError
 from evaluator.github.jobs import GithubJob, Notice, jobs_of_run, notices
 from tests.doubles.github import Annotation, WorkflowRun
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 READ = {"actions": "read", "checks": "read"}
 
@@ -64,5 +64,5 @@ def test_every_page_is_read(harness: GithubHarness) -> None:
 def test_a_run_or_check_that_is_not_there_is_told(harness: GithubHarness) -> None:
     with pytest.raises(UsageError, match="listing the jobs of run 7"):
         jobs_of_run(harness.connect(READ), 7)
-    with pytest.raises(UsageError, match="reading what check run 7 said"):
+    with pytest.raises(UsageError, match="reading the annotations of check run 7"):
         notices(harness.connect(READ), 7)

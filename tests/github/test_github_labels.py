@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.github.labels import LabelChange, StateLabel, set_labels
 from tests.doubles.github import InjectedFault, Pull
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 
 OURS = (StateLabel("valid", "0e8a16", "Passed the check."), StateLabel("needs changes", "d93f0b", "See the comment."))
 
@@ -60,5 +60,5 @@ def test_a_lost_answer_changes_nothing(harness: GithubHarness, method: str, path
 
 
 def test_a_label_that_is_none_of_ours_is_wrong_use(harness: GithubHarness) -> None:
-    with pytest.raises(ValueError, match="no labels of ours"):
+    with pytest.raises(ValueError, match="unknown labels"):
         change(harness, harness.pull(), "question")

@@ -11,7 +11,7 @@ from evaluator.github.comments import LONGEST, WriteResult
 from evaluator.github.proposals import Proposal, propose
 from tests.doubles.github import InjectedFault, Pull
 from tests.doubles.github.responses import pull_document
-from tests.github.github_bench import BOT, GithubHarness
+from tests.github.github_harness import BOT, GithubHarness
 
 WRITE = {"contents": "write", "pull_requests": "write"}
 OFFER: dict[str, Any] = {
@@ -122,7 +122,7 @@ def test_a_lost_answer_makes_no_second_one(harness: GithubHarness, method: str, 
 
 
 def test_nothing_to_propose_is_wrong_use(harness: GithubHarness) -> None:
-    with pytest.raises(UsageError, match="'main' holds these files already"):
+    with pytest.raises(UsageError, match="'main' already holds these files"):
         offer(harness, files={"README.md": b"A board.\n"})
     with pytest.raises(UsageError, match="no branch 'none' to propose to"):
         offer(harness, base="none")
@@ -134,7 +134,7 @@ def test_a_body_that_is_too_long_is_cut_and_says_so(harness: GithubHarness) -> N
     (pull,) = pulls(harness)
     assert pull.body is not None
     assert len(pull.body) == LONGEST
-    assert pull.body.endswith("This text was cut: GitHub takes no longer ones.*\n")
+    assert pull.body.endswith("This text was cut, because GitHub accepts no longer text.*\n")
     assert offer(harness, body="x" * (LONGEST + 1)).written == WriteResult.UNCHANGED
 
 

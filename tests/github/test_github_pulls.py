@@ -9,16 +9,16 @@ import pytest
 from evaluator.github.pulls import (
     MOST_CHANGED,
     ChangedFile,
-    FoundPull,
     Match,
+    RunPull,
     changed_files,
     find_pull,
-    open_of,
-    opened_lately,
+    open_pulls_of,
     read_pull,
+    recent_pull_numbers,
 )
 from tests.doubles.github.description import Description
-from tests.github.github_bench import FILES, GithubHarness
+from tests.github.github_harness import FILES, GithubHarness
 
 HOSTILE = [
     "mine",
@@ -32,7 +32,7 @@ HOSTILE = [
 ]
 
 
-def found(harness: GithubHarness, run: int) -> FoundPull:
+def found(harness: GithubHarness, run: int) -> RunPull:
     return find_pull(harness.connect(), run)
 
 
@@ -86,7 +86,8 @@ def test_open_pull_requests_of_one_account_are_listed(harness: GithubHarness) ->
     other = harness.github.fork(harness.board, harness.github.user("other"))
     other.git.commit("theirs", FILES)
     harness.github.open_pull(harness.board, other, "theirs")
-    assert [each.number for each in open_of(harness.connect(), harness.stranger.id)] == [last.number, first.number]
+    pulls = open_pulls_of(harness.connect(), harness.stranger.id)
+    assert [pull.number for pull in pulls] == [last.number, first.number]
 
 
 def test_a_push_in_between_makes_the_run_stale(harness: GithubHarness) -> None:
@@ -102,7 +103,7 @@ def test_a_closed_pull_request_is_none(harness: GithubHarness) -> None:
     pull = harness.pull()
     run = harness.github.run(harness.board, pull)
     harness.github.merge(harness.board, pull)
-    assert found(harness, run.id) == FoundPull(Match.MISSING, run.head)
+    assert found(harness, run.id) == RunPull(Match.MISSING, run.head)
 
 
 def test_a_commit_that_two_pull_requests_share_tells_no_single_one(harness: GithubHarness) -> None:
@@ -169,7 +170,7 @@ def test_pull_requests_of_the_last_day_are_counted(harness: GithubHarness) -> No
     other.git.commit("theirs", FILES)
     harness.github.open_pull(harness.board, other, "theirs")
     pull = read_pull(harness.connect(), mine.number)
-    assert opened_lately(harness.connect(), pull, harness.github.now) == (mine.number, closed.number)
+    assert recent_pull_numbers(harness.connect(), pull, harness.github.now) == (mine.number, closed.number)
 
 
 def test_a_fork_and_an_account_may_be_gone(harness: GithubHarness, description: Description | None) -> None:
@@ -183,6 +184,6 @@ def test_a_fork_and_an_account_may_be_gone(harness: GithubHarness, description: 
     assert (gone.head_repository, gone.author, gone.login, gone.head) == (None, None, "", pull.head)
     other = harness.pull("other")
     other.user = None
-    assert opened_lately(harness.connect(), gone, harness.github.now) == (pull.number,)
+    assert recent_pull_numbers(harness.connect(), gone, harness.github.now) == (pull.number,)
     assert bool(harness.github.complaints) == (description is not None)
     harness.github.complaints.clear()

@@ -221,7 +221,7 @@ def test_a_broken_one_ends_found_wanting_and_writes_no_json(project: Project, tm
     assert "submissions/mine/tiny.jsonl:1: " in found.stderr
     markdown = run(project, "mine", "--markdown")
     assert markdown.exit_code == 1
-    assert "to mend" in markdown.stdout
+    assert "to fix" in markdown.stdout
 
 
 def test_a_failure_of_ours_ends_as_one(tmp_path: Path) -> None:

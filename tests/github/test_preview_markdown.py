@@ -1,4 +1,4 @@
-"""A stranger's text in a comment: whatever it is, it is read as code and as nothing else."""
+"""Untrusted text in a comment: it is read as code and as nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.github.comment import markdown
-from evaluator.github.comment.body import render_comment
+from evaluator.github.comment.body import PullRequestContext, render_comment
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.github.comment.state import ChangeKind
 from evaluator.github.pulls import PullRequest
@@ -60,7 +60,7 @@ hostile = pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 
 
 def places(text: str) -> list[str]:
-    """Comments in which the text stands wherever a stranger's can, twice over."""
+    """Return comments that contain the text in every place where untrusted text can be, twice."""
     record = contested()
     touched = tuple(each.model_copy(update={"paths": (text, text), "total": 2}) for each in record.touched)
     told = tuple(each.model_copy(update={"reason": text, "variant": text}) for each in record.open_verdicts)
@@ -72,13 +72,13 @@ def places(text: str) -> list[str]:
     return [
         render_comment("my-system", [], forged),
         render_comment(f"X{text}", found),
-        render_comment(f"X{text}", [], missing=text),
+        render_comment(f"X{text}", [], None, PullRequestContext(missing=text)),
         *(refused(f"X{text}", text, change) for change in (ChangeKind.UPDATES, ChangeKind.RENAMES)),
     ]
 
 
 def refused(slug: str, text: str, change: ChangeKind) -> str:
-    """A comment with every reason there is, of a pull request whose names, paths, title and branches are this text."""
+    """Return a comment with every reason, for a pull request whose names, paths, title and branches are this text."""
     offer = PullRequestChange(
         change,
         (slug, f"{slug}2"),
@@ -105,7 +105,8 @@ def refused(slug: str, text: str, change: ChangeKind) -> str:
         **names,
     )
     decision = decide(offer, pull, Owner(OwnerKind.ACCOUNT, 2), address="https://github.example/a/b")
-    return render_comment(slug, problems(1, message=text), reasons=decision.reasons, change=change, commit=pull.head)
+    context = PullRequestContext(change, decision.reasons, commit=pull.head)
+    return render_comment(slug, problems(1, message=text), None, context)
 
 
 def test_the_examples_in_the_documentation_are_so() -> None:

@@ -1,4 +1,4 @@
-"""What a submitter reads: of a broken, a sound and a contested submission, and that it always fits."""
+"""The comment on a broken, a valid and a contested submission, and its maximum length."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import Problem
-from evaluator.github.comment.body import COMMON_FAULTS, FILES, MARKER, PROBLEMS, render_comment
+from evaluator.github.comment.body import COMMON_FAULTS, FILES, MARKER, PROBLEMS, PullRequestContext, render_comment
 from evaluator.github.comment.preview_sections import NAMES
 from evaluator.github.comment.sections import LENGTH
 from evaluator.records import Preview
 from tests.github.preview_examples import TASKS, contested, pieces, preview, problems, rival, spans, warning
 
 APPEAL = "https://github.com/org/board/issues/new?template=appeal.yml"
+FIRST_TIME = PullRequestContext(first_time=True)
 
 
 def headings(markdown: str) -> list[str]:
-    """Of which sections a text is made."""
+    """Return the headings of a text."""
     lines = (line for line in markdown.splitlines() if line.startswith("##"))
     return [line.lstrip("# ").replace("`", "") for line in lines]
 
 
 def cells(markdown: str) -> list[list[str]]:
-    """The rows of a text's table."""
+    """Return the rows of a text's table."""
     rows: list[list[str]] = []
     for each in pieces(markdown):
         if each.kind == "tr_open":
@@ -38,7 +39,7 @@ def cells(markdown: str) -> list[list[str]]:
 
 
 def commands(markdown: str) -> list[str]:
-    """What is to be typed."""
+    """Return the commands in a text's code blocks."""
     return [line for each in pieces(markdown) if each.kind == "fence" for line in each.content.splitlines()]
 
 
@@ -70,7 +71,7 @@ def test_a_broken_one_is_told_every_problem_in_the_words_of_check() -> None:
     found = [*problems(2), warning()]
     text = render_comment("my-system", found)
     assert [each for each in spans(text) if ".jsonl:" in each] == list(map(str, found))
-    assert headings(text) == ["my-system: 2 errors to mend", "The same on your machine"]
+    assert headings(text) == ["my-system: 2 errors to fix", "The same on your machine"]
     assert "push to this branch" in text
 
 
@@ -97,7 +98,7 @@ def test_a_broken_one_has_no_numbers() -> None:
 
 
 def test_a_name_that_is_none_is_not_to_be_typed() -> None:
-    """Nobody is shown a line for their shell that a stranger wrote."""
+    """No command for a reader's shell contains untrusted text."""
     for slug in ("My System", "x; reboot", "x\n", "a`b", "", "../x", "ⅸ"):
         text = render_comment(slug, problems(1))
         assert commands(text) == ["bashboard check submissions/your-system"]
@@ -117,7 +118,7 @@ def test_a_sound_one_sees_accuracy_interval_and_denominator() -> None:
     [
         ({}, "**a rank from 2 to 4** of 9 (tie group 2: "),
         ({"rank_high": 2}, "**rank 2** of 9 (tie group 2: "),
-        ({"ranked": 1, "rank_low": 1, "rank_high": 1, "tie_group": 1, "rivals": []}, "the first that is ranked"),
+        ({"ranked": 1, "rank_low": 1, "rank_high": 1, "tie_group": 1, "rivals": []}, "the first ranked submission"),
     ],
 )
 def test_a_sound_one_sees_the_ranks_it_would_take(fields: dict[str, object], words: str) -> None:
@@ -150,7 +151,7 @@ def test_tasks_gained_and_missed_are_named_and_the_rest_counted() -> None:
     text = render_comment(
         "my-system", [], preview(rivals=[rival("best", "leader", passed=35, gained=2, lost=NAMES + 3)])
     )
-    assert "Newly passed, by no other that is ranked: 1 (`text-001`)" in text
+    assert "Newly passed, and by no other ranked submission: 1 (`text-001`)" in text
     assert "newly passed 2 (`text-001`, `text-002`); missed 15 (`text-021`" in text
     assert f"`{TASKS[20 + NAMES - 1]}` and 3 more)" in text
     assert TASKS[20 + NAMES] not in text
@@ -161,8 +162,8 @@ def test_tasks_that_were_just_named_are_not_named_again() -> None:
         alone={"total": 2, "tasks": TASKS[:2]}, rivals=[rival("last", "worse", passed=20, gained=2, lost=0)]
     )
     text = render_comment("my-system", [], record)
-    assert "Newly passed, by no other that is ranked: 2 (`text-001`, `text-002`)\n" in text
-    assert "Beside `last` (next below): newly passed the same 2; missed 0." in text
+    assert "Newly passed, and by no other ranked submission: 2 (`text-001`, `text-002`)\n" in text
+    assert "Compared with `last` (next below): newly passed the same 2; missed 0." in text
 
 
 def test_a_difference_has_its_interval_and_p_value() -> None:
@@ -178,8 +179,8 @@ def test_the_first_on_a_board_is_beside_nobody() -> None:
 
 def test_a_sound_one_knows_that_the_numbers_are_a_preview_and_what_is_next() -> None:
     text = render_comment("my-system", [], preview())
-    assert "These numbers are a preview, made by this pull request's own run." in text
-    assert "You need do nothing more." in text
+    assert "These numbers are a preview from this pull request's own run." in text
+    assert "There is nothing more for you to do." in text
     assert commands(text) == [
         "bashboard check submissions/my-system",
         "bashboard score my-system --suite core",
@@ -188,7 +189,7 @@ def test_a_sound_one_knows_that_the_numbers_are_a_preview_and_what_is_next() -> 
 
 
 def test_a_sound_one_without_numbers_says_why() -> None:
-    text = render_comment("my-system", [], missing="the run was cancelled")
+    text = render_comment("my-system", [], None, PullRequestContext(missing="the run was cancelled"))
     assert "There are no numbers to show yet: `the run was cancelled`." in text
 
 
@@ -196,7 +197,9 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
     record = preview(
         infra_errors=2, failed=10, unranked="infra-errors", ranked=8, rank_low=None, rank_high=None, tie_group=None
     )
-    assert "2 tasks could not be executed for a reason of ours." in render_comment("my-system", [], record)
+    assert "2 tasks could not be executed because of an error on the board's side." in render_comment(
+        "my-system", [], record
+    )
 
 
 # -- contested
@@ -204,14 +207,14 @@ def test_a_failure_of_ours_is_said_to_be_ours() -> None:
 
 def test_a_contested_one_sees_which_verdicts_are_open_and_why() -> None:
     text = render_comment("my-system", [], contested())
-    assert headings(text)[0] == "my-system: nothing to mend, 24 of 40 tasks passed, 3 verdicts open"
-    assert "3 undecided, up for adjudication. If all were passes, accuracy would be 67.5 %." in text
+    assert headings(text)[0] == "my-system: no errors, 24 of 40 tasks passed, 3 verdicts open"
+    assert "3 undecided, waiting for adjudication. If all were passes, accuracy would be 67.5 %." in text
     assert "- 2: `prints fields that no reference shows: '4096'` (variant `crowded`): `text-031`, `text-032`" in text
     assert "- 1: `neither shows anything`: `text-033`" in text
 
 
 def test_a_contested_one_knows_who_rules_and_how_to_appeal() -> None:
-    text = render_comment("my-system", [], contested(), appeal=APPEAL)
+    text = render_comment("my-system", [], contested(), PullRequestContext(appeal=APPEAL))
     assert "then to a maintainer, who rules with `bashboard adjudicate`" in text
     assert f"[the appeal form]({APPEAL})" in text
     assert "bashboard explain my-system TASK --suite core" in spans(text)
@@ -220,12 +223,12 @@ def test_a_contested_one_knows_who_rules_and_how_to_appeal() -> None:
 def test_nobody_is_sent_to_an_address_that_is_none() -> None:
     for address in ("javascript:alert(1)", "https://x)[y](z", "https://x y", "", "https://x\n"):
         with pytest.raises(ValueError, match="no address"):
-            render_comment("my-system", [], preview(), appeal=address)
+            render_comment("my-system", [], preview(), PullRequestContext(appeal=address))
 
 
 def test_collateral_names_tasks_and_paths() -> None:
     text = render_comment("my-system", [], contested())
-    assert "2 commands changed, left or deleted what no reference touches:" in text
+    assert "2 commands changed, created or deleted files that no reference touches:" in text
     assert "- `files-002`: `/srv/a`, `/srv/b` and 5 more\n- `files-003`\n" in text
 
 
@@ -233,7 +236,7 @@ def test_collateral_names_tasks_and_paths() -> None:
 
 
 def test_only_a_first_time_contributor_is_welcomed() -> None:
-    assert all(fault in render_comment("my-system", [], preview(), first_time=True) for fault in COMMON_FAULTS)
+    assert all(fault in render_comment("my-system", [], preview(), FIRST_TIME) for fault in COMMON_FAULTS)
     assert "Welcome" not in render_comment("my-system", [], preview())
     assert COMMON_FAULTS[0] not in render_comment("my-system", [], preview())
     assert len(COMMON_FAULTS) == 3
@@ -241,14 +244,14 @@ def test_only_a_first_time_contributor_is_welcomed() -> None:
 
 @pytest.mark.parametrize(("found", "record"), EVERY)
 def test_what_is_so_stands_before_what_most_often_goes_wrong(found: list[Problem], record: Preview | None) -> None:
-    assert headings(render_comment("my-system", found, record, first_time=True))[-2:] == [
-        "What most often goes wrong with a first submission",
+    assert headings(render_comment("my-system", found, record, FIRST_TIME))[-2:] == [
+        "Common mistakes in a first submission",
         "The same on your machine",
     ]
 
 
 def test_a_warning_alone_is_told_as_nothing_to_mend() -> None:
-    said = "Nothing has to be mended. Worth a look:"
+    said = "There are no errors. Worth a look:"
     assert said in render_comment("my-system", [warning()], preview())
     assert said not in render_comment("my-system", [warning(), *problems(1)])
 
@@ -265,9 +268,9 @@ def test_the_longest_there_can_be_fits_whole_sections_only() -> None:
         for number in range(FILES)
         for problem in problems(PROBLEMS, f"submissions/my-system/{number}.jsonl", "字`" * 3000)
     ]
-    text = render_comment("my-system", found, first_time=True)
+    text = render_comment("my-system", found, None, FIRST_TIME)
     assert LENGTH / 2 < len(text.encode()) <= LENGTH
-    assert "_Left out, as GitHub takes no longer text: problems of " in text
+    assert "_Left out, because GitHub accepts no longer text: problems of " in text
     assert headings(text)[-1] == "The same on your machine"
 
 
@@ -286,7 +289,7 @@ def test_the_longest_preview_fits() -> None:
         touched=[{"task": name, "total": 9, "paths": [words] * 5}] * 40,
         open_verdicts=[{"task": name, "step": "output", "reason": words, "variant": words}] * 16,
     )
-    text = render_comment("my-system", [], record, first_time=True, appeal=APPEAL)
+    text = render_comment("my-system", [], record, PullRequestContext(first_time=True, appeal=APPEAL))
     assert len(text.encode()) <= LENGTH
     assert "What happens next" in headings(text)
 

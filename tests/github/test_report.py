@@ -1,4 +1,4 @@
-"""What a pull request is answered: labels and one comment, by this side's own code, from files read as data."""
+"""Reports on pull requests: labels and one comment, computed by this checkout's code from files read as data."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from evaluator.github.comments import WriteResult
 from evaluator.pipeline.pull_requests.report import ReportOutcome, recall
 from tests.doubles.github import GitHubServer, Link, Pull
 from tests.doubles.github.description import Description
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import pieces, spans
-from tests.github.report_bench import SERVER, TASKS, ReportHarness, previewed
+from tests.github.report_harness import SERVER, TASKS, ReportHarness, previewed
 
 Files = dict[str, Any]
 READY = ("ready to merge", "valid")
@@ -52,8 +52,8 @@ def renamed(old: str, new: str) -> Callable[[ReportHarness], Files]:
 
 WHOLE = ("submission.toml", "tiny.jsonl", "tiny.verdicts.jsonl")
 CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[str, ...]]] = {
-    "a new one": (clean, READY, ("3 of 5 tasks passed", "You need do nothing more")),
-    "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to mend")),
+    "a new one": (clean, READY, ("3 of 5 tasks passed", "nothing more for you to do")),
+    "a broken one": (broken, ("needs changes",), ("submissions/mine/tiny.jsonl:1: broken JSON", "1 error to fix")),
     "one's own changed": (of("old"), ("valid",), ("is then replaced", "There are no numbers")),
     "another's changed": (of("best"), ("held",), ("`best` belongs to another account",)),
     "with the judge": (
@@ -74,7 +74,10 @@ CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[
     "verdicts edited": (
         lambda _: {"submissions/old/tiny.verdicts.jsonl": b"{}\n"},
         ("needs changes",),
-        ('git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl', "edited by nobody"),
+        (
+            'git checkout "$(git merge-base FETCH_HEAD HEAD)" -- submissions/old/tiny.verdicts.jsonl',
+            "Only the publish workflow writes",
+        ),
     ),
     "one's own withdrawn": (removed("old", *WHOLE), ("valid",), ("withdrawn as soon as this is merged", "stays yours")),
     "half withdrawn": (
@@ -94,7 +97,7 @@ CASES: dict[str, tuple[Callable[[ReportHarness], Files], tuple[str, ...], tuple[
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory, description: Description | None) -> Iterator[ReportHarness]:
-    """One board for many pull requests, of a day each."""
+    """Yield one board for many pull requests, each on its own day."""
     folder = tmp_path_factory.mktemp("board")
     with GitHubServer(folder, description or (lambda _: ())) as github:
         yield ReportHarness(GithubHarness(github), folder)
@@ -109,7 +112,7 @@ def next_day(board: ReportHarness) -> ReportHarness:
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportHarness, name: str) -> None:
-    """What is not valid shows no numbers of its own run, whose artifact is not even asked for."""
+    """A pull request that is not valid shows no numbers of its own run, and the run's artifact is not even requested."""
     make, labels, words = CASES[name]
     board = next_day(lasting)
     pull = board.offer(make(board), name.replace(" ", "-"))
@@ -171,7 +174,7 @@ def test_another_branch_than_main_is_no_place(board: ReportHarness) -> None:
 
 @pytest.mark.parametrize("name", ["$(touch x);`id`", "<img src=x>\u202e@me #1", "-rf\n::error::x"])
 def test_hostile_names_of_all_kinds_are_code(lasting: ReportHarness, name: str) -> None:
-    """Of the folder, a file in it, one elsewhere, the branch and the title; none is in a line to type."""
+    """The folder, a file in it, a file elsewhere, the branch and the title are hostile. No command contains them."""
     board, slug = next_day(lasting), name.replace("/", "")
     files = {f"submissions/{slug}/{slug}": b"x\n", f"submissions/mine/{slug}.verdicts.jsonl": b"x\n", slug: b"x\n"}
     branch = "".join(each for each in name if each.isprintable() and each not in " :<>")
@@ -223,7 +226,7 @@ def test_a_maintainers_submission_is_checked_and_nothing_of_theirs_is_held(
 
 
 def test_a_forged_preview_gives_no_numbers_and_changes_no_label(board: ReportHarness) -> None:
-    """They come from this side's own check; what was forged is shown as code."""
+    """Labels come from this checkout's own check. Forged text is shown as code."""
     html = "<img src=https://evil.example/x.png onerror=alert(1)>"
     answered = board.answer(board.offer(clean(board)), previewed(passed=html, judge=html))
     assert answered.labels == READY
@@ -244,12 +247,12 @@ def test_a_push_after_the_run_leaves_the_answer_to_its_own_run(board: ReportHarn
 
 
 def test_a_push_takes_back_what_clears_the_way_as_soon_as_its_run_begins(board: ReportHarness) -> None:
-    """What was said of one commit holds for no other; the comment names the commit that it is of."""
+    """Labels apply to one commit only. The comment names the commit that it is about."""
     pull = board.offer(clean(board))
     board.answer(pull, previewed(undecided=1, failed=1, accuracy_upper=0.8))
     assert sorted(pull.labels) == ["contested", *READY]
     before = pull.comments[0].body
-    assert f"_Of commit `{pull.head}`._" in before
+    assert f"_This comment is about commit `{pull.head}`._" in before
     board.github.push(board.harness.board, pull, {"evaluator/x.py": b"x\n"})
     run = board.github.run(board.harness.board, pull, None)
     assert board.report(run.id).outcome is ReportOutcome.BEGUN
@@ -329,7 +332,7 @@ def test_one_branch_offered_twice_is_not_answered(board: ReportHarness) -> None:
 
 
 def test_an_author_who_is_gone_is_held(board: ReportHarness) -> None:
-    """Nobody could own the row."""
+    """The row would have no owner."""
     pull = board.offer(clean(board))
     pull.user = None
     answered = board.answer(pull)
@@ -351,13 +354,13 @@ def test_the_same_twice_writes_once(board: ReportHarness) -> None:
 
 
 def test_labels_and_the_one_comment_follow_a_pull_request(board: ReportHarness) -> None:
-    """Broken, mended, with too much in it, and without a submission; others' labels and comments stay."""
+    """It is broken, fixed, too large, and without a submission. Labels and comments of other people stay."""
     pull = board.offer(broken(board))
     board.github.label(board.harness.board, "kind", "ffffff", "A kind")
     pull.labels.append("kind")
     board.github.comment(pull, board.harness.maintainer, "Hello.")
     steps: list[tuple[Files, list[str], str]] = [
-        ({}, ["kind", "needs changes"], "1 error to mend"),
+        ({}, ["kind", "needs changes"], "1 error to fix"),
         (clean(board), ["kind", "ready to merge", "valid"], "3 of 5 tasks passed"),
         ({"evaluator/x.py": b"x\n"}, ["held", "kind"], "held for a maintainer"),
         (dict.fromkeys(clean(board)), ["kind"], "No submission in this pull request"),
@@ -387,7 +390,7 @@ def test_a_dry_run_writes_nothing(board: ReportHarness) -> None:
 
 
 def day(board: ReportHarness, number: int, files: Callable[[int], Files], first: int = 0) -> Pull:
-    """So many pull requests of the stranger, an hour apart; the last."""
+    """Open this many pull requests of the contributor, an hour apart, and return the last."""
     for each in range(first, first + number):
         board.github.now += timedelta(hours=1)
         pull = board.offer(files(each), f"branch-{each}")
@@ -395,13 +398,13 @@ def day(board: ReportHarness, number: int, files: Callable[[int], Files], first:
 
 
 def test_the_sixth_submission_of_a_day_is_held_until_it_may_be_tried_again(board: ReportHarness) -> None:
-    """The fifth is not; and the day after the sixth is valid."""
+    """The fifth is not held. The sixth is valid on the next day."""
     pull = day(board, 5, lambda each: board.submission(f"mine-{each}"))
     assert board.answer(pull, dry_run=True).labels == READY
     sixth = day(board, 1, lambda each: board.submission(f"mine-{each}"), first=5)
     answered = board.answer(sixth, previewed("mine-5"))
     assert answered.labels == ("held",)
-    assert "before this one you opened 5 within 24 hours" in answered.text
+    assert "You opened 5 within 24 hours before this one" in answered.text
     assert "after 2026-01-03 13:00 UTC" in answered.text
     board.github.now += timedelta(hours=19, seconds=1)
     assert board.answer(sixth, previewed("mine-5")).labels == READY
@@ -413,12 +416,12 @@ def test_pull_requests_without_a_submission_do_not_count(board: ReportHarness) -
 
 
 def test_the_last_submission_too_many_to_a_suites_version_is_held(harness: GithubHarness, tmp_path: Path) -> None:
-    """Counted are those on the board, another's not, and those opened before; a change of one's own is none."""
+    """Submissions on the board and earlier open ones count. Other accounts' submissions and changes to own ones do not."""
     board = ReportHarness(harness, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
     second = board.offer(clean(board), "second")
     third = board.offer(board.submission("third"), "third")
     assert board.answer(second, dry_run=True).labels == READY
     answered = board.answer(third, dry_run=True)
     assert answered.labels == ("held",)
-    assert "1 on the board and 1 that is open answer `tiny` `1.0.0`" in answered.text
+    assert "1 on the board and 1 in open pull requests answer `tiny` `1.0.0`" in answered.text
     assert board.answer(board.offer(of("old")(board), "own"), dry_run=True).labels == ("valid",)

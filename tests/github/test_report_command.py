@@ -12,12 +12,12 @@ from typer.testing import CliRunner, Result
 from evaluator.cli import app
 from evaluator.github.comment.state import LABELS
 from tests.doubles.github import Pull
-from tests.github.github_bench import REPORT
-from tests.github.report_bench import ReportHarness, previewed
+from tests.github.github_harness import REPORT
+from tests.github.report_harness import ReportHarness, previewed
 
 
 def run(board: ReportHarness, *arguments: str, **environ: str) -> Result:
-    """The command in the checkout, with the environment that a job has."""
+    """Run the command in the checkout, with the environment of a job."""
     given = {
         "GITHUB_REPOSITORY": board.harness.board.full_name,
         "GITHUB_TOKEN": board.github.token(REPORT),
@@ -45,7 +45,7 @@ def number(board: ReportHarness, pull: Pull) -> str:
 def test_a_job_is_told_in_one_line_and_in_its_summary(
     board: ReportHarness, pull: Pull, number: str, tmp_path: Path
 ) -> None:
-    """The line holds no word of a stranger's; the summary is the comment."""
+    """The line contains no untrusted text. The summary is the comment."""
     for each in LABELS:
         board.github.label(board.harness.board, each.name, each.color, each.description)
     summary = tmp_path / "summary.md"
@@ -105,7 +105,7 @@ def test_a_run_that_is_none_is_wrong_use(board: ReportHarness) -> None:
 
 
 def test_a_broken_file_of_owners_is_told_and_nothing_is_said(board: ReportHarness, pull: Pull, number: str) -> None:
-    """Whose a name is would not be known."""
+    """The owner of a name would be unknown."""
     (board.project.root / "submissions" / "owners.json").write_text('{"format": 1}')
     found = run(board, "--run", number)
     assert (found.exit_code, pull.comments, board.written()) == (1, [], [])

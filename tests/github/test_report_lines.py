@@ -1,4 +1,4 @@
-"""The lines that a comment gives to type mend what it says, in a real clone."""
+"""The commands that a comment recommends fix the problem, as tested in a real clone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.doubles.github import GitHubServer
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import pieces
-from tests.github.report_bench import SERVER, TASKS, VERDICTS, ReportHarness
+from tests.github.report_harness import SERVER, TASKS, VERDICTS, ReportHarness
 
 ANSWER = {TASKS[0].id: ["other"]}
 PERSON = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -25,7 +25,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReportHarness]:
 
 
 def typed(board: ReportHarness, branch: str, lines: list[str]) -> None:
-    """Type these lines in a clone of the fork, on a branch; the repository's address leads to the repository."""
+    """Run these commands in a clone of the fork, on a branch. The repository's address resolves to the double."""
     clone = board.root / f"clone-{branch}"
     origin, hosted = board.harness.fork.git.folder, board.harness.board.git.folder
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(board.root), "GIT_CONFIG_NOSYSTEM": "1", **PERSON}
@@ -42,7 +42,7 @@ def typed(board: ReportHarness, branch: str, lines: list[str]) -> None:
 
 
 def case(board: ReportHarness, name: str) -> Mapping[str, Any]:
-    """What is offered."""
+    """Return the files of a pull request."""
     mine = board.submission("mine")
     return {
         "verdicts-edited": {"submissions/old/tiny.verdicts.jsonl": b"{}\n", **board.submission("old", ANSWER)},
@@ -62,7 +62,7 @@ APART = ("anothers-changed", "anothers-name", "the-judge-too", "two-of-them")
 
 @pytest.mark.parametrize("name", [*NAMES, *APART])
 def test_what_is_to_be_typed_mends_it(board: ReportHarness, name: str) -> None:
-    """On the branch itself, or on another one that is then offered in its place."""
+    """The fix is on the branch itself, or on a new branch that replaces it."""
     pull = board.offer(case(board, name), name)
     refused = board.answer(pull, dry_run=True)
     assert "valid" not in refused.labels

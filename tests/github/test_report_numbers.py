@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator.github.comment.body import render_comment
-from evaluator.pipeline.pull_requests.report import read_numbers
+from evaluator.pipeline.pull_requests.report import read_run_preview
 from evaluator.records import Preview
 from tests.doubles.github import GitHubServer, WorkflowRun
-from tests.github.github_bench import GithubHarness
-from tests.github.report_bench import ReportHarness, packed, previewed, rival_row, tiny_preview
+from tests.github.github_harness import GithubHarness
+from tests.github.report_harness import ReportHarness, packed, previewed, rival_row, tiny_preview
 
 
 class Numbers:
@@ -30,7 +30,7 @@ class Numbers:
         return made
 
     def read(self, run: WorkflowRun) -> tuple[Preview | None, str]:
-        return read_numbers(self.board.project, self.board.harness.connect(), run.id, "mine", {"tiny": "1.0.0"})
+        return read_run_preview(self.board.project, self.board.harness.connect(), run.id, "mine", {"tiny": "1.0.0"})
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +52,16 @@ FORGED: dict[str, tuple[bytes | None, str]] = {
     "another's": (previewed("best", rivals=[]), "is of submission 'best': expected 'mine'"),
     "one that does not add up": (previewed(passed=5), "the outcomes are not as many as the tasks asked"),
     "another suite": (previewed(suite="core"), "it is of suite 'core'"),
-    "another version": (previewed(suite_version="2.0.0"), "the board asks 1.0.0"),
-    "more tasks than there are": (previewed(not_asked=7), "it counts 12 tasks of 5"),
+    "another version": (previewed(suite_version="2.0.0"), "it is of tiny 2.0.0: expected version 1.0.0"),
+    "more tasks than there are": (previewed(not_asked=7), "it counts 12 tasks: expected at most 5"),
     "rivals that are none": (previewed(rivals=[{**rival_row("nobody"), "roles": ["leader"]}]), "compares with nobody"),
     "HTML for a name": (previewed(HTML), "submission: "),
     "HTML for a count": (previewed(passed=HTML), "passed: "),
     "a bomb": (packed(("preview.json", b" " * 3_000_000)), "3000000 bytes: expected at most"),
-    "a link": (packed((linked(), b"/etc/passwd")), "is no regular file"),
+    "a link": (packed((linked(), b"/etc/passwd")), "is not a regular file"),
     "an absolute path": (packed(("/preview.json", b"{}")), "has 0 files 'preview.json'"),
     "a path upwards": (packed(("../preview.json", b"{}")), "has 0 files 'preview.json'"),
-    "no archive": (b"preview", "does not read as a zip"),
+    "no archive": (b"preview", "is not a readable zip"),
     "no JSON": (packed(("preview.json", b"\xff\0")), "Invalid JSON"),
 }
 

@@ -1,4 +1,4 @@
-"""What a pull request's changed files are, and what follows: every kind, without asking anybody."""
+"""Pull requests of every kind: their classification and the decision on them, without requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.state import LABELS, ChangeKind, Reason, State
 from evaluator.github.pulls import ChangedFile, ChangedFiles, PullRequest
-from evaluator.pipeline.pull_requests.classify import PullRequestChange, read_offer
+from evaluator.pipeline.pull_requests.classify import PullRequestChange, classify_change
 from evaluator.pipeline.pull_requests.merge_rules import decide
 from evaluator.pipeline.submissions.ownership import NOBODY, Owner, OwnerKind
 
@@ -49,14 +49,14 @@ def changed(*rows: str, complete: bool = True) -> ChangedFiles:
 
 
 def offer(*rows: str, complete: bool = True) -> PullRequestChange:
-    return read_offer(changed(*rows, complete=complete), STANDING)
+    return classify_change(changed(*rows, complete=complete), STANDING)
 
 
 NEW = ("added submissions/mine/submission.toml", "added submissions/mine/core.jsonl")
 GONE = tuple(f"removed submissions/old/{name}" for name in ("submission.toml", "core.jsonl", "core.verdicts.jsonl"))
 MOVED = tuple(f"renamed submissions/old/{name} submissions/mine/{name}" for name in ("submission.toml", "core.jsonl"))
 
-DEEDS: list[tuple[tuple[str, ...], ChangeKind, str]] = [
+CHANGES: list[tuple[tuple[str, ...], ChangeKind, str]] = [
     (("modified README.md",), ChangeKind.NOTHING, ""),
     (("added Submissions/mine/core.jsonl",), ChangeKind.NOTHING, ""),
     ((), ChangeKind.NOTHING, ""),
@@ -87,7 +87,7 @@ DEEDS: list[tuple[tuple[str, ...], ChangeKind, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "deed", "slug"), DEEDS)
+@pytest.mark.parametrize(("rows", "change", "slug"), CHANGES)
 def test_changed_files_tell_what_is_done(rows: tuple[str, ...], change: ChangeKind, slug: str) -> None:
     found = offer(*rows)
     assert (found.change, found.slug) == (change, slug)
@@ -109,7 +109,7 @@ DECISIONS: list[tuple[tuple[str, ...], Owner, dict[str, Any], set[str], str]] = 
     (NEW, OWN, {}, {"valid", "ready to merge"}, ""),
     (NEW, OTHERS, {}, HELD, "`mine` belongs to another account"),
     (NEW, PROJECTS, {}, HELD, "`mine` is one of the project's own"),
-    (NEW, NOBODY, {"author": None}, HELD, "is gone, so the row would be nobody's"),
+    (NEW, NOBODY, {"author": None}, HELD, "is gone, so the row would have no owner"),
     (NEW, OTHERS, {"author": None}, HELD, "belongs to another account"),
     (NEW, NOBODY, {"base_branch": "evidence"}, NEEDS, "for the branch `evidence`"),
     (("modified submissions/old/core.jsonl",), OWN, {}, VALID, ""),
@@ -128,9 +128,9 @@ DECISIONS: list[tuple[tuple[str, ...], Owner, dict[str, Any], set[str], str]] = 
         {*HELD, *NEEDS},
         "git rm -- submissions/mine/core.verdicts.jsonl",
     ),
-    ((*NEW, "modified evaluator/judges/case.py"), NOBODY, {}, HELD, "What judges it is among them"),
-    ((*NEW, "added .github/workflows/x.yml"), NOBODY, {}, HELD, "What judges it is among them"),
-    ((*NEW, "modified fixtures/core/suite.toml"), NOBODY, {}, HELD, "What judges it is among them"),
+    ((*NEW, "modified evaluator/judges/case.py"), NOBODY, {}, HELD, "Some of these decide how it is judged"),
+    ((*NEW, "added .github/workflows/x.yml"), NOBODY, {}, HELD, "Some of these decide how it is judged"),
+    ((*NEW, "modified fixtures/core/suite.toml"), NOBODY, {}, HELD, "Some of these decide how it is judged"),
     ((*NEW, "renamed evaluator/a.py b.py"), NOBODY, {}, HELD, "2 files outside of `submissions/`"),
     ((*NEW, "modified README.md"), NOBODY, {}, HELD, "`README.md`. Open two pull requests"),
     ((*NEW, "added submissions/second/core.jsonl"), NOBODY, {}, NEEDS, "2 submissions: `mine`, `second`"),
@@ -138,8 +138,8 @@ DECISIONS: list[tuple[tuple[str, ...], Owner, dict[str, Any], set[str], str]] = 
     (("modified submissions/old/core.verdicts.jsonl",), OWN, {}, NEEDS, "git merge-base FETCH_HEAD HEAD"),
     (("removed submissions/old/core.verdicts.jsonl",), OWN, {}, NEEDS, "Restore it as it was"),
     ((*NEW, "modified submissions/owners.json"), NOBODY, {}, NEEDS, "-- submissions/owners.json"),
-    ((*NEW, "added submissions/notes.md"), NOBODY, {}, NEEDS, "`submissions/notes.md`: in no submission's folder"),
-    (("added submissions/mine",), NOBODY, {}, NEEDS, "`submissions/mine`: in no submission's folder"),
+    ((*NEW, "added submissions/notes.md"), NOBODY, {}, NEEDS, "`submissions/notes.md`: not in the folder of a"),
+    (("added submissions/mine",), NOBODY, {}, NEEDS, "`submissions/mine`: not in the folder of a submission"),
     ((*NEW, "modified README.md"), NOBODY, {"insider": True}, set(), ""),
     ((*NEW, *GONE), OTHERS, {"insider": True}, set(), ""),
     (("modified submissions/owners.json",), NOBODY, {"insider": True}, set(), ""),
@@ -158,7 +158,7 @@ def test_what_is_done_by_whom_decides(
 
 
 def test_files_that_github_does_not_list_are_held_whatever_the_others_are() -> None:
-    """There may be anything among them, also where no submission is among those listed."""
+    """Unlisted files can be anything, also if no submission is among the listed ones."""
     for rows in (NEW, ("modified README.md",)):
         assert labels_of(offer(*rows, complete=False)) == HELD
         assert "3,000 files or more" in words_of(offer(*rows, complete=False))
@@ -203,7 +203,7 @@ FILES = st.builds(
 @given(st.lists(FILES, max_size=6), st.sampled_from([NOBODY, OWN, OTHERS, PROJECTS]))
 def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFile], owner: Owner) -> None:
     """Whatever the files are called."""
-    decision = decide(read_offer(ChangedFiles(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
+    decision = decide(classify_change(ChangedFiles(tuple(files), True), STANDING), PULL, owner, address=ADDRESS)
     if "ready to merge" in decision.labels:
         parts = [each.path.split("/") for each in files]
         assert {row[0] for row in parts} == {"submissions"}
@@ -216,7 +216,7 @@ def test_only_one_new_submission_and_nothing_else_is_ready(files: list[ChangedFi
 @settings(max_examples=200, deadline=None)
 @given(st.lists(FILES, min_size=1, max_size=6))
 def test_no_line_to_type_holds_a_name_that_a_shell_reads_anything_into(files: list[ChangedFile]) -> None:
-    decision = decide(read_offer(ChangedFiles(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)
+    decision = decide(classify_change(ChangedFiles(tuple(files), True), STANDING), PULL, OWN, address=ADDRESS)
     plain = set('abcdefghijklmnopqrstuvwxyz0123456789-_./ :@{}"$()ABCDEFGHIJKLMNOPQRSTUVWXYZ&')
     lines = [line for each in decision.reasons for line in each.commands]
     assert [line for line in lines if not set(line) <= plain] == []

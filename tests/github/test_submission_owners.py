@@ -1,4 +1,4 @@
-"""Whose a submission's name is: as registered, or as the history of merges tells."""
+"""The owner of a submission's name: the registered account, or the one that the history of merges shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evaluator.pipeline.submissions.ownership import (
 )
 from evaluator.pipeline.submissions.repository import check_folders
 from evaluator.records import Owners
-from tests.github.report_bench import ReportHarness
+from tests.github.report_harness import ReportHarness
 
 ROOT = Path(__file__).parents[2]
 

@@ -65,9 +65,9 @@ def test_the_labels_are_the_forms() -> None:
         ({"why": "_No response_"}, ["Why: 0 characters, expected 8 to 500"]),
         ({"why": "so"}, ["Why: 2 characters"]),
         ({"why": "x" * 501}, ["Why: 501 characters"]),
-        ({"why": "as a\u200bsked, I think"}, ["Why: holds the character `\\u200b`, which does not show"]),
-        ({"why": "\u3164" * 20}, ["Why: holds the character `\\u3164`"]),
-        ({"why": "as \x1b[31masked, I think"}, ["Why: holds the character `\\x1b`"]),
+        ({"why": "as a\u200bsked, I think"}, ["Why: contains the invisible character `\\u200b`; remove it"]),
+        ({"why": "\u3164" * 20}, ["Why: contains the invisible character `\\u3164`"]),
+        ({"why": "as \x1b[31masked, I think"}, ["Why: contains the invisible character `\\x1b`"]),
         ({"why": f"{WHY}\n\n### Task\n\nfiles-2"}, ["“### Task” stands 2 times"]),
         ({"why": None}, ["“### Why” is missing"]),
         ({"suite": None, "task": "", "why": "so"}, ["“### Suite” is missing", "Task: found (empty)", "Why: 2"]),
@@ -104,9 +104,9 @@ def test_an_appeal_becomes_a_pull_request(hosted: HostedCheckout) -> None:
     said = pull.body or ""
     assert "``Closes #1 @maintainer <b>`it`</b> does as asked``" in said
     assert "**Command:** `ls -l a`" in said
-    assert "**Given by:** `first`, `second`" in said
-    assert "**The judge found:** **fail** at step `output`, ``shows `another` row``, in variant `small`" in said
-    assert "for everyone who gave this command" in said
+    assert "**Submitted by:** `first`, `second`" in said
+    assert "**Published verdict:** **fail** at step `output`, ``shows `another` row``, in variant `small`" in said
+    assert "for every submission with this command" in said
     assert said.rstrip().endswith("Closes #1")
     (comment,) = asked.comments
     assert f"#{pull.number} proposes to rule this command a **pass**" in comment.body

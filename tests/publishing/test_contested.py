@@ -145,8 +145,8 @@ def test_the_text_shows_a_strangers_words_as_code(project: Project) -> None:
     """On one line, with nothing that turns it round, and what to type in a block of its own."""
     text = contested_list(contested(project))
     assert text.startswith("**2 verdicts** are undecided.")
-    (given,) = [line for line in text.splitlines() if line.startswith("- given:") and "team" in line]
-    assert given == "- given: ```` echo 2 | @team \\u202e`x`\\n``` ````"
+    (given,) = [line for line in text.splitlines() if line.startswith("- command:") and "team" in line]
+    assert given == "- command: ```` echo 2 | @team \\u202e`x`\\n``` ````"
     assert re.search(r"- by `one`, `three` as number 2, `two`; a ruling moves 2 rows\n", text)
     assert "```console\nbashboard explain one files-1 --suite tiny\nbashboard adjudicate one" in text
     assert "- [appeal it](https://github.com/owner/board/issues/new?template=appeal.yml&submission=one" in text
@@ -158,7 +158,7 @@ def test_a_list_that_is_too_long_names_what_it_leaves_out(project: Project) -> N
     long = first.model_copy(update={"command": b"\xff" * 2000, "size": 9000, "instruction": "\u202e" * 2000})
     text = contested_list([long.model_copy(update={"task": f"files-{number}"}) for number in range(3000)])
     assert len(text.encode()) <= 65_536
-    assert "_Left out, as GitHub takes no longer text: `files-10` of `tiny`" in text
+    assert "_Left out, because GitHub accepts no longer text: `files-10` of `tiny`" in text
     assert "… and 2,940 more verdicts." in text
 
 

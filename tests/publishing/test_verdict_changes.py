@@ -279,7 +279,7 @@ def test_a_text_that_is_too_long_loses_its_longest_parts_by_name(project: Projec
     cut = rescore_table(changes, len(whole.encode()) - 1)
     assert len(cut.encode()) < len(whole.encode())
     assert "**2 of 2 rows** move" in cut or "**1 of 2 rows** moves" in cut
-    assert "_Left out, as GitHub takes no longer text: " in cut
+    assert "_Left out, because GitHub accepts no longer text: " in cut
     with pytest.raises(ValueError, match="the shortest text has"):
         rescore_table(changes, 80)
 

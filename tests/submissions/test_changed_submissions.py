@@ -136,7 +136,7 @@ def test_the_preview_is_of_the_one_that_differs(project: Project, tmp_path: Path
     found = run(project, *given, GITHUB_STEP_SUMMARY=str(summary))
     assert (found.exit_code, found.stdout) == (0, "")
     assert read_preview(out.read_bytes(), "mine").passed == 1
-    assert "## `mine`: nothing to mend, 1 of 1 tasks passed" in summary.read_text()
+    assert "## `mine`: no errors, 1 of 1 tasks passed" in summary.read_text()
 
 
 def test_where_nothing_differs_there_is_no_preview(project: Project, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The Markdown that the workflows write: pull-request comments, rescore tables, lists of open verdicts."""
+"""The Markdown that workflows publish: pull-request comments, rescore tables and lists of undecided verdicts."""

@@ -1,102 +1,115 @@
-"""What a submitter reads on their pull request: what is to be mended, or what the submission would come to, and what
-happens next; or why the pull request is held, and by whom it goes on.
+"""The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
-One text for the sticky comment, for the job's summary and for the command line. Problems are found by this
-repository's own code; the preview's numbers were made by the pull request's own run, and the text says so. Sections are
-whole or not there: where GitHub would not take all of them, the longest go first and the text names them.
+If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
+same text. The problems come from this repository's own check. The preview's numbers come from the pull request's own
+run, and the text says so. A section is shown complete or not at all: if the text is too long for GitHub, the longest
+sections are left out and named at the end.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import Section, preview_sections
+from evaluator.github.comment.preview_sections import preview_sections
 from evaluator.github.comment.pull_request_sections import (
     change_section,
-    next_step,
     next_step_section,
     reason_sections,
     withdrawal_sections,
 )
-from evaluator.github.comment.sections import LENGTH, fit_sections
-from evaluator.github.comment.state import ChangeKind, Reason
+from evaluator.github.comment.sections import LENGTH, Section, fit_sections
+from evaluator.github.comment.state import ChangeKind, Reason, State, worst
 from evaluator.records import SLUG_PATTERN, Preview
 from evaluator.wording import pluralize
 
 MARKER: Final = "<!-- bashboard:submission -->"
-"""The first line of the comment, by which it is found again."""
+"""The hidden first line that identifies the comment."""
 PROBLEMS: Final = 20
-"""Problems shown of one file."""
+"""The maximum number of problems shown for one file."""
 FILES: Final = 6
-"""Files whose problems are shown."""
+"""The maximum number of files whose problems are shown."""
 
 COMMON_FAULTS: Final = (
-    r"Backslashes. In JSON one is written as two: `find . -exec ls {} \\;`.",
-    "Words round the command. A candidate is given to Bash as it is: no `$ ` before it, no explanation behind it. For "
-    'a model\'s raw replies write `"output"` instead, and `extraction = "markdown"` in `submission.toml`.',
-    "Programs that are not there. Commands run on the suite's own machine, without a network, and with the packages "
-    "that its `suite.toml` lists and no others: on `core` there is no Python.",
+    r"Backslashes. JSON writes one backslash as two: `find . -exec ls {} \\;`.",
+    "Text around the command. Bash gets a candidate exactly as you write it, so put no `$ ` before it and no "
+    'explanation after it. To submit the raw replies of a model, write `"output"` instead of `"candidates"`, and set '
+    '`extraction = "markdown"` in `submission.toml`.',
+    "Missing programs. Commands run in the suite's own container, without a network, and only with the packages that "
+    "its `suite.toml` lists. On `core` there is no Python.",
 )
-"""What goes wrong most often with a first submission."""
+"""The most frequent mistakes in a first submission, as Markdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestContext:
+    """The part of the comment that depends on the pull request. The command line has none of it.
+
+    `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a
+    welcome and the common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses of the
+    appeal form and of the run's log. `commit` is the commit that was checked.
+    """
+
+    change: ChangeKind = ChangeKind.ADDS
+    reasons: Sequence[Reason] = ()
+    first_time: bool = False
+    missing: str = ""
+    appeal: str | None = None
+    log: str | None = None
+    commit: str | None = None
+
+
+_NO_CONTEXT: Final = PullRequestContext()
 
 
 def render_comment(
     slug: str,
     problems: Sequence[Problem],
     preview: Preview | None = None,
+    context: PullRequestContext = _NO_CONTEXT,
     *,
-    first_time: bool = False,
-    faults: Sequence[str] = COMMON_FAULTS,
-    missing: str = "",
-    appeal: str | None = None,
     limit: int = LENGTH,
-    change: ChangeKind = ChangeKind.ADDS,
-    reasons: Sequence[Reason] = (),
-    log: str | None = None,
-    commit: str | None = None,
 ) -> str:
-    """The text for one submission as Markdown, at most `limit` bytes.
+    """Return the comment on one submission as Markdown of at most `limit` bytes.
 
-    `problems` are those of `check`, with paths as they stand in the repository. Without a `preview` the text says why
-    by `missing`. `first_time` welcomes the contributor with `faults`, which are Markdown. `appeal` is the address of
-    the form to appeal by, `log` that of the run's log. `change` is what the pull request does, `reasons` why it is held
-    or has to be changed, as Markdown; the slug is empty where it is of no single submission. `commit` is the one
-    that was looked at. Raises ValueError where the preview is of another submission, where it comes with errors or
-    reasons, or where an address is none.
+    `problems` are those of `check`, with paths in the repository. The slug is empty if the pull request is not about a
+    single submission. Raises ValueError for an invalid address, and for a preview of another submission or together
+    with errors or reasons.
     """
-    errors = [each for each in problems if each.severity is Severity.ERROR]
+    change, reasons = context.change, context.reasons
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if preview is not None and (preview.submission != slug or errors or reasons):
-        raise ValueError(f"a preview of {preview.submission!r} with {len(errors)} errors, for {slug!r}")
-    _require_addresses(appeal, log)
-    sections = [Section(_headline(slug, problems, preview, change, reasons))]
-    if first_time:
+        raise ValueError(f"a preview of {preview.submission!r} with {errors} errors, for {slug!r}")
+    _require_addresses(context.appeal, context.log)
+    sections = [Section(_headline(slug, errors, preview, context))]
+    if context.first_time:
         sections.append(Section("Welcome, and thank you for your first submission."))
     sections += reason_sections(reasons)
     if reasons and problems:
         sections.append(Section("### What the check finds"))
     elif problems and not errors:
-        sections.append(Section("Nothing has to be mended. Worth a look:"))
+        sections.append(Section("There are no errors. Worth a look:"))
     sections += _problem_sections(problems)
     if errors:
-        sections.append(Section(_mend()))
+        sections.append(Section(_FIX))
     if reasons:
         sections.append(next_step_section(reasons, change))
     elif change is ChangeKind.WITHDRAWS and not errors:
         sections += withdrawal_sections()
     elif not errors:
         sections.append(change_section(change))
-        sections += preview_sections(preview) if preview else [Section(_without_numbers(missing, log))]
-        sections.append(Section(_next(slug, preview, appeal)))
+        sections += preview_sections(preview) if preview else [Section(_without_numbers(context))]
+        sections.append(Section(_next(slug, preview, context.appeal)))
     if change is not ChangeKind.WITHDRAWS:
-        sections.append(Section(_common(faults) if first_time else ""))
+        sections.append(Section(_common_faults() if context.first_time else ""))
         sections.append(Section(_by_hand(slug, preview)))
-    sections.append(Section(f"_Of commit {code(commit)}._" if commit else ""))
-    return fit_sections([Section(MARKER), *sections], "The commands above show all.", limit)
+    sections.append(Section(f"_This comment is about commit {code(context.commit)}._" if context.commit else ""))
+    return fit_sections([Section(MARKER), *sections], "The commands above show everything.", limit)
 
 
 def _require_addresses(*addresses: str | None) -> None:
@@ -105,94 +118,88 @@ def _require_addresses(*addresses: str | None) -> None:
             raise ValueError(f"{address!r} is no address of a form or a log")
 
 
-# -- what stands first
-
-
-def _headline(
-    slug: str, problems: Sequence[Problem], preview: Preview | None, change: ChangeKind, reasons: Sequence[Reason]
-) -> str:
-    errors = sum(each.severity is Severity.ERROR for each in problems)
-    words = [next_step(reasons)] if reasons else []
+def _headline(slug: str, errors: int, preview: Preview | None, context: PullRequestContext) -> str:
+    parts = []
+    if context.reasons:
+        parts.append("held for a maintainer" if worst(context.reasons) is State.HELD else "changes are needed")
     if errors:
-        words.append(f"{pluralize(errors, 'error')} to mend")
-    if not words:
-        words = [_sound(preview, change)]
-    return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(words)}"
+        parts.append(f"{pluralize(errors, 'error')} to fix")
+    if not parts and context.change is ChangeKind.WITHDRAWS:
+        parts.append("withdrawn as soon as this is merged")
+    elif not parts:
+        parts.append("no errors")
+        if preview:
+            parts.append(f"{preview.passed} of {preview.asked} tasks passed")
+        if preview and preview.undecided:
+            parts.append(f"{pluralize(preview.undecided, 'verdict')} open")
+    return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(parts)}"
 
 
-def _sound(preview: Preview | None, change: ChangeKind) -> str:
-    if change is ChangeKind.WITHDRAWS:
-        return "withdrawn as soon as this is merged"
-    if preview is None:
-        return "nothing to mend"
-    still_open = f", {pluralize(preview.undecided, 'verdict')} open" if preview.undecided else ""
-    return f"nothing to mend, {preview.passed} of {preview.asked} tasks passed{still_open}"
-
-
-# -- what check says
+# -- problems
 
 
 def _problem_sections(problems: Sequence[Problem]) -> Iterator[Section]:
-    files: dict[Path, list[Problem]] = {}
-    for problem in sorted(problems, key=lambda each: each.severity is Severity.WARNING):
-        files.setdefault(problem.path, []).append(problem)
-    for place, found in enumerate(list(files.values())[:FILES]):
-        yield Section(_problem_list(found), "" if place == 0 else f"problems of {code(str(found[0].path), 80)}")
+    by_file: dict[Path, list[Problem]] = {}
+    for problem in sorted(problems, key=lambda problem: problem.severity is Severity.WARNING):
+        by_file.setdefault(problem.path, []).append(problem)
+    files = list(by_file.values())
+    for index, in_file in enumerate(files[:FILES]):
+        name = f"problems of {code(str(in_file[0].path), 80)}" if index else ""
+        yield Section(_problem_list(in_file), name)
     if len(files) > FILES:
-        rest = [each for found in list(files.values())[FILES:] for each in found]
-        yield Section(f"… and {pluralize(len(rest), 'problem')} in {pluralize(len(files) - FILES, 'more file')}.")
+        rest = sum(map(len, files[FILES:]))
+        yield Section(f"… and {pluralize(rest, 'problem')} in {pluralize(len(files) - FILES, 'more file')}.")
 
 
 def _problem_list(problems: Sequence[Problem]) -> str:
-    lines = [f"- {code(str(each), 400)}" for each in problems[:PROBLEMS]]
+    lines = [f"- {code(str(problem), 400)}" for problem in problems[:PROBLEMS]]
     if len(problems) > PROBLEMS:
         lines.append(f"- … and {pluralize(len(problems) - PROBLEMS, 'more problem')} in this file")
-    # a line between two files' lists, which would be one otherwise, and a loose one
+    # without a paragraph between them, the lists of two files would be one loose list
     return "\n".join([f"In {code(str(problems[0].path), 200)}:", "", *lines])
 
 
-def _mend() -> str:
-    return (
-        "**What to do:** mend each `path:line` and push to this branch. The check runs again and this comment changes "
-        "in place; the same places are marked on the diff. A warning need not be mended."
-    )
+_FIX: Final = (
+    "**What to do:** fix each `path:line` and push to this branch. The check then runs again and updates this comment. "
+    "The diff marks the same lines. A warning need not be fixed."
+)
 
 
-def _without_numbers(missing: str, log: str | None) -> str:
-    why = f": {code(missing)}" if missing else ""
-    more = (
-        f" [The run's log]({log}) says more. They are a preview only: the merge does not wait for them." if log else ""
-    )
-    return f"The check finds nothing that has to be mended. There are no numbers to show yet{why}.{more}"
+def _without_numbers(context: PullRequestContext) -> str:
+    why = f": {code(context.missing)}" if context.missing else ""
+    text = f"The check found no errors. There are no numbers to show yet{why}."
+    if context.log:
+        text += f" [The log of the run]({context.log}) has details. The numbers are only a preview, and the merge does "
+        text += "not wait for them."
+    return text
 
 
-# -- what happens next, and doing it by hand
+# -- next steps, and the same by hand
 
 
 def _next(slug: str, preview: Preview | None, appeal: str | None) -> str:
     lines = [
-        "You need do nothing more. A maintainer looks at this pull request. As soon as it is merged, every command is "
-        "executed again in containers, judged and published: the row is on the site when that run ends, without "
-        "another review."
+        "There is nothing more for you to do. A maintainer reviews this pull request. After the merge, a run executes "
+        "every command again in containers, judges the results and publishes them. Your row appears on the site when "
+        "that run ends, without another review."
     ]
     if preview and preview.undecided:
         lines.append(
-            "The open verdicts go to a panel of models where the board has one, then to a maintainer, who rules with "
-            f"{code('bashboard adjudicate')}. Until then they count as not passed; "
-            "the merge does not wait for them."
+            "The open verdicts go to a panel of models if the board has one, then to a maintainer, who rules with "
+            f"{code('bashboard adjudicate')}. Until then they count as not passed. The merge does not wait for them."
         )
-    form = f"[the appeal form]({appeal})" if appeal else "an issue"
+    form = f"with [the appeal form]({appeal})" if appeal else "in an issue"
     explain = f"bashboard explain {_name(slug)} TASK{f' --suite {preview.suite}' if preview else ''}"
     lines.append(
-        f"A verdict looks wrong? See why with {code(explain)}, and appeal by {form}: name the task and say why what "
-        "your command does is right."
+        f"Does a verdict look wrong? {code(explain)} shows how it came about. You can appeal {form}: name the task and "
+        "say why your command is right."
     )
     return "### What happens next\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
-def _common(faults: Sequence[str]) -> str:
-    listed = "\n".join(f"{number}. {fault}" for number, fault in enumerate(faults, 1))
-    return f"### What most often goes wrong with a first submission\n\n{listed}"
+def _common_faults() -> str:
+    listed = "\n".join(f"{number}. {fault}" for number, fault in enumerate(COMMON_FAULTS, 1))
+    return f"### Common mistakes in a first submission\n\n{listed}"
 
 
 def _by_hand(slug: str, preview: Preview | None) -> str:
@@ -201,11 +208,12 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
     if preview:
         lines += [f"bashboard {verb} {name} --suite {preview.suite}" for verb in ("score", "preview")]
     listed = "\n".join(lines)
-    where = "In your clone, after `make demo` once, with its `.venv/bin` on the path:"
-    said = "It is the same code, and it says the same."
-    return f"### The same on your machine\n\n{where}\n\n```console\n{listed}\n```\n\n{said}"
+    return (
+        "### The same on your machine\n\nRun this in your clone. It needs `make demo` once, and the `.venv/bin` of the "
+        f"clone on your `PATH`:\n\n```console\n{listed}\n```\n\nIt runs the same code and shows the same text."
+    )
 
 
 def _name(slug: str) -> str:
-    """A slug as it is typed; one that is none is not repeated."""
+    """Return a slug for use in a command, or a placeholder if it is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

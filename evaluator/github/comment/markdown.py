@@ -1,14 +1,14 @@
-r"""Untrusted text in GitHub's Markdown: shown as it is, and never markup.
+r"""Untrusted text in GitHub's Markdown: shown as it is, and never interpreted.
 
-A text stands in a code span, where GitHub knows no markup, link, picture, HTML, formula, mention, reference, address
-or emoji. An escape such as `\x60` stands for every character that could end the span or look like something else:
+All text that this project did not write goes into a code span. Inside one there is no markup, link, image, HTML or
+formula, and GitHub resolves no mention, reference, address or emoji. An escape such as `\x60` replaces each character
+that could end the span or look like something else:
 
-* what `evaluator.escaping` hides;
-* letters that are written from right to left, because they would move the text beside them;
-* blanks that Markdown or a browser would drop: the first, the last, and more than one together;
-* backticks if many stand together, because GitHub's parser knows no span with more than 80 and would read all of it
-  as markup;
-* the bar in a table's cell, because parsers differ in what a backslash before it means.
+* characters that `evaluator.escaping` hides;
+* letters of right-to-left scripts, because they would move the text beside them;
+* blanks that Markdown or a browser would drop: the first, the last, and all but one of several together;
+* long runs of backticks, because GitHub's parser reads no span with more than 80 and would treat all of it as markup;
+* the bar in a table cell, because parsers disagree about a backslash before it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from evaluator.escaping import classify, python_escape
 from evaluator.wording import pluralize
 
 LENGTH: Final = 240
-"""Characters of one text that are shown, counted with their escapes."""
+"""The default length of a shown text in characters, counted with its escapes."""
 
 _BACKTICKS: Final = 8
-"""Longest run of backticks that is shown. Longer runs are escaped."""
+"""The longest run of backticks that is shown. A longer run is escaped."""
 _LEFTWARDS: Final = frozenset({"R", "AL", "AN"})
 _LONG_RUN: Final = re.compile(f"`{{{_BACKTICKS + 1},}}")
 _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return a code span of a text on one line, for prose and lists. A long text is cut visibly.
+    """Return a one-line code span of the text for prose and lists. A long text is cut, with a note after it.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -41,7 +41,7 @@ def code(text: str, length: int = LENGTH) -> str:
 
 
 def cell(text: str, length: int = LENGTH) -> str:
-    r"""Return the same for a cell of a table.
+    r"""Return the same as `code`, for a cell of a table.
 
     >>> print(cell("ls | wc"))
     `ls \x7c wc`
@@ -50,13 +50,13 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are Markdown already. The first column is text, all others are numbers."""
+    """Return a table from cells of Markdown. The first column is text and the others are numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a span of as many escaped characters as fit `length`, and the number of those left out."""
+    """Return a span of the escaped characters that fit into `length`, and a note about the rest."""
     if not text:
         return "(empty)"
     size = used = 0
@@ -73,7 +73,7 @@ def _span(text: str, escaped: Sequence[str], length: int) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return every character of a text as it is written, in order."""
+    """Return each character of the text, or its escape, in order."""
     written = [
         python_escape(character) if hidden or unicodedata.bidirectional(character) in _LEFTWARDS else character
         for character, hidden in classify(text)

@@ -1,89 +1,82 @@
-"""What a comment says of a pull request itself: why it is held, what is to be changed in it, what becomes of it.
+"""The sections about a pull request itself: why it is held, what to change in it, and what happens next.
 
-Reasons come as Markdown in which a stranger's text is code already; all other words are ours.
+Reasons are Markdown in which untrusted text already is code. All other words are this project's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluator.github.comment.preview_sections import Section
+from evaluator.github.comment.sections import Section
 from evaluator.github.comment.state import ChangeKind, Reason, State, worst
 
-_HEADS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What is to be changed"}
-_TURNS = {State.HELD: "held for a maintainer", State.NEEDS_CHANGES: "changes are needed"}
-
-
-def next_step(reasons: Sequence[Reason]) -> str:
-    """The headline's words."""
-    found = worst(reasons)
-    return _TURNS[found] if found else "nothing to mend"
+_HEADINGS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What to change"}
 
 
 def reason_sections(reasons: Sequence[Reason]) -> list[Section]:
-    """All reasons, those for which it is held first, each with the lines to type."""
+    """Return the reasons with their commands, those that hold the pull request first."""
     sections = []
-    for state, head in _HEADS.items():
-        told = [_reason(each) for each in reasons if each.state is state]
-        if told:
-            sections.append(Section(f"### {head}\n\n" + "\n\n".join(told)))
+    for state, heading in _HEADINGS.items():
+        items = [_list_item(reason) for reason in reasons if reason.state is state]
+        if items:
+            sections.append(Section(f"### {heading}\n\n" + "\n\n".join(items)))
     return sections
 
 
-def _reason(reason: Reason) -> str:
+def _list_item(reason: Reason) -> str:
     if not reason.commands:
         return f"- {reason.text}"
-    lines = "\n".join(f"  {each}" for each in ("```console", *reason.commands, "```"))
+    lines = "\n".join(f"  {line}" for line in ("```console", *reason.commands, "```"))
     return f"- {reason.text}\n\n{lines}"
 
 
 def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
-    """What happens next where it is not valid, and when its row is there, or gone."""
-    lines = []
+    """Return what happens next with a pull request that is not valid, and when its row appears or leaves."""
     if worst(reasons) is State.HELD:
-        lines.append(
-            "A maintainer looks at this pull request and decides; until then nothing of it is published. What you "
-            "change and push is looked at again, and this comment changes in place."
+        first = (
+            "A maintainer reviews this pull request and decides. Until then nothing from it is published. If you push "
+            "a change, the check runs again and updates this comment."
         )
     else:
-        lines.append("Change it and push to this branch: the check runs again and this comment changes in place.")
+        first = "Make the change and push it to this branch. The check then runs again and updates this comment."
     if change is ChangeKind.WITHDRAWS:
-        lines.append("The row leaves the site when the run that follows the merge has ended, and not before.")
+        row = "The row leaves the site when the run after the merge ends, and not earlier."
     else:
-        lines.append(
-            "The row is on the site when the run that follows the merge has ended: every command is executed again in "
-            "containers, judged and published, without another review."
+        row = (
+            "The row appears on the site when the run after the merge ends. That run executes every command again in "
+            "containers, judges the results and publishes them, without another review."
         )
-    return Section("### What happens next\n\n" + "\n".join(f"- {line}" for line in lines))
+    return Section(f"### What happens next\n\n- {first}\n- {row}")
 
 
 def withdrawal_sections() -> list[Section]:
-    """What becomes of a row whose submission is taken back."""
+    """Return what happens to the row of a submission that is withdrawn."""
     lines = (
-        "You need do nothing more. A maintainer looks at this pull request and merges it.",
-        "Its row and its page leave the site when the run that follows the merge has ended. What was published stays "
-        "in the repository's history.",
-        "The name stays yours: nobody else can take it, and you may offer the same system again under it.",
+        "There is nothing more for you to do. A maintainer reviews this pull request and merges it.",
+        "The row and the page of the submission leave the site when the run after the merge ends. Published results "
+        "stay in the repository's history.",
+        "The name stays yours: no other account can take it, and you may submit the same system again under it.",
     )
-    head = Section("This pull request withdraws the submission: its whole folder goes. There is nothing to check.")
+    head = Section(
+        "This pull request withdraws the submission: it removes the whole folder. There is nothing to check."
+    )
     return [head, Section("### What happens next\n\n" + "\n".join(f"- {line}" for line in lines))]
 
 
 def change_section(change: ChangeKind) -> Section:
-    """What is to be known of a valid submission's kind; nothing of a new one."""
+    """Return a note about the change of a published submission, or an empty section for any other change."""
     if change is not ChangeKind.UPDATES:
         return Section("")
     return Section(
-        "This pull request changes a submission that is on the board. Its present row stays until the run that "
-        "follows the merge has ended, and is then replaced."
+        "This pull request changes a submission that is on the board. Its present row stays until the run after the "
+        "merge ends, and is then replaced."
     )
 
 
 def nothing_text() -> str:
-    """What a comment says that was written when the pull request still had a submission."""
+    """Return the comment for a pull request that no longer changes a submission."""
     return (
-        "## No submission in this pull request\n\nIt does not change a submission any more, so there is nothing to "
-        "check and no row will follow from it. What was said here before does not hold any more. To offer a "
-        "submission push its folder below `submissions/` to this branch, or open another pull request: the check "
-        "runs by itself.\n"
+        "## No submission in this pull request\n\nIt no longer changes a submission, so there is nothing to check and "
+        "it leads to no row. Earlier versions of this comment no longer apply. To submit a system, push its folder "
+        "below `submissions/` to this branch, or open another pull request. The check starts by itself.\n"
     )

@@ -1,33 +1,41 @@
-"""A text of sections that is never longer than GitHub takes: the longest of those that may go are left out by name."""
+"""Sections of Markdown, and joining them to a text that fits into a GitHub comment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-from evaluator.github.comment.preview_sections import Section
+from typing import Final, NamedTuple
 
 LENGTH: Final = 65_536
-"""GitHub takes so many characters in a comment or in the body of a pull request; counted here are bytes, of which there
-are no fewer."""
+"""The maximum length of a comment or of a pull request's body on GitHub in characters. This project counts bytes, which
+are never fewer.
+"""
+
+
+class Section(NamedTuple):
+    """A part of a text. A section without a name is never left out."""
+
+    text: str
+    name: str = ""
 
 
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
-    """All sections, or without the longest of those that have a name, which the end then lists; `where` says in
-    Markdown what shows all of it. Raises ValueError where what has no name is too long already."""
-    kept, gone = [each for each in sections if each.text], list[str]()
-    while len((text := _joined(kept, gone, where)).encode()) > limit:
-        loose = [each for each in kept if each.name]
-        if not loose:
-            raise ValueError(f"the shortest text has {len(text.encode())} bytes: expected at most {limit}")
-        longest = max(loose, key=lambda each: len(each.text))
-        kept = [each for each in kept if each is not longest]
-        gone.append(longest.name)
-    return text
+    """Join the sections. While the text is too long, drop the longest section that has a name and list it at the end.
 
-
-def _joined(sections: Sequence[Section], gone: Sequence[str], where: str) -> str:
-    parts = [each.text for each in sections]
-    if gone:
-        parts.append(f"_Left out, as GitHub takes no longer text: {', '.join(gone)}. {where}_")
-    return "\n\n".join(parts) + "\n"
+    `where` says in Markdown which command shows everything. Raises ValueError if the sections without a name are too
+    long.
+    """
+    present, dropped = [section for section in sections if section.text], list[str]()
+    while True:
+        parts = [section.text for section in present]
+        if dropped:
+            parts.append(f"_Left out, because GitHub accepts no longer text: {', '.join(dropped)}. {where}_")
+        text = "\n\n".join(parts) + "\n"
+        size = len(text.encode())
+        if size <= limit:
+            return text
+        named = [section for section in present if section.name]
+        if not named:
+            raise ValueError(f"the shortest text has {size} bytes: expected at most {limit}")
+        longest = max(named, key=lambda section: len(section.text))
+        present = [section for section in present if section is not longest]
+        dropped.append(longest.name)

@@ -1,4 +1,4 @@
-"""What a pull request does, the states it may be in, why, and the labels that say so."""
+"""The change that a pull request makes, its states, the reasons for a state, and the labels that show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """What a pull request does to the board's submissions. `MIXES`: to several, or to what is in no submission."""
+    """The kind of change to submissions. `MIXES`: to several submissions, or to files that belong to none."""
 
     NOTHING = "nothing"
     ADDS = "adds"
@@ -21,7 +21,7 @@ class ChangeKind(StrEnum):
 
 
 class State(StrEnum):
-    """Whose turn it is: nobody's but the merge, the author's, or a maintainer's."""
+    """The state of a pull request: ready to be merged, waiting for its author, or waiting for a maintainer."""
 
     VALID = "valid"
     NEEDS_CHANGES = "needs changes"
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class Reason(NamedTuple):
-    """Why a pull request is not valid, in Markdown, and the lines to type that mend it."""
+    """A reason why a pull request is not valid, as Markdown, and the commands that fix it."""
 
     state: State
     text: str
@@ -40,20 +40,20 @@ CONTESTED: Final = "contested"
 READY: Final = "ready to merge"
 
 LABELS: Final = (
-    StateLabel(State.VALID, "0e8a16", "The check finds nothing to mend"),
-    StateLabel(State.NEEDS_CHANGES, "d93f0b", "Its author has something to change; the comment says what"),
-    StateLabel(State.HELD, "b60205", "Waits for a maintainer's decision, or for time; the comment says why"),
-    StateLabel(CONTESTED, "fbca04", "Has verdicts that no judge could decide: up for adjudication"),
+    StateLabel(State.VALID, "0e8a16", "The check finds no errors"),
+    StateLabel(State.NEEDS_CHANGES, "d93f0b", "The author has to change something, see the comment"),
+    StateLabel(State.HELD, "b60205", "Waits for a maintainer's decision or for time to pass, see the comment"),
+    StateLabel(CONTESTED, "fbca04", "Has verdicts that no judge could decide and that wait for adjudication"),
     StateLabel(READY, "1d76db", "Adds one new submission and nothing else, and is valid"),
 )
-"""All of ours; a pull request has those that hold and no others of them."""
+"""The labels of this project. A pull request has those that apply and no others of them."""
 
 
-CLEARING: Final = tuple(each for each in LABELS if each.name in (State.VALID, CONTESTED, READY))
-"""Those that clear the way to a merge; they are said of one commit and hold for no other."""
+CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID, CONTESTED, READY))
+"""The labels that allow a merge. They apply to one commit and become invalid with the next push."""
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """The state that a reader has to know first; None where there is no reason."""
-    found = {each.state for each in reasons}
-    return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in found), None)
+    """Return the state that matters most to a reader, or None without a reason."""
+    states = {reason.state for reason in reasons}
+    return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

@@ -1,1 +1,1 @@
-"""What strangers ask of the repository: pull requests answered, and appeals."""
+"""Reports on contributors' pull requests, and appeals against verdicts."""

@@ -1,6 +1,6 @@
-"""What a pull request's changed files are: which submission it adds, changes, withdraws or renames, and what else.
+"""Classify a pull request by its changed files: which submission it adds, changes, withdraws or renames.
 
-Pure: paths go in, all of them a stranger's, and none is looked at on any disk.
+This module is pure. The paths are untrusted, and none is looked up on disk.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _STATUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PullRequestChange:
-    """What a pull request's changed files are, all paths below the repository.
+    """The changed files of a pull request, by paths from the root of the repository.
 
-    `slugs` are the folders of submissions that it touches, `earlier` among them the name that it renames. `outside`
-    stands outside of `submissions/`, `stray` in it and in no submission; `derived` is the publish workflow's, by
-    whether the pull request adds it. `left` stays of a submission whose manifest goes. Not `complete` means
-    that there are changed files that GitHub does not list.
+    `slugs` are the submission folders that it touches. `earlier` is the one among them that it renames. `outside` are
+    paths outside `submissions/`, and `stray` are paths in it that belong to no submission. `derived` are files of the
+    publish workflow, with True for each that the pull request adds. `left` are files that remain of a submission whose
+    manifest is removed. `complete` is False if GitHub does not list all changed files.
     """
 
     change: ChangeKind
@@ -50,39 +50,39 @@ class PullRequestChange:
 
     @property
     def slug(self) -> str:
-        """The one submission it is about, or empty."""
+        """Return the one submission that the pull request is about, or an empty text."""
         if self.change is ChangeKind.RENAMES:
-            return next(each for each in self.slugs if each != self.earlier)
+            return next(slug for slug in self.slugs if slug != self.earlier)
         return self.slugs[0] if len(self.slugs) == 1 else ""
 
     @property
     def is_plain(self) -> bool:
-        """True where it is about one submission's own files and nothing else."""
-        alone = self.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.WITHDRAWS)
-        return alone and self.complete and not (self.outside or self.stray or self.derived or self.left)
+        """Return whether it changes only the own files of one submission."""
+        is_single = self.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.WITHDRAWS)
+        return is_single and self.complete and not (self.outside or self.stray or self.derived or self.left)
 
 
 def touched_slugs(changes: ChangedFiles) -> tuple[str, ...]:
-    """The folders of submissions that changed files stand or stood in, in order."""
+    """Return the submission folders in which files changed, sorted."""
     slugs = map(_slug_of, _effects(changes.files))
     return tuple(sorted({slug for slug in slugs if slug}))
 
 
-def read_offer(changes: ChangedFiles, standing: Mapping[str, frozenset[str]]) -> PullRequestChange:
-    """What a pull request does; `standing` are the names of the files that the board's branch has, by slug."""
+def classify_change(changes: ChangedFiles, names_on_board: Mapping[str, frozenset[str]]) -> PullRequestChange:
+    """Classify a pull request. `names_on_board` are the file names on the board's branch, by slug."""
     effects = _effects(changes.files)
     slugs = touched_slugs(changes)
     within = [path for path in effects if path.startswith(f"{FOLDER}/")]
     if not within and changes.complete:
         return PullRequestChange(ChangeKind.NOTHING, outside=tuple(sorted(effects)))
-    change, earlier = _deed(slugs, effects, standing)
+    change, earlier = _change_kind(slugs, effects, names_on_board)
     gone = {slug for slug in slugs if _is_gone(slug, effects)}
     derived = {
         path: effects[path] is _Effect.ADDED
         for path in sorted(within)
         if _is_derived(path) and not (_slug_of(path) in gone and effects[path] is _Effect.REMOVED)
     }
-    left = (f"{FOLDER}/{slug}/{name}" for slug in gone for name in standing.get(slug, frozenset()))
+    left = (f"{FOLDER}/{slug}/{name}" for slug in gone for name in names_on_board.get(slug, frozenset()))
     return PullRequestChange(
         change,
         slugs,
@@ -96,14 +96,14 @@ def read_offer(changes: ChangedFiles, standing: Mapping[str, frozenset[str]]) ->
 
 
 def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
-    """What happens at each path: what is renamed goes at one and comes at another, and two may change places."""
-    found: dict[str, _Effect] = {}
+    """Return the effect at each path. A rename removes one path and adds another. Two files may swap paths."""
+    effects: dict[str, _Effect] = {}
     for file in files:
         rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]
         rows += [(file.earlier, _Effect.REMOVED)] if file.earlier is not None else []
         for path, effect in rows:
-            found[path] = effect if found.get(path, effect) is effect else _Effect.CHANGED
-    return found
+            effects[path] = effect if effects.get(path, effect) is effect else _Effect.CHANGED
+    return effects
 
 
 def _slug_of(path: str) -> str:
@@ -117,25 +117,25 @@ def _is_derived(path: str) -> bool:
 
 
 def _is_gone(slug: str, effects: Mapping[str, _Effect]) -> bool:
-    """True where the manifest goes and nothing comes."""
-    own = {path: effect for path, effect in effects.items() if _slug_of(path) == slug}
-    return f"{FOLDER}/{slug}/{MANIFEST_NAME}" in own and set(own.values()) == {_Effect.REMOVED}
+    """Return whether the manifest is removed and no file of the submission is added or changed."""
+    in_folder = {path: effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return f"{FOLDER}/{slug}/{MANIFEST_NAME}" in in_folder and set(in_folder.values()) == {_Effect.REMOVED}
 
 
-def _is_new(slug: str, effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]) -> bool:
-    own = {effect for path, effect in effects.items() if _slug_of(path) == slug}
-    return own == {_Effect.ADDED} and not standing.get(slug)
+def _is_new(slug: str, effects: Mapping[str, _Effect], names_on_board: Mapping[str, frozenset[str]]) -> bool:
+    in_folder = {effect for path, effect in effects.items() if _slug_of(path) == slug}
+    return in_folder == {_Effect.ADDED} and not names_on_board.get(slug)
 
 
-def _deed(
-    slugs: Sequence[str], effects: Mapping[str, _Effect], standing: Mapping[str, frozenset[str]]
+def _change_kind(
+    slugs: Sequence[str], effects: Mapping[str, _Effect], names_on_board: Mapping[str, frozenset[str]]
 ) -> tuple[ChangeKind, str | None]:
-    """What is done to the submissions touched, and the name that one is renamed from."""
+    """Return the kind of change, and the old name of a renamed submission."""
     if len(slugs) == 1:
         if _is_gone(slugs[0], effects):
             return ChangeKind.WITHDRAWS, None
-        return (ChangeKind.ADDS if _is_new(slugs[0], effects, standing) else ChangeKind.UPDATES), None
+        return (ChangeKind.ADDS if _is_new(slugs[0], effects, names_on_board) else ChangeKind.UPDATES), None
     for old, new in ((slugs[0], slugs[1]), (slugs[1], slugs[0])) if len(slugs) == 2 else ():
-        if _is_gone(old, effects) and _is_new(new, effects, standing):
+        if _is_gone(old, effects) and _is_new(new, effects, names_on_board):
             return ChangeKind.RENAMES, old
     return ChangeKind.MIXES, None

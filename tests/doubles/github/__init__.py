@@ -1,9 +1,9 @@
-"""A GitHub on loopback, in front of real Git repositories, with what our client asks of it and nothing else.
+"""A GitHub server on loopback, in front of real Git repositories. It has only the operations that the client uses.
 
     with GitHubServer(folder) as github:
         board = github.repository("board", github.user("maintainer"))
         board.git.commit("main", {"README.md": b"A board.\\n"})
-        fork = github.fork(board, github.user("stranger"))
+        fork = github.fork(board, github.user("contributor"))
         fork.git.commit("mine", {"submissions/mine/core.jsonl": b"..."})
         pull = github.open_pull(board, fork, "mine", title="Mine")
         token = github.token({"pull_requests": "write"})
@@ -12,8 +12,8 @@
 
 A clone is made from `board.git.folder`. A job's token ends with it: `del github.tokens[token]`.
 
-`description.py`, which needs the development dependencies, holds each request and answer against GitHub's own
-description of its interface.
+`description.py`, which needs the development dependencies, checks each request and response against GitHub's own
+description of its API.
 """
 
 from tests.doubles.github.commits import Method

@@ -1,4 +1,4 @@
-"""Commits of a bare repository: read as histories, and made as GitHub makes them, without a working tree."""
+"""Commits in a bare repository: read as histories, and made as GitHub makes them, without a working tree."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 from tests.doubles.github.repositories import BareRepository
 
 ABSENT: Final = "0" * 40
-"""In the place of a file's name: no file."""
+"""The object name that stands for no file."""
 
 _FORMAT: Final = "%x00".join(("%H", "%T", "%P", "%an", "%ae", "%aI", "%B", ""))
 _FIELDS: Final = 7
 
 
 class Method(StrEnum):
-    """How GitHub's button merges."""
+    """The merge methods of GitHub's button."""
 
     MERGE = "merge"
     SQUASH = "squash"
@@ -27,7 +27,7 @@ class Method(StrEnum):
 
 
 class Author(NamedTuple):
-    """Who a commit says made it, and when."""
+    """The author of a commit as the commit states it, with the time."""
 
     name: str
     email: str
@@ -35,7 +35,7 @@ class Author(NamedTuple):
 
 
 class CommitEntry(NamedTuple):
-    """A commit as git knows it; `date` is in ISO 8601."""
+    """A commit as Git knows it. `date` is in ISO 8601."""
 
     sha: str
     tree: str
@@ -47,7 +47,7 @@ class CommitEntry(NamedTuple):
 
 
 def history(git: BareRepository, tip: str, path: str = "", most: int = -1) -> list[CommitEntry]:
-    """The commits that changed a path, or all, from the newest, as `git log` leaves out and orders them."""
+    """Return the commits that changed a path, or all, newest first, with the simplification and order of `git log`."""
     said = git.run("log", f"--max-count={most}", f"--format=tformat:{_FORMAT}", tip, "--", *([path] if path else []))
     fields = said.decode(errors="replace").split("\0")[:-1]
     rows = [fields[at : at + _FIELDS] for at in range(0, len(fields), _FIELDS)]
@@ -55,17 +55,17 @@ def history(git: BareRepository, tip: str, path: str = "", most: int = -1) -> li
 
 
 def read_commit(git: BareRepository, sha: str) -> CommitEntry:
-    """One commit."""
+    """Return one commit."""
     return history(git, sha, most=1)[0]
 
 
 def introduced(git: BareRepository, base: str, head: str) -> frozenset[str]:
-    """The commits that a head has and a base has not."""
+    """Return the commits that are in the head and not in the base."""
     return frozenset(git.run("rev-list", f"{base}..{head}").decode().split())
 
 
 def is_ancestor(git: BareRepository, one: str, other: str) -> bool:
-    """Whether a branch at `one` can go to `other` without losing a commit."""
+    """Return whether a branch at `one` can move to `other` without losing a commit."""
     try:
         git.run("merge-base", "--is-ancestor", one, other)
     except subprocess.CalledProcessError:
@@ -74,7 +74,7 @@ def is_ancestor(git: BareRepository, one: str, other: str) -> bool:
 
 
 def write_tree(git: BareRepository, base: str | None, rows: Iterable[tuple[str, str, str]]) -> str:
-    """A tree, or an empty one, with files (mode, blob, path) put or removed; its name."""
+    """Return the name of a new tree: the base or an empty one, with files (mode, blob, path) put or removed."""
     with tempfile.TemporaryDirectory() as folder:
         index = {"GIT_INDEX_FILE": f"{folder}/index"}
         git.run("read-tree", *([base] if base else ["--empty"]), environment=index)
@@ -86,7 +86,7 @@ def write_tree(git: BareRepository, base: str | None, rows: Iterable[tuple[str, 
 def write_commit(
     git: BareRepository, tree: str, parents: Iterable[str], message: str, author: Author | None = None
 ) -> str:
-    """A commit that no branch has yet; its name."""
+    """Return the name of a new commit that no branch points at."""
     words = [word for parent in parents for word in ("-p", parent)]
     about = {}
     if author is not None:
@@ -96,7 +96,7 @@ def write_commit(
 
 
 def merge(git: BareRepository, branch: str, head: str, message: str, method: Method = Method.MERGE) -> str:
-    """Merge a commit into a branch as a button of GitHub's does. Raises CalledProcessError at a conflict."""
+    """Merge a commit into a branch as GitHub's button does. Raises CalledProcessError for a conflict."""
     ref = f"refs/heads/{branch}"
     before = git.resolve(ref)
     if method is Method.REBASE:
@@ -113,7 +113,7 @@ def _merged(git: BareRepository, one: str, other: str) -> str:
 
 
 def _rebased(git: BareRepository, onto: str, head: str) -> str:
-    """Each commit of its own again, on top of another."""
+    """Repeat each commit of the head on top of `onto`, and return the last."""
     for sha in git.run("rev-list", "--reverse", f"{onto}..{head}").decode().split():
         said = read_commit(git, sha)
         # what is onto, as if it came of the same parent: older gits cannot be told where two sides parted

@@ -1,6 +1,6 @@
-"""GitHub's own description of its interface, which the double's every request and answer is held against.
+"""GitHub's own OpenAPI description, against which each request and response of the double is checked.
 
-It is the npm package `@octokit/openapi`, fetched once by npm and kept beside the evidence:
+It is the npm package `@octokit/openapi`. npm fetches it once, and it is kept beside the evidence:
 
     python -m tests.doubles.github.description
 """
@@ -29,11 +29,13 @@ PACKAGE: Final = "@octokit/openapi@23.0.2"
 INTEGRITY: Final = "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg=="
 _MEMBER: Final = "package/generated/api.github.com.json"
 KEPT: Final = Path(".bashboard") / "github" / f"{PACKAGE.rpartition('@')[2]}.json"
-"""Where it is kept, from the root of the repository."""
+"""The path of the description, from the root of the repository."""
 
 
 def fetch(kept: Path) -> None:
-    """Bring the description by npm, as its integrity says, to a file. Raises MissingError without npm or a network."""
+    """Fetch the description with npm, check its integrity and write it to a file. Raises MissingError without npm or
+    network.
+    """
     with brought({PACKAGE: INTEGRITY}) as archives, tarfile.open(archives[PACKAGE]) as archive:
         member = archive.extractfile(_MEMBER)
         assert member is not None
@@ -52,7 +54,7 @@ def _fits(template: str, path: str) -> bool:
 def _or_null(
     keyword: Callable[[Any, Any, Any, Any], Iterator[Any] | None],
 ) -> Callable[[Any, Any, Any, Any], Iterator[Any]]:
-    """A keyword that lets null pass where its schema says `nullable`, which JSON Schema does not know."""
+    """Extend a keyword to accept null if its schema says `nullable`, which JSON Schema does not know."""
 
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if instance is not None or not schema.get("nullable"):
@@ -68,7 +70,7 @@ _Validator: Final[Any] = validators.extend(  # type: ignore[no-untyped-call]
 
 
 class Description:
-    """Says what is wrong with an exchange; reads the description when it is first asked."""
+    """The check of an exchange against the description, which is loaded on first use."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -86,7 +88,7 @@ class Description:
         return described
 
     def __call__(self, exchange: Exchange) -> Iterator[str]:
-        """Each thing wrong with a request and with an answer that no test put in the place of the true one."""
+        """Yield each fault of a request, and of a response that no test injected."""
         place = f"{exchange.method} {exchange.path}"
         template = self._template(exchange.method, exchange.path)
         if template is None:
@@ -99,7 +101,7 @@ class Description:
         yield from (f"{place}: {fault}" for fault in faults)
 
     def _template(self, method: str, path: str) -> str | None:
-        """The described address, of those that fit the one with the fewest parameters."""
+        """Return the described address that fits, or of several the one with the fewest parameters."""
         shape = re.sub(r"(?<=/)(\d+|[0-9a-f]{40})(?=/|$)", "0", path)
         if (method, shape) not in self._templates:
             fitting = (
@@ -136,7 +138,7 @@ class Description:
             yield from self._unknown(schema, body)
 
     def _unknown(self, schema: Mapping[str, Any], body: Any) -> Iterator[str]:
-        """Fields that GitHub would ignore, and we would wonder."""
+        """Yield the fields that GitHub would silently ignore."""
         branches = [self._whole(each) for each in (schema, *schema.get("oneOf", ()), *schema.get("anyOf", ()))]
         known = {name for branch in branches for name in branch.get("properties", ())}
         if isinstance(body, dict):
@@ -160,7 +162,7 @@ class Description:
             yield f"{what}{f' at {where}' if where else ''}: {error.message[:300]}"
 
     def _whole(self, thing: dict[str, Any]) -> dict[str, Any]:
-        """What a reference points at, or the thing itself."""
+        """Resolve a reference, or return the object itself."""
         while "$ref" in thing:
             pointer = thing["$ref"].removeprefix("#/").split("/")
             thing = self._document

@@ -1,4 +1,4 @@
-"""What people do on the double that no request of ours does: fork, push, open, merge, talk, run and upload."""
+"""Events on the double that the client does not cause: users fork, push, open, merge and comment, and runs upload."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.doubles.github.state import (
 )
 
 ACTIONS_BOT: Final = User(41_898_282, "github-actions[bot]", "Bot")
-"""Who a workflow's own token speaks as."""
+"""The account behind a workflow's own token."""
 
 
 class GitHubState:
-    """Everything the double remembers. `now` is the time by which it stamps; a test moves it."""
+    """The state of the double. `now` is the time of its timestamps, which a test can change."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -41,21 +41,21 @@ class GitHubState:
         self.now = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
     def user(self, login: str) -> User:
-        """A person, made where there is none of that name."""
+        """Return the user with that login, created on first use."""
         return self._users.setdefault(login, User(next(self._ids), login))
 
     def token(self, permissions: Mapping[str, str], user: User = ACTIONS_BOT) -> str:
-        """A token with these permissions and no others; a workflow's own unless somebody else's is wanted."""
+        """Return a new token with exactly these permissions. By default it belongs to a workflow."""
         made = f"token-{secrets.token_hex(8)}"
         self.tokens[made] = Token(user, permissions)
         return made
 
     def repository(self, name: str, owner: User) -> HostedRepo:
-        """An empty repository."""
+        """Create an empty repository."""
         return self._keep(name, owner, None)
 
     def fork(self, hosted: HostedRepo, owner: User) -> HostedRepo:
-        """Somebody's fork, with what the repository holds now."""
+        """Create a fork with the present content of the repository."""
         return self._keep(hosted.name, owner, hosted)
 
     def _keep(self, name: str, owner: User, parent: HostedRepo | None) -> HostedRepo:
@@ -73,7 +73,7 @@ class GitHubState:
         body: str | None = None,
         labels: Iterable[str] = (),
     ) -> Pull:
-        """An issue that is no pull request; labels that the repository lacks are made."""
+        """Create an issue that is not a pull request, and the labels that the repository lacks."""
         number = len(hosted.issues) + 1
         made = Pull(number, next(self._ids), user, title, body, self.now, self.now)
         made.labels += [self.label(hosted, name, "ededed").name for name in labels]
@@ -89,14 +89,16 @@ class GitHubState:
         into: str = "main",
         user: User | None = None,
     ) -> Pull:
-        """A pull request from a branch of a fork or of the repository itself, by its owner unless another does it."""
+        """Open a pull request from a branch of a fork or of the repository itself. By default the head's owner opens
+        it.
+        """
         pull = self.issue(base, user or head.owner, title)
         pull.head_ref, pull.head_repository, pull.base_ref = branch, head, into
         self.pushed(base, pull)
         return pull
 
     def follow(self) -> None:
-        """Let pull requests have what git itself pushed to their branches since."""
+        """Update pull requests to what Git itself pushed to their branches."""
         for base in self.repositories.values():
             for pull in base.issues.values():
                 fork = pull.head_repository if pull.state == "open" else None
@@ -104,21 +106,21 @@ class GitHubState:
                     self.pushed(base, pull)
 
     def pushed(self, base: HostedRepo, pull: Pull) -> None:
-        """Let an open pull request follow its branch, also where that was pushed by force."""
+        """Update an open pull request to its branch, also after a forced push."""
         if pull.head_repository is not None and pull.state == "open":
             ref = f"refs/heads/{pull.head_ref}"
             pull.head = base.git.fetch(pull.head_repository.git, ref, f"refs/pull/{pull.number}/head")
             pull.base, pull.updated = base.git.resolve(f"refs/heads/{pull.base_ref}"), self.now
 
     def push(self, base: HostedRepo, pull: Pull, files: Mapping[str, Any], *, force: bool = False) -> str:
-        """Push a commit to a pull request's branch, with `force` in place of its history; the new head."""
+        """Push a commit to a pull request's branch and return it. `force` replaces the history."""
         assert pull.head_repository is not None
         pull.head_repository.git.commit(pull.head_ref, files, root=force)
         self.pushed(base, pull)
         return pull.head
 
     def merge(self, base: HostedRepo, pull: Pull, method: Method = Method.MERGE) -> str:
-        """Merge, by a commit with two parents unless another way is said; the branch's new head is returned."""
+        """Merge a pull request and return the new head of its base branch. The default is a commit with two parents."""
         before, said = base.git.resolve(f"refs/heads/{pull.base_ref}"), f"Merge pull request #{pull.number}"
         pull.merge_commit = commits.merge(base.git, pull.base_ref, pull.head, said, method)
         pull.introduced = commits.introduced(base.git, before, pull.merge_commit)
@@ -126,17 +128,17 @@ class GitHubState:
         return pull.merge_commit
 
     def comment(self, issue: Pull, user: User | None, body: str) -> Comment:
-        """Somebody's comment; of an account that is gone, nobody's."""
+        """Add a comment. Without a user, its account is gone."""
         made = Comment(next(self._ids), user, body, self.now, self.now)
         issue.comments.append(made)
         return made
 
     def label(self, hosted: HostedRepo, name: str, color: str, description: str | None = None) -> Label:
-        """A label of a repository, where it has none of that name in any case."""
+        """Return a label of the repository, created if there is none of that name in any case."""
         return hosted.labels.setdefault(name.casefold(), Label(next(self._ids), name, color, description))
 
     def run(self, base: HostedRepo, pull: Pull, conclusion: str | None = "success") -> WorkflowRun:
-        """A run for the head that a pull request has now, finished unless its conclusion is None."""
+        """Start a run for the present head of a pull request. It is finished unless its conclusion is None."""
         assert pull.head_repository is not None
         run = self.start(base, "submission", "pull_request", pull.head, pull.head_ref, pull.head_repository)
         run.conclusion = conclusion
@@ -151,7 +153,7 @@ class GitHubState:
         branch: str = "main",
         origin: HostedRepo | None = None,
     ) -> WorkflowRun:
-        """A run of `.github/workflows/<workflow>.yml` that is under way, for a commit of `origin`."""
+        """Start a run of `.github/workflows/<workflow>.yml` for a commit of `origin`. It is under way."""
         number = next(self._ids)
         hosted.runs[number] = WorkflowRun(number, head, branch, origin or hosted, event, None, self.now, workflow)
         return hosted.runs[number]
@@ -159,14 +161,14 @@ class GitHubState:
     def add_job(
         self, run: WorkflowRun, name: str, conclusion: str | None = "success", notices: Iterable[tuple[str, str]] = ()
     ) -> JobState:
-        """A job of a run's present attempt, with notices (title, message)."""
+        """Add a job to a run's present attempt, with notices (title, message)."""
         made = JobState(next(self._ids), next(self._ids), name, conclusion, run.attempt, self.now)
         made.annotations += [Annotation("notice", message, title) for title, message in notices]
         run.jobs.append(made)
         return made
 
     def upload(self, run: WorkflowRun, name: str, content: bytes, size: int | None = None) -> Artifact:
-        """An artifact of a run: a zip's bytes, or any."""
+        """Add an artifact to a run: a zip, or any bytes."""
         made = Artifact(next(self._ids), name, content, len(content) if size is None else size, self.now)
         run.artifacts.append(made)
         return made

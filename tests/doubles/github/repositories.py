@@ -1,4 +1,4 @@
-"""Bare Git repositories, written and read by git itself."""
+"""Bare Git repositories, read and written by Git itself."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Submodule(NamedTuple):
 
 
 Content = bytes | Link | Submodule | None
-"""What a path shall be after a commit; None removes it."""
+"""The content of a path after a commit. None removes the path."""
 
 
 class TreeEntry(NamedTuple):
-    """One name in a tree, as `git ls-tree -l` says it; `size` is None for what is no blob."""
+    """A name in a tree, as `git ls-tree -l` prints it. `size` is None for an entry that is not a blob."""
 
     mode: str
     kind: str
@@ -50,7 +50,7 @@ class TreeEntry(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """One changed file between a merge base and a head; `earlier` is its path before it was renamed."""
+    """A changed file between a merge base and a head. `earlier` is its path before a rename."""
 
     status: str
     path: str
@@ -61,7 +61,7 @@ class FileChange(NamedTuple):
 
 
 class BareRepository:
-    """One bare repository in a folder."""
+    """A bare repository in a folder."""
 
     def __init__(self, folder: Path, origin: BareRepository | None = None) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class BareRepository:
             shutil.copytree(origin.folder / "refs" / "heads", folder / "refs" / "heads", dirs_exist_ok=True)
 
     def _borrow(self, other: BareRepository) -> None:
-        """Read another's objects as one's own: a repository and its forks share theirs, as on GitHub."""
+        """Share the other repository's objects, as GitHub does for forks."""
         file, place = self.folder / "objects" / "info" / "alternates", f"{other.folder / 'objects'}\n"
         known = file.read_text() if file.is_file() else ""
         if place not in known:
@@ -82,15 +82,15 @@ class BareRepository:
     def commit(
         self, branch: str, files: Mapping[str, Content], message: str = "A change", *, root: bool = False
     ) -> str:
-        """Add a commit to a branch, begun at `main` where it is new; the commit's name.
+        """Add a commit to a branch and return it. A new branch starts at `main`.
 
-        With `root` the commit has no parent and holds these files alone: what a force-push leaves.
+        With `root` the commit has no parent and holds only these files, as after a forced push.
         """
         ref = f"refs/heads/{branch}"
         parent = None if root else self.find(ref) or self.find("refs/heads/main")
-        said = message.encode()
+        data = message.encode()
         stream = [f"commit {ref}\ncommitter A person <person@example.org> 1767225600 +0000\n".encode()]
-        stream += [b"data %d\n%s\n" % (len(said), said), f"from {parent}\n".encode() if parent else b""]
+        stream += [b"data %d\n%s\n" % (len(data), data), f"from {parent}\n".encode() if parent else b""]
         if root:
             self.run("update-ref", "-d", ref)
         stream += [_command(path, content) for path, content in files.items()]
@@ -98,7 +98,7 @@ class BareRepository:
         return self.resolve(ref)
 
     def commit_entries(self, branch: str, path: Sequence[str], entries: Sequence[tuple[str, str, bytes]]) -> str:
-        """A commit whose tree holds, below `path`, entries (mode, name, blob) that git itself would not write."""
+        """Return a commit whose tree holds entries (mode, name, blob) below `path` that Git itself would not write."""
         rows = [(mode, name, self.store("blob", content)) for mode, name, content in entries]
         tree = self._tree(rows)
         for name in reversed(path):
@@ -112,11 +112,11 @@ class BareRepository:
         return self.store("tree", raw)
 
     def store(self, kind: str, content: bytes) -> str:
-        """Write an object as it is; its name."""
+        """Write an object unchanged and return its name."""
         return self.run("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content).decode().strip()
 
     def fetch(self, other: BareRepository, ref: str, into: str) -> str:
-        """Bring a ref of another repository under another name here, whatever stood there; the commit's name."""
+        """Copy a ref of another repository to a name here, replacing it, and return the commit."""
         self._borrow(other)
         sha, kept = other.resolve(ref), self.folder / into
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -124,15 +124,15 @@ class BareRepository:
         return sha
 
     def find(self, name: str) -> str | None:
-        """The object that a name means, or None."""
+        """Return the object that a name resolves to, or None."""
         if name.startswith("refs/"):
             return self._ref(name)
-        asked = ["git", "-C", str(self.folder), "rev-parse", "--quiet", "--verify", "--end-of-options", name]
-        run = subprocess.run(asked, env=_ENVIRONMENT, capture_output=True, check=False)
+        command = ["git", "-C", str(self.folder), "rev-parse", "--quiet", "--verify", "--end-of-options", name]
+        run = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, check=False)
         return run.stdout.decode().strip() or None
 
     def _ref(self, name: str) -> str | None:
-        """A ref as git keeps it: in a file of its own, or packed. Asking git would take a process each time."""
+        """Read a ref from its own file or from `packed-refs`, because a Git process for each read would be slow."""
         if (self.folder / name).is_file():
             return (self.folder / name).read_text().strip()
         packed = self.folder / "packed-refs"
@@ -140,30 +140,32 @@ class BareRepository:
         return next((row.split()[0] for row in rows if row.partition(" ")[2] == name), None)
 
     def resolve(self, name: str) -> str:
-        """The object that a name means. Raises KeyError for none."""
+        """Return the object that a name resolves to. Raises KeyError if there is none."""
         found = self.find(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def tree(self, name: str, recursive: bool) -> list[TreeEntry]:
-        """A tree's entries. Raises CalledProcessError where the name means no tree."""
-        said = self.run("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
-        return [_entry(line) for line in said.decode(errors="replace").split("\0") if line]
+        """Return a tree's entries. Raises CalledProcessError if the name is not a tree."""
+        output = self.run("ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), name)
+        return [_entry(line) for line in output.decode(errors="replace").split("\0") if line]
 
     def blob(self, sha: str) -> bytes:
-        """A blob's bytes. Raises CalledProcessError where the name means none."""
+        """Return a blob's bytes. Raises CalledProcessError if the name is not a blob."""
         return self.run("cat-file", "blob", sha)
 
     def changes(self, base: str, head: str) -> list[FileChange]:
-        """What one commit changed since it left another, by path; it cannot become different."""
+        """Return the files changed between a merge base and a head, by path. The result is cached, because it never
+        changes.
+        """
         if (base, head) not in self._changes:
             self._changes[base, head] = self._compare(base, head)
         return self._changes[base, head]
 
     def _compare(self, base: str, head: str) -> list[FileChange]:
         between = f"{base}...{head}"
-        counts = _counted(self.run("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
+        counts = _line_counts(self.run("diff", "--numstat", "-z", "-M", between).decode(errors="replace"))
         fields = iter(
             self.run("diff", "--raw", "-z", "-M", "--abbrev=40", between).decode(errors="replace").split("\0")
         )
@@ -178,10 +180,10 @@ class BareRepository:
         return found
 
     def run(self, *words: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
-        """Run git on this repository; what it says. Raises CalledProcessError."""
-        asked = ["git", "-C", str(self.folder), *words]
-        around = {**_ENVIRONMENT, **(environment or {})}
-        return subprocess.run(asked, env=around, input=given, capture_output=True, check=True).stdout
+        """Run Git on this repository and return its output. Raises CalledProcessError."""
+        command = ["git", "-C", str(self.folder), *words]
+        env = {**_ENVIRONMENT, **(environment or {})}
+        return subprocess.run(command, env=env, input=given, capture_output=True, check=True).stdout
 
 
 def _command(path: str, content: Content) -> bytes:
@@ -200,9 +202,9 @@ def _entry(line: str) -> TreeEntry:
     return TreeEntry(mode, kind, sha, int(size) if size != "-" else None, path)
 
 
-def _counted(said: str) -> dict[str, tuple[int, int]]:
-    """Lines added and removed by path; a binary file has none."""
-    fields = iter(said.split("\0"))
+def _line_counts(output: str) -> dict[str, tuple[int, int]]:
+    """Return the lines added and removed by path. A binary file has none."""
+    fields = iter(output.split("\0"))
     counts = {}
     for about in fields:
         if not about:

@@ -1,4 +1,4 @@
-"""The double's server: HTTP, tokens, pages, and faults on demand."""
+"""The HTTP server of the double, with tokens, pages, and faults on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.doubles.github.state import Artifact, HostedRepo
 
 
 class Exchange(NamedTuple):
-    """One request and its answer; header names are in lower case, bodies are JSON or None."""
+    """A request and its response. Header names are in lower case. Bodies are JSON or None."""
 
     method: str
     path: str
@@ -36,10 +36,10 @@ class Exchange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """An answer that takes the place of the true one, once. With `late` the request is obeyed and its answer lost.
+    """A response that replaces the real one, once. With `late` the request takes effect and its response is lost.
 
-    It waits for a request of this `method`, to an address that ends as `path` says; any where they are empty.
-    `document` is answered in the place of an error's.
+    It waits for a request with this `method` to an address that ends with `path`. An empty value matches any.
+    `document` replaces the error's document.
     """
 
     status: int
@@ -51,14 +51,14 @@ class InjectedFault:
     document: Any = None
 
     def meets(self, method: str, path: str) -> bool:
-        """Whether it is for this request."""
+        """Return whether the fault applies to this request."""
         return self.method in ("", method) and path.endswith(self.path)
 
 
 class GitHubServer(GitHubState):
-    """Serves while its block runs. `examine` tells what is wrong with an exchange; it goes to `complaints`.
+    """The running double. `examine` yields the faults of an exchange, which are added to `complaints`.
 
-    `faults` are met in their order; `exchanges` keeps all requests with their answers.
+    `faults` are used in order. `exchanges` holds all requests with their responses.
     """
 
     def __init__(self, folder: Path, examine: Callable[[Exchange], Iterable[str]] = lambda _: ()) -> None:
@@ -74,7 +74,7 @@ class GitHubServer(GitHubState):
 
     @property
     def url(self) -> str:
-        """The base address of its interface."""
+        """Return the base address of the API."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> GitHubServer:
@@ -87,12 +87,12 @@ class GitHubServer(GitHubState):
         self.close()
 
     def close(self) -> None:
-        """Stop answering; the block's end does it otherwise."""
+        """Stop serving. The end of the block does it otherwise."""
         self._server.shutdown()
         self._server.server_close()
 
     def signed(self, artifact: Artifact) -> str:
-        """An address at another host that needs no token, and takes none."""
+        """Return a signed address on another host that needs no token and accepts none."""
         word = secrets.token_hex(8)
         self._signed[word] = artifact.content
         return f"{self.url.replace('127.0.0.1', 'localhost')}/blobs/{word}?signature=a%2Bb"
@@ -100,27 +100,29 @@ class GitHubServer(GitHubState):
     def answer(
         self, method: str, target: str, headers: Mapping[str, str], raw: bytes
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body for a request, which is recorded."""
+        """Record a request and return status, headers and body of its response."""
         parts = urlsplit(target)
         with self._lock:
             if parts.path.startswith("/blobs/"):
                 return self._blob(parts.path, headers)
             self.follow()
             body = json.loads(raw) if raw else None
-            asked = Exchange(
+            exchange = Exchange(
                 method, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), headers, body, 0, None
             )
             fault = next((each for each in self.faults if each.meets(method, parts.path)), None)
             if fault is not None:
                 self.faults.remove(fault)
-            said, needs = (ApiResponse(0), "") if fault and not fault.late else self._say(asked)
+            response, needs = (ApiResponse(0), "") if fault and not fault.late else self._respond(exchange)
             if fault is not None:
-                said = _refusal(fault.status, fault.message, fault.headers)
-                said = said._replace(document=fault.document or said.document)
-            said = self._page(said, asked)
-            self._record(asked._replace(status=said.status, answer=said.document, injected=fault is not None))
-        sent = {"Content-Type": "application/json; charset=utf-8", **needs_header(needs), **said.headers}
-        return said.status, sent, b"" if said.document is None else json.dumps(said.document).encode()
+                response = _refusal(fault.status, fault.message, fault.headers)
+                response = response._replace(document=fault.document or response.document)
+            response = self._page(response, exchange)
+            self._record(
+                exchange._replace(status=response.status, answer=response.document, injected=fault is not None)
+            )
+        sent = {"Content-Type": "application/json; charset=utf-8", **needs_header(needs), **response.headers}
+        return response.status, sent, b"" if response.document is None else json.dumps(response.document).encode()
 
     def _record(self, exchange: Exchange) -> None:
         self.exchanges.append(exchange)
@@ -132,10 +134,10 @@ class GitHubServer(GitHubState):
         content = self._signed.get(path.removeprefix("/blobs/"))
         return (404, {}, b"") if content is None else (200, {"Content-Type": "application/zip"}, content)
 
-    def _say(self, asked: Exchange) -> tuple[ApiResponse, str]:
-        route, hosted, words = self._routed(asked)
+    def _respond(self, exchange: Exchange) -> tuple[ApiResponse, str]:
+        route, hosted, words = self._routed(exchange)
         needs = "; ".join(f"{name}={level}" for name, level in route.needs) if route else ""
-        token = self.tokens.get(asked.headers.get("authorization", "").partition(" ")[2])
+        token = self.tokens.get(exchange.headers.get("authorization", "").partition(" ")[2])
         if token is None:
             return _refusal(401, "Bad credentials"), ""
         if route is None or hosted is None:
@@ -143,40 +145,42 @@ class GitHubServer(GitHubState):
         if not token.may(route.needs):
             return _refusal(403, "Resource not accessible by integration"), needs
         try:
-            return route.answer(ApiRequest(self, hosted, token, words, asked.query, asked.body)), needs
+            return route.answer(ApiRequest(self, hosted, token, words, exchange.query, exchange.body)), needs
         except Refused as refused:
             return _refusal(refused.status, refused.message), needs
 
-    def _routed(self, asked: Exchange) -> tuple[Route | None, HostedRepo | None, Sequence[str]]:
-        pieces = asked.path.split("/", 4)
+    def _routed(self, exchange: Exchange) -> tuple[Route | None, HostedRepo | None, Sequence[str]]:
+        pieces = exchange.path.split("/", 4)
         if len(pieces) < 5 or pieces[1] != "repos":
             return None, None, ()
         hosted = self.repositories.get("/".join(pieces[2:4]))
         for route in ROUTES:
             match = route.address.fullmatch(f"/{pieces[4]}")
-            if match and route.method == asked.method:
+            if match and route.method == exchange.method:
                 return route, hosted, match.groups()
         return None, hosted, ()
 
-    def _page(self, said: ApiResponse, asked: Exchange) -> ApiResponse:
-        """The page that was asked for, with the addresses of those beside it."""
-        if not said.listing:
-            return said
-        size = min(int(asked.query.get("per_page", "30")), 100)
-        at, last = int(asked.query.get("page", "1")), max(1, -(-len(said.document) // size))
+    def _page(self, response: ApiResponse, exchange: Exchange) -> ApiResponse:
+        """Return the requested page, with the addresses of its neighbours."""
+        if not response.listing:
+            return response
+        size = min(int(exchange.query.get("per_page", "30")), 100)
+        at, last = int(exchange.query.get("page", "1")), max(1, -(-len(response.document) // size))
         places = {"prev": at - 1, "next": at + 1, "last": last, "first": 1}
         links = [
-            f'<{self.url}{asked.path}?{urlencode({**asked.query, "page": page})}>; rel="{name}"'
+            f'<{self.url}{exchange.path}?{urlencode({**exchange.query, "page": page})}>; rel="{name}"'
             for name, page in places.items()
             if 1 <= page <= last and page != at
         ]
-        rows = said.document[(at - 1) * size : at * size]
-        whole = {"total_count": len(said.document), said.under: rows} if said.under else rows
-        return said._replace(document=whole, headers={**said.headers, **({"Link": ", ".join(links)} if links else {})})
+        rows = response.document[(at - 1) * size : at * size]
+        whole = {"total_count": len(response.document), response.under: rows} if response.under else rows
+        return response._replace(
+            document=whole, headers={**response.headers, **({"Link": ", ".join(links)} if links else {})}
+        )
 
 
 def needs_header(needs: str) -> dict[str, str]:
-    """The header by which GitHub says what an operation needs."""
+    """Return the header with the permissions that an operation needs."""
     return {"X-Accepted-GitHub-Permissions": needs} if needs else {}
 
 
@@ -195,7 +199,7 @@ class _Server(ThreadingHTTPServer):
         self.github = github
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is no error of ours; any other is the double's own, and a test must see it."""
+        """Ignore a client that went away. Report any other error, because it is a bug of the double."""
         if not isinstance(sys.exc_info()[1], OSError):
             self.github.complaints.append(traceback.format_exc())
 
@@ -220,4 +224,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the names are the base class's
 
     def log_message(self, format: str, *values: object) -> None:  # noqa: A002 - the name is the base class's
-        """Keep quiet."""
+        """Write no log."""

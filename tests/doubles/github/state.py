@@ -1,4 +1,4 @@
-"""What the double remembers: people, repositories, pull requests, comments, labels, runs and their artifacts."""
+"""The objects of the double: users, repositories, pull requests, comments, labels, runs and their artifacts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.doubles.github.repositories import BareRepository
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An account; `kind` is `User` or `Bot`."""
+    """An account. `kind` is `User` or `Bot`."""
 
     id: int
     login: str
@@ -20,19 +20,19 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Whose a token is and what it may: by permission (`contents`, `pull_requests`, …) `read` or `write`."""
+    """A token's account, and its permissions: `read` or `write` by name, such as `contents` or `pull_requests`."""
 
     user: User
     permissions: Mapping[str, str]
 
     def may(self, needed: tuple[tuple[str, str], ...]) -> bool:
-        """Whether one of these permissions, each with its level, is held."""
+        """Return whether the token has one of these permissions, each with its level."""
         return any(self.permissions.get(name) in {level, "write"} for name, level in needed)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a repository; `color` is six hexadecimal digits."""
+    """A label of a repository. `color` is six hexadecimal digits."""
 
     id: int
     name: str
@@ -42,7 +42,7 @@ class Label:
 
 @dataclass(slots=True)
 class Comment:
-    """A comment below an issue or a pull request."""
+    """A comment on an issue or a pull request."""
 
     id: int
     user: User | None
@@ -53,7 +53,7 @@ class Comment:
 
 @dataclass(slots=True)
 class Pull:
-    """An issue, or a pull request where it has a `head`; `head_repository` is None when its fork was deleted."""
+    """An issue, or a pull request if it has a `head`. `head_repository` is None if its fork was deleted."""
 
     number: int
     id: int
@@ -71,9 +71,7 @@ class Pull:
     merged: datetime | None = None
     merge_commit: str | None = None
     introduced: frozenset[str] = frozenset()
-    """The commits that its merge brought into the branch, the merge itself among them."""
-    reason: str | None = None
-    """Why it was closed, as GitHub says it: `completed`, `not_planned`."""
+    """The commits that its merge brought into the branch, with the merge itself."""
     association: str = "FIRST_TIME_CONTRIBUTOR"
     comments: list[Comment] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -81,7 +79,7 @@ class Pull:
 
 @dataclass(slots=True)
 class Artifact:
-    """What a run uploaded: a zip. `size` is what GitHub says of it, its true size unless a test says otherwise."""
+    """An uploaded zip. `size` is the size that GitHub reports, which a test can falsify."""
 
     id: int
     name: str
@@ -93,7 +91,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a step printed as a command for the log: `level` is `notice`, `warning` or `failure`."""
+    """A command for the log that a step printed. `level` is `notice`, `warning` or `failure`."""
 
     level: str
     message: str
@@ -104,7 +102,7 @@ class Annotation:
 
 @dataclass(slots=True)
 class JobState:
-    """A job of a run's attempt; `conclusion` is None while it runs. Its annotations are its check run's."""
+    """A job of a run's attempt. `conclusion` is None while it runs. The annotations belong to its check run."""
 
     id: int
     check_run: int
@@ -117,7 +115,7 @@ class JobState:
 
 @dataclass(slots=True)
 class WorkflowRun:
-    """A run of a workflow for a commit; `conclusion` is None while it runs, `workflow` its file's name."""
+    """A run of a workflow for a commit. `conclusion` is None while it runs. `workflow` is the file's name."""
 
     id: int
     head: str
@@ -134,10 +132,10 @@ class WorkflowRun:
 
 @dataclass(slots=True)
 class HostedRepo:
-    """A repository with all that belongs to it; `parent` is what it was forked from.
+    """A repository with everything that belongs to it. `parent` is the repository that it was forked from.
 
-    `protected` are branches that nobody may move but by a pull request, save those of these numbers.
-    `actions_propose` is the setting by which a workflow's own token may open pull requests.
+    `protected` maps branches to the accounts that may push to them without a pull request. `actions_propose` is the
+    setting that lets a workflow's own token open pull requests.
     """
 
     id: int
@@ -154,5 +152,5 @@ class HostedRepo:
 
     @property
     def full_name(self) -> str:
-        """Owner and name, as addresses have them."""
+        """Return owner and name, as in addresses."""
         return f"{self.owner.login}/{self.name}"

@@ -1,4 +1,4 @@
-"""The JSON documents that GitHub answers with, complete enough for its own description of them."""
+"""The JSON documents of GitHub's responses, complete enough for GitHub's own description of them."""
 
 from tests.doubles.github.responses.git import (
     blob_document,

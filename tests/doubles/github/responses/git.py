@@ -1,4 +1,4 @@
-"""Git's own objects as GitHub's documents have them."""
+"""Git's objects in GitHub's responses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.doubles.github.state import HostedRepo
 
 
 def tree_document(url: str, hosted: HostedRepo, sha: str, entries: list[TreeEntry], truncated: bool) -> Document:
-    """A `git-tree`."""
+    """Return a `git-tree`."""
     here = f"{repository_url(url, hosted)}/git"
     rows = []
     for entry in entries:
@@ -22,7 +22,7 @@ def tree_document(url: str, hosted: HostedRepo, sha: str, entries: list[TreeEntr
 
 
 def blob_document(url: str, hosted: HostedRepo, sha: str, content: bytes) -> Document:
-    """A `blob`, its base64 broken into lines as GitHub does."""
+    """Return a `blob`, with its base64 broken into lines as on GitHub."""
     where = f"{repository_url(url, hosted)}/git/blobs/{sha}"
     said = base64.encodebytes(content).decode()
     about = {"sha": sha, "node_id": node("B", int(sha[:8], 16)), "url": where}
@@ -30,12 +30,12 @@ def blob_document(url: str, hosted: HostedRepo, sha: str, content: bytes) -> Doc
 
 
 def short_blob_document(url: str, hosted: HostedRepo, sha: str) -> Document:
-    """A `short-blob`: one that was just made."""
+    """Return a `short-blob`, the response to a new blob."""
     return {"sha": sha, "url": f"{repository_url(url, hosted)}/git/blobs/{sha}"}
 
 
 def ref_document(url: str, hosted: HostedRepo, ref: str, sha: str) -> Document:
-    """A `git-ref`."""
+    """Return a `git-ref`."""
     here = f"{repository_url(url, hosted)}/git"
     target = {"type": "commit", "sha": sha, "url": f"{here}/commits/{sha}"}
     return {"ref": ref, "node_id": node("F", 1), "url": f"{here}/{ref}", "object": target}
@@ -45,7 +45,7 @@ _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payloa
 
 
 def git_commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
-    """A `git-commit`: as git knows it."""
+    """Return a `git-commit`, which is Git's own view."""
     here = f"{repository_url(url, hosted)}/git"
     about = {"name": commit.name, "email": commit.email, "date": commit.date}
     return {
@@ -68,7 +68,7 @@ def _parent(url: str, hosted: HostedRepo, sha: str) -> Document:
 
 
 def commit_document(url: str, hosted: HostedRepo, commit: CommitEntry) -> Document:
-    """A `commit`: as it stands in histories. Whose account its address is nobody is told here."""
+    """Return a `commit`, as in histories. It names no account for the commit's address."""
     where = f"{repository_url(url, hosted)}/commits/{commit.sha}"
     said = git_commit_document(url, hosted, commit)
     kept = ("author", "committer", "message", "tree", "url", "verification")

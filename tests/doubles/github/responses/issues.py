@@ -1,4 +1,4 @@
-"""Issues, labels and comments as GitHub's documents have them."""
+"""Issues, labels and comments in GitHub's responses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.doubles.github.state import Comment, HostedRepo, Label, Pull
 
 
 def label_document(url: str, hosted: HostedRepo, label: Label) -> Document:
-    """A `label`."""
+    """Return a `label`."""
     about = {"name": label.name, "color": label.color, "description": label.description, "default": False}
     where = f"{repository_url(url, hosted)}/labels/{quote(label.name)}"
     return {"id": label.id, "node_id": node("L", label.id), "url": where, **about}
 
 
 def comment_document(url: str, hosted: HostedRepo, issue: Pull, comment: Comment) -> Document:
-    """An `issue-comment`."""
+    """Return an `issue-comment`."""
     here = f"{repository_url(url, hosted)}/issues"
     return {
         "id": comment.id,
@@ -33,7 +33,7 @@ def comment_document(url: str, hosted: HostedRepo, issue: Pull, comment: Comment
 
 
 def shared(url: str, hosted: HostedRepo, issue: Pull) -> Document:
-    """What issues and pull requests have both."""
+    """Return the fields that issues and pull requests share."""
     return {
         "id": issue.id,
         "node_id": node("I", issue.id),
@@ -53,12 +53,12 @@ def shared(url: str, hosted: HostedRepo, issue: Pull) -> Document:
 
 
 def page(url: str, hosted: HostedRepo, issue: Pull) -> str:
-    """Where people read an issue or a pull request."""
+    """Return the web address of an issue or a pull request."""
     return f"{url}/{hosted.full_name}/{'pull' if issue.head else 'issues'}/{issue.number}"
 
 
 def issue_document(url: str, hosted: HostedRepo, issue: Pull) -> Document:
-    """An `issue`; a pull request is one too."""
+    """Return an `issue`. A pull request is an issue too."""
     here = f"{repository_url(url, hosted)}/issues/{issue.number}"
     read = page(url, hosted, issue)
     pull = {"url": here.replace("/issues/", "/pulls/"), "html_url": read, "diff_url": f"{read}.diff"}
@@ -70,6 +70,6 @@ def issue_document(url: str, hosted: HostedRepo, issue: Pull) -> Document:
         "repository_url": repository_url(url, hosted),
         "comments": len(issue.comments),
         "closed_at": stamp(issue.updated) if issue.state == "closed" else None,
-        "state_reason": issue.reason,
+        "state_reason": None,
         **({"pull_request": {**pull, "patch_url": f"{read}.patch"}} if issue.head else {}),
     }

@@ -1,4 +1,4 @@
-"""Pull requests as GitHub's documents have them."""
+"""Pull requests in GitHub's responses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.doubles.github.state import HostedRepo, Pull, User
 
 
 def _side(url: str, hosted: HostedRepo | None, owner: User | None, ref: str, sha: str) -> Document:
-    """A pull request's head or base. GitHub answers null for a fork that is gone, though its description forbids it."""
+    """Return the head or base of a pull request. For a deleted fork GitHub sends null, against its own description."""
     repo = repository_document(url, hosted) if hosted else None
     label = f"{owner.login if owner else 'unknown'}:{ref}"
     return {"label": label, "ref": ref, "sha": sha, "repo": repo, "user": maybe_user(url, owner)}
 
 
 def pull_document(url: str, hosted: HostedRepo, pull: Pull) -> Document:
-    """A `pull-request-simple`: as it stands in lists."""
+    """Return a `pull-request-simple`, as in listings."""
     here = f"{repository_url(url, hosted)}/pulls/{pull.number}"
     issue = f"{repository_url(url, hosted)}/issues/{pull.number}"
     page = f"{url}/{hosted.full_name}/pull/{pull.number}"
@@ -59,7 +59,7 @@ def pull_document(url: str, hosted: HostedRepo, pull: Pull) -> Document:
 
 
 def whole_pull_document(url: str, hosted: HostedRepo, pull: Pull, changes: list[FileChange]) -> Document:
-    """A `pull-request`: as it stands by itself."""
+    """Return a `pull-request`, as for a single one."""
     counted = {"additions": sum(each.additions for each in changes), "deletions": sum(c.deletions for c in changes)}
     return {
         **pull_document(url, hosted, pull),
@@ -78,7 +78,7 @@ def whole_pull_document(url: str, hosted: HostedRepo, pull: Pull, changes: list[
 
 
 def change_document(url: str, hosted: HostedRepo, pull: Pull, change: FileChange) -> Document:
-    """A `diff-entry`, without its patch."""
+    """Return a `diff-entry` without its patch."""
     path = f"{pull.head}/{quote(change.path)}"
     earlier = {"previous_filename": change.earlier} if change.earlier else {}
     return {

@@ -1,4 +1,4 @@
-"""Addresses, people and repositories as GitHub's documents have them."""
+"""Addresses, users and repositories in GitHub's responses."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _COUNTS: Final = "forks forks_count open_issues open_issues_count size stargazer
 
 
 def stamp(when: datetime) -> str:
-    """A time as GitHub writes it."""
+    """Return a time in GitHub's format."""
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def node(kind: str, number: int) -> str:
-    """The other name that every thing has."""
+    """Return the second id that every object has."""
     return base64.b64encode(f"{kind}{number}".encode()).decode()
 
 
 def addresses(url: str, paths: str) -> Document:
-    """The `…_url` fields below an address; `name:path` where they differ."""
+    """Return the `…_url` fields below an address, with `name:path` if the two differ."""
     pairs = (path.partition(":") for path in paths.split())
     return {f"{name}_url": f"{url}/{other or name}" for name, _, other in pairs}
 
 
 def user_document(url: str, user: User) -> Document:
-    """A `simple-user`."""
+    """Return a `simple-user`."""
     here = f"{url}/users/{quote(user.login)}"
     return {
         **addresses(here, _USER_PATHS),
@@ -56,17 +56,17 @@ def user_document(url: str, user: User) -> Document:
 
 
 def maybe_user(url: str, user: User | None) -> Document | None:
-    """A `nullable-simple-user`: null where the account is gone."""
+    """Return a `nullable-simple-user`, which is null if the account is gone."""
     return user_document(url, user) if user else None
 
 
 def repository_url(url: str, hosted: HostedRepo) -> str:
-    """A repository's address in the interface."""
+    """Return a repository's address in the API."""
     return f"{url}/repos/{hosted.full_name}"
 
 
 def repository_document(url: str, hosted: HostedRepo) -> Document:
-    """A `repository`, which is a `minimal-repository` too."""
+    """Return a `repository`, which is a `minimal-repository` too."""
     here = repository_url(url, hosted)
     page, made = f"{url}/{hosted.full_name}", stamp(hosted.created)
     return {

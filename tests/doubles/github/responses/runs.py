@@ -1,4 +1,4 @@
-"""Runs, their jobs, annotations and artifacts as GitHub's documents have them."""
+"""Runs, their jobs, annotations and artifacts in GitHub's responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.doubles.github.state import Annotation, Artifact, HostedRepo, JobStat
 
 
 def run_document(url: str, hosted: HostedRepo, run: WorkflowRun) -> Document:
-    """A `workflow-run`. Of a fork's pull request GitHub names none, so `pull_requests` is empty."""
+    """Return a `workflow-run`. For a pull request of a fork GitHub names none, so `pull_requests` is empty."""
     here = f"{repository_url(url, hosted)}/actions/runs/{run.id}"
     person = {"name": "A person", "email": "person@example.org"}
     commit = {"id": run.head, "tree_id": run.head, "message": "A change", "timestamp": stamp(run.created)}
@@ -50,7 +50,7 @@ def run_document(url: str, hosted: HostedRepo, run: WorkflowRun) -> Document:
 
 
 def artifact_document(url: str, hosted: HostedRepo, artifact: Artifact) -> Document:
-    """An `artifact`."""
+    """Return an `artifact`."""
     here = f"{repository_url(url, hosted)}/actions/artifacts/{artifact.id}"
     made, gone = stamp(artifact.created), stamp(artifact.created + timedelta(days=90))
     return {
@@ -69,7 +69,7 @@ def artifact_document(url: str, hosted: HostedRepo, artifact: Artifact) -> Docum
 
 
 def job_document(url: str, hosted: HostedRepo, run: WorkflowRun, job: JobState) -> Document:
-    """A `job`."""
+    """Return a `job`."""
     here = f"{repository_url(url, hosted)}/actions"
     when = stamp(job.created)
     return {
@@ -96,7 +96,7 @@ def job_document(url: str, hosted: HostedRepo, run: WorkflowRun, job: JobState) 
 
 
 def annotation_document(url: str, hosted: HostedRepo, run: WorkflowRun, annotation: Annotation) -> Document:
-    """A `check-annotation`; what a step printed without a place stands at `.github`."""
+    """Return a `check-annotation`. Without a path it is at `.github`."""
     return {
         "path": annotation.path,
         "blob_href": f"{url}/{hosted.full_name}/blob/{run.head}/{annotation.path}",

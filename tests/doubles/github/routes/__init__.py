@@ -1,6 +1,6 @@
-"""The requests that the double answers: where, by whose leave, and with what.
+"""The operations of the double: address, needed permissions and response.
 
-An answer of GitHub's that our client does not ask for is not here: an unknown address is 404, as there.
+Only the operations that the client uses are here. Any other address gets 404, as on GitHub.
 """
 
 from typing import Final

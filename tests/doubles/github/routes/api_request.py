@@ -1,4 +1,4 @@
-"""What an operation of the double is asked, and what it answers."""
+"""The request and the response of an operation of the double."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PULLS_WRITE: Final[Needs] = (("pull_requests", "write"),)
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
-    """The request is answered with this status and message."""
+    """A refusal of the request with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
 
 
 class ApiRequest(NamedTuple):
-    """A request that was understood: the server, the repository, who asks, and what."""
+    """A routed request: the server, the repository, the token, and the parts of the request."""
 
     github: GitHubServer
     hosted: HostedRepo
@@ -40,34 +40,34 @@ class ApiRequest(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The first number of the address."""
+        """Return the first number of the address."""
         return int(self.words[0])
 
     @property
     def place(self) -> tuple[str, HostedRepo]:
-        """The server's address and the repository, with which every document begins."""
+        """Return the server's address and the repository, the first arguments of every document."""
         return self.github.url, self.hosted
 
     @property
     def word(self) -> str:
-        """The first word of the address, as it was before it was quoted."""
+        """Return the first word of the address, unquoted."""
         return unquote(self.words[0])
 
     def issue(self, level: str = "read") -> Pull:
-        """The issue or pull request that the address names; of issues `pull_requests` tells nothing."""
+        """Return the issue or pull request of the address. The permission `pull_requests` does not cover issues."""
         issue = found(self.hosted.issues.get(self.number))
         if not issue.head and not self.token.may((("issues", level),)):
             raise Refused(403, "Resource not accessible by integration")
         return issue
 
     def pull(self) -> Pull:
-        """The pull request that the address names."""
+        """Return the pull request of the address."""
         issue = self.hosted.issues.get(self.number)
         return found(issue if issue and issue.head else None)
 
 
 class ApiResponse(NamedTuple):
-    """Status, document and headers; a `listing` is cut into pages by the server, below `under` where that is set."""
+    """Status, document and headers. The server splits a `listing` into pages, below `under` if that is set."""
 
     status: int
     document: Any = None
@@ -77,7 +77,7 @@ class ApiResponse(NamedTuple):
 
 
 class Route(NamedTuple):
-    """One operation: its method, its address below the repository's, the permissions of which one is needed."""
+    """An operation: its method, its address below the repository, and the permissions of which it needs one."""
 
     method: str
     address: re.Pattern[str]
@@ -86,25 +86,25 @@ class Route(NamedTuple):
 
 
 def found(thing: Thing | None) -> Thing:
-    """The thing; 404 for none."""
+    """Return the object, or refuse the request with 404 if there is none."""
     if thing is None:
         raise Refused(404, "Not Found")
     return thing
 
 
 def listed(rows: list[Any], under: str | None = None) -> ApiResponse:
-    """A listing, whose pages the server cuts."""
+    """Return a listing, which the server splits into pages."""
     return ApiResponse(200, rows, listing=True, under=under)
 
 
-def text(asked: ApiRequest, name: str) -> str:
-    """A text of the request's body. GitHub refuses a comment beyond 65,536 characters, and an empty one."""
-    text = asked.body.get(name)
+def text(request: ApiRequest, name: str) -> str:
+    """Return a text of the request's body. GitHub refuses an empty comment, and more than 65,536 characters."""
+    text = request.body.get(name)
     if not isinstance(text, str) or not text.strip() or len(text) > 65_536:
         raise Refused(422, "Validation Failed")
     return text
 
 
 def operation(method: str, address: str, needs: Needs, answer: Callable[[ApiRequest], ApiResponse]) -> Route:
-    """An operation at an address, a regular expression whose groups are its words."""
+    """Return an operation at an address, a regular expression whose groups are the words of the address."""
     return Route(method, re.compile(address), needs, answer)

@@ -1,4 +1,4 @@
-"""Pull requests: listed, read, opened and changed."""
+"""Operations on pull requests."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tests.doubles.github.routes.api_request import (
 from tests.doubles.github.state import Pull
 
 CHANGED_FILES: Final = 3_000
-"""How many changed files of a pull request GitHub lists at most."""
+"""The maximum number of changed files that GitHub lists for a pull request."""
 
 
-def _pulls(asked: ApiRequest) -> ApiResponse:
-    pulls = [each for each in asked.hosted.issues.values() if _wanted(asked, each)]
-    if asked.query.get("sort") == "updated":
+def _pulls(request: ApiRequest) -> ApiResponse:
+    pulls = [pull for pull in request.hosted.issues.values() if _is_wanted(request, pull)]
+    if request.query.get("sort") == "updated":
         pulls.sort(key=lambda pull: pull.updated)
-    if asked.query.get("direction", "desc") == "desc":
+    if request.query.get("direction", "desc") == "desc":
         pulls.reverse()
-    return listed([responses.pull_document(*asked.place, pull) for pull in pulls])
+    return listed([responses.pull_document(*request.place, pull) for pull in pulls])
 
 
-def _wanted(asked: ApiRequest, pull: Pull) -> bool:
-    states, base, head = asked.query.get("state", "open"), asked.query.get("base"), asked.query.get("head")
+def _is_wanted(request: ApiRequest, pull: Pull) -> bool:
+    states, base, head = request.query.get("state", "open"), request.query.get("base"), request.query.get("head")
     return (
         bool(pull.head)
         and states in (pull.state, "all")
@@ -44,59 +44,61 @@ def _wanted(asked: ApiRequest, pull: Pull) -> bool:
 
 
 def _label(pull: Pull) -> str:
-    """A pull request's branch as GitHub names it: with its owner."""
+    """Return a pull request's branch in GitHub's form, with its owner."""
     return f"{pull.head_repository.owner.login}:{pull.head_ref}" if pull.head_repository else ""
 
 
-def _pull(asked: ApiRequest) -> ApiResponse:
-    pull = asked.pull()
-    changes = asked.hosted.git.changes(pull.base, pull.head)
-    return ApiResponse(200, responses.whole_pull_document(*asked.place, pull, changes))
+def _pull(request: ApiRequest) -> ApiResponse:
+    pull = request.pull()
+    changes = request.hosted.git.changes(pull.base, pull.head)
+    return ApiResponse(200, responses.whole_pull_document(*request.place, pull, changes))
 
 
-def _changed(asked: ApiRequest) -> ApiResponse:
-    pull = asked.pull()
-    changes = asked.hosted.git.changes(pull.base, pull.head)[:CHANGED_FILES]
-    return listed([responses.change_document(*asked.place, pull, change) for change in changes])
+def _changed(request: ApiRequest) -> ApiResponse:
+    pull = request.pull()
+    changes = request.hosted.git.changes(pull.base, pull.head)[:CHANGED_FILES]
+    return listed([responses.change_document(*request.place, pull, change) for change in changes])
 
 
-def _open(asked: ApiRequest) -> ApiResponse:
-    """A pull request from a branch of this repository: our client opens no others."""
-    into, branch = text(asked, "base"), text(asked, "head").removeprefix(f"{asked.hosted.owner.login}:")
-    if asked.token.user == ACTIONS_BOT and not asked.hosted.actions_propose:
+def _open(request: ApiRequest) -> ApiResponse:
+    """Open a pull request from a branch of this repository. The client opens no others."""
+    into, branch = text(request, "base"), text(request, "head").removeprefix(f"{request.hosted.owner.login}:")
+    if request.token.user == ACTIONS_BOT and not request.hosted.actions_propose:
         raise Refused(403, "GitHub Actions is not permitted to create or approve pull requests.")
-    head, base = (asked.hosted.git.find(f"refs/heads/{each}") for each in (branch, into))
-    if head is None or base is None or not introduced(asked.hosted.git, base, head):
+    head, base = (request.hosted.git.find(f"refs/heads/{name}") for name in (branch, into))
+    if head is None or base is None or not introduced(request.hosted.git, base, head):
         raise Refused(422, "Validation Failed")
-    same = (each for each in asked.hosted.issues.values() if each.state == "open" and each.base_ref == into)
-    if any(_label(each) == f"{asked.hosted.owner.login}:{branch}" for each in same):
+    same_base = (pull for pull in request.hosted.issues.values() if pull.state == "open" and pull.base_ref == into)
+    if any(_label(pull) == f"{request.hosted.owner.login}:{branch}" for pull in same_base):
         raise Refused(422, "Validation Failed")
-    made = asked.github.open_pull(asked.hosted, asked.hosted, branch, text(asked, "title"), into, asked.token.user)
-    made.body = asked.body.get("body")
+    pull = request.github.open_pull(
+        request.hosted, request.hosted, branch, text(request, "title"), into, request.token.user
+    )
+    pull.body = request.body.get("body")
     return ApiResponse(
-        201, responses.whole_pull_document(*asked.place, made, asked.hosted.git.changes(made.base, made.head))
+        201, responses.whole_pull_document(*request.place, pull, request.hosted.git.changes(pull.base, pull.head))
     )
 
 
-def _change(asked: ApiRequest) -> ApiResponse:
-    pull = asked.pull()
+def _change(request: ApiRequest) -> ApiResponse:
+    pull = request.pull()
     for name in ("title", "body", "state"):
-        if name in asked.body:
-            setattr(pull, name, asked.body[name])
-    pull.updated = asked.github.now
-    return _pull(asked)
+        if name in request.body:
+            setattr(pull, name, request.body[name])
+    pull.updated = request.github.now
+    return _pull(request)
 
 
-def _brought(asked: ApiRequest) -> ApiResponse:
-    """The merged pull requests that brought a commit; where it is on no branch they were merged into, all with it."""
-    sha = found(asked.hosted.git.find(f"{asked.word}^{{commit}}"))
-    pulls = [each for each in asked.hosted.issues.values() if each.head]
-    merged = [each for each in pulls if sha in each.introduced]
-    git = asked.hosted.git
-    holding = merged or [
-        each for each in pulls if each.state == "open" and sha in introduced(git, each.base, each.head)
+def _pulls_of_commit(request: ApiRequest) -> ApiResponse:
+    """Return the merged pull requests that brought a commit, or if there are none, the open ones that contain it."""
+    sha = found(request.hosted.git.find(f"{request.word}^{{commit}}"))
+    pulls = [issue for issue in request.hosted.issues.values() if issue.head]
+    merged = [pull for pull in pulls if sha in pull.introduced]
+    git = request.hosted.git
+    matching = merged or [
+        pull for pull in pulls if pull.state == "open" and sha in introduced(git, pull.base, pull.head)
     ]
-    return listed([responses.pull_document(*asked.place, each) for each in holding])
+    return listed([responses.pull_document(*request.place, pull) for pull in matching])
 
 
 ROUTES: Final = (
@@ -105,5 +107,5 @@ ROUTES: Final = (
     operation("GET", r"/pulls/(\d+)", PULLS, _pull),
     operation("PATCH", r"/pulls/(\d+)", PULLS_WRITE, _change),
     operation("GET", r"/pulls/(\d+)/files", PULLS, _changed),
-    operation("GET", r"/commits/([^/]+)/pulls", PULLS, _brought),
+    operation("GET", r"/commits/([^/]+)/pulls", PULLS, _pulls_of_commit),
 )

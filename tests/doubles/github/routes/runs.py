@@ -1,4 +1,4 @@
-"""Runs, their jobs, what those said, and artifacts."""
+"""Operations on runs, their jobs, annotations and artifacts."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ _ACTIONS: Final[Needs] = (("actions", "read"),)
 _CHECKS: Final[Needs] = (("checks", "read"),)
 
 
-def _run(asked: ApiRequest) -> ApiResponse:
-    return ApiResponse(200, responses.run_document(*asked.place, found(asked.hosted.runs.get(asked.number))))
+def _run(request: ApiRequest) -> ApiResponse:
+    return ApiResponse(200, responses.run_document(*request.place, found(request.hosted.runs.get(request.number))))
 
 
-def _artifacts(asked: ApiRequest) -> ApiResponse:
-    run = found(asked.hosted.runs.get(asked.number))
-    rows = [responses.artifact_document(*asked.place, each) for each in run.artifacts]
+def _artifacts(request: ApiRequest) -> ApiResponse:
+    run = found(request.hosted.runs.get(request.number))
+    rows = [responses.artifact_document(*request.place, artifact) for artifact in run.artifacts]
     return listed(rows, under="artifacts")
 
 
-def _download(asked: ApiRequest) -> ApiResponse:
-    every = (each for run in asked.hosted.runs.values() for each in run.artifacts)
-    artifact = found(next((each for each in every if each.id == asked.number), None))
+def _download(request: ApiRequest) -> ApiResponse:
+    artifacts = (artifact for run in request.hosted.runs.values() for artifact in run.artifacts)
+    artifact = found(next((artifact for artifact in artifacts if artifact.id == request.number), None))
     if artifact.expired:
         raise Refused(410, "Artifact has expired")
-    return ApiResponse(302, None, {"Location": asked.github.signed(artifact)})
+    return ApiResponse(302, None, {"Location": request.github.signed(artifact)})
 
 
-def _jobs(asked: ApiRequest) -> ApiResponse:
-    run = found(asked.hosted.runs.get(asked.number))
-    latest = asked.query.get("filter", "latest") == "latest"
-    jobs = [each for each in run.jobs if not latest or each.attempt == run.attempt]
-    return listed([responses.job_document(*asked.place, run, each) for each in jobs], under="jobs")
+def _jobs(request: ApiRequest) -> ApiResponse:
+    run = found(request.hosted.runs.get(request.number))
+    latest = request.query.get("filter", "latest") == "latest"
+    jobs = [job for job in run.jobs if not latest or job.attempt == run.attempt]
+    return listed([responses.job_document(*request.place, run, job) for job in jobs], under="jobs")
 
 
-def _annotations(asked: ApiRequest) -> ApiResponse:
-    every = ((run, job) for run in asked.hosted.runs.values() for job in run.jobs)
-    run, job = found(next((pair for pair in every if pair[1].check_run == asked.number), None))
-    return listed([responses.annotation_document(*asked.place, run, each) for each in job.annotations])
+def _annotations(request: ApiRequest) -> ApiResponse:
+    pairs = ((run, job) for run in request.hosted.runs.values() for job in run.jobs)
+    run, job = found(next((pair for pair in pairs if pair[1].check_run == request.number), None))
+    return listed([responses.annotation_document(*request.place, run, annotation) for annotation in job.annotations])
 
 
 ROUTES: Final = (

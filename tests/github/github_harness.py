@@ -1,4 +1,4 @@
-"""A board with one stranger's fork, and what a test says of them in one line."""
+"""A board on the double with a contributor's fork, and short forms for tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.doubles.github import GitHubServer, Pull
 from tests.doubles.github.hosted_repository import ACTIONS_BOT
 
 REPORT = {"pull_requests": "write", "contents": "read", "actions": "read"}
-"""What the job that reports may do."""
+"""The permissions of the job that reports."""
 
 FILES: Mapping[str, Any] = {"submissions/mine/submission.toml": b"format = 1\n", "submissions/mine/core.jsonl": b"{}\n"}
 
 
 BOT = ACTIONS_BOT
-"""As whom the job speaks."""
+"""The account of the job."""
 
 
 class GithubHarness:
@@ -32,23 +32,23 @@ class GithubHarness:
         self.waited: list[float] = []
 
     def pull(self, branch: str = "mine", files: Mapping[str, Any] = FILES, **fields: Any) -> Pull:
-        """A pull request from the fork that makes these changes."""
+        """Open a pull request from the fork with these changes."""
         self.fork.git.commit(branch, files)
         return self.github.open_pull(self.board, self.fork, branch, **fields)
 
     def offered(self, number: int) -> None:
-        """So many open pull requests of so many branches, which have one commit."""
+        """Open this many pull requests of as many branches at one commit."""
         first = self.pull("branch-1")
         for each in range(2, number + 1):
             self.board.issues[each] = replace(first, number=each, id=each, head_ref=f"branch-{each}")
 
     def connect(self, permissions: Mapping[str, str] = REPORT, **patience: Any) -> Connection:
-        """The client, which waits for nothing; what it would have waited stands in `waited`, in seconds."""
+        """Return a client that never sleeps. `waited` records the waits in seconds."""
         patient = WaitPolicy(**{"wait": self.waited.append, "between_writes_s": 0.0, "tries": 3, **patience})
         return connect(self.board.full_name, self.github.token(permissions), self.github.url, patient)
 
     def asked(self, method: str = "") -> list[str]:
-        """The requests that came, as `METHOD /address` below the repository."""
+        """Return the received requests as `METHOD /address` below the repository."""
         prefix = f"/repos/{self.board.full_name}"
         every = [(each.method, each.path.removeprefix(prefix)) for each in self.github.exchanges]
         return [f"{verb} {path}" for verb, path in every if method in ("", verb)]

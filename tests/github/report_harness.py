@@ -1,4 +1,4 @@
-"""A board whose checkout and whose repository hold the same, and its answers to pull requests."""
+"""A board whose checkout and repository are equal, and its reports on pull requests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.pipeline.pull_requests.report import Reported, report
+from evaluator.pipeline.pull_requests.report import Report, report
 from evaluator.pipeline.submissions.ownership import owners_bytes
 from evaluator.records import Owners
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from tests.doubles.github import Pull
-from tests.github.github_bench import GithubHarness
+from tests.github.github_harness import GithubHarness
 from tests.github.preview_examples import document
 
 SERVER = "https://github.example"
@@ -24,11 +24,11 @@ ANSWERS = {task.id: ["right"] for task in TASKS}
 VERDICTS = b'{"format":1}\n'
 
 STANDING = ("always", "best", "old")
-"""The submissions on the board: the project's own, another's, and the stranger's."""
+"""The submissions on the board: the project's own, another account's, and the contributor's."""
 
 
 def tiny_preview(slug: str = "mine", **fields: Any) -> dict[str, Any]:
-    """A sound preview on the suite of five tasks: three passed, the second of three."""
+    """Return a valid preview for the suite of five tasks: three passed, the second of three."""
     topics = {"files": {"asked": 5, "passed": 3}}
     counts = {"asked": 5, "passed": 3, "failed": 2, "timeout": 0, "invalid": 0, "unanswered": 0}
     shares = {"accuracy": 0.6, "accuracy_low": 0.2, "accuracy_high": 0.9, "accuracy_upper": 0.6}
@@ -39,7 +39,7 @@ def tiny_preview(slug: str = "mine", **fields: Any) -> dict[str, Any]:
 
 
 def rival_row(slug: str) -> dict[str, Any]:
-    """A submission that passes four of the five."""
+    """Return a submission that passes four of the five tasks."""
     intervals = {"difference": -0.2, "difference_low": -0.6, "difference_high": 0.2, "p_value": 0.5}
     topics = {"files": {"asked": 5, "passed": 4}}
     return {
@@ -54,7 +54,7 @@ def rival_row(slug: str) -> dict[str, Any]:
 
 
 def packed(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
-    """An artifact's archive."""
+    """Return the archive of an artifact."""
     kept = io.BytesIO()
     with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -63,12 +63,12 @@ def packed(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
 
 
 def previewed(slug: str = "mine", **fields: Any) -> bytes:
-    """The artifact that an honest run leaves."""
+    """Return the artifact of an honest run."""
     return packed(("preview.json", json.dumps(tiny_preview(slug, **fields)).encode()))
 
 
 class ReportHarness:
-    """The checkout that answers, and the strangers' side of it."""
+    """The checkout that reports, and the contributor's fork."""
 
     def __init__(self, harness: GithubHarness, root: Path, settings: str = "") -> None:
         self.harness, self.github = harness, harness.github
@@ -84,43 +84,41 @@ class ReportHarness:
         harness.fork.git.fetch(harness.board.git, "refs/heads/main", "refs/heads/main")
 
     def own(self, owners: Mapping[str, int | None]) -> None:
-        """Register these owners and no others."""
+        """Register exactly these owners."""
         made = owners_bytes(Owners(format=1, owners=dict(owners)))
         (self.project.root / "submissions" / "owners.json").write_bytes(made)
 
     def submission(self, slug: str = "mine", answers: Mapping[str, list[str]] = ANSWERS) -> dict[str, Any]:
-        """A sound submission's files, by path."""
+        """Return the files of a valid submission, by path."""
         folder = write_submission(self.root / "scratch", slug, answers)
         return {f"submissions/{slug}/{path.name}": path.read_bytes() for path in folder.iterdir()}
 
     def offer(self, files: Mapping[str, Any], branch: str = "mine", **fields: Any) -> Pull:
-        """The stranger's pull request."""
+        """Open the contributor's pull request."""
         return self.harness.pull(branch, files, **fields)
 
-    def answer(
-        self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any
-    ) -> Reported:
-        """Run the pull request, with what its run uploads, and answer it."""
+    def answer(self, pull: Pull, archive: bytes | None = None, *, now: datetime | None = None, **fields: Any) -> Report:
+        """Run the pull request with this artifact, and report on it."""
         run = self.github.run(self.harness.board, pull)
         if archive is not None:
             self.github.upload(run, "preview", archive)
         return self.report(run.id, now=now, **fields)
 
-    def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Reported:
-        """The answer to a run."""
+    def report(self, run: int, *, now: datetime | None = None, **fields: Any) -> Report:
+        """Report on a run."""
         connection = self.harness.connect()
         return report(self.project, connection, run, now=now or self.github.now, server=SERVER, **fields)
 
     def force(self, pull: Pull, files: Mapping[str, Any]) -> None:
-        """Push by force: what the branch has then was begun anew."""
+        """Push by force, with a new history."""
         self.move(pull, self.harness.fork.git.resolve("refs/heads/main"))
         self.github.push(self.harness.board, pull, files)
 
     def move(self, pull: Pull, commit: str) -> None:
-        """Let the pull request's branch be at a commit."""
+        """Move the pull request's branch to a commit."""
         (self.harness.fork.git.folder / "refs" / "heads" / pull.head_ref).write_text(f"{commit}\n")
         self.github.pushed(self.harness.board, pull)
 
     def written(self) -> list[str]:
-        """The requests that change something."""
+        """Return the requests that change something."""
         return [each for each in self.harness.asked() if not each.startswith("GET ")]

@@ -1,8 +1,7 @@
-"""Calls become utilities: which program, with which flags, which arguments, and which utilities it runs in
-turn.
+"""Convert calls to utilities: the program, its flags, its arguments, and the utilities that it runs.
 
-The shell knows words only. That `-la` is two flags, that what follows `find -exec` or `xargs` is a command,
-and that what follows `sh -c` is a script, is knowledge about utilities: it comes from the option table.
+The shell knows only words. The option table adds what each utility makes of them: `-la` is two flags, the words after
+`find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from evaluator.shell.options import UNKNOWN, Options
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
 
 EXECUTORS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-"""The predicates of `find` that run a command up to `;` or `+`."""
+"""The predicates of `find` that run a command, which ends at `;` or `+`."""
 
 _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!", "(", ")", ","})
-"""What joins the predicates of `find` instead of being one."""
+"""Operators between the predicates of `find`. They are not predicates themselves."""
 
 
 class Flag(NamedTuple):
-    """An option as it was given: `-n`, `--all`, `-name`; `value` is "" where it takes none or none was given.
+    """An option as written in the command: `-n`, `--all` or `-name`. `value` is "" if it has no value.
 
-    Short options that cluster are one flag each; a number (`head -5`) is the flag `-` with the number as
-    value. The value of `find -exec` is what ends it: `;` or `+`.
+    Each letter of a cluster is one flag. A number (`head -5`) is the flag `-` with the number as its value. The value
+    of `find -exec` is its terminator, `;` or `+`.
     """
 
     name: str
@@ -32,9 +31,9 @@ class Flag(NamedTuple):
 
 
 class Utility(NamedTuple):
-    """A program as a command calls it. `nested` are the utilities it runs, in order.
+    """A program as a command calls it. `nested` holds the utilities that it runs, in order.
 
-    `name` has no folder, unless it is one that the shell must expand first (`~/run.sh`, `$EDITOR`).
+    `name` has no folder, unless the shell must expand it first (`~/run.sh`, `$EDITOR`).
     """
 
     name: str
@@ -43,21 +42,21 @@ class Utility(NamedTuple):
     nested: tuple[Utility, ...] = ()
 
     def walk(self) -> Iterator[Utility]:
-        """This utility, then everything nested in it, depth first."""
+        """Yield this utility, then everything nested in it, depth first."""
         yield self
         for utility in self.nested:
             yield from utility.walk()
 
 
 class CallReader(NamedTuple):
-    """How calls are read: `read` reads the scripts in their words, `table` says which options utilities have."""
+    """The inputs for reading calls: `read` parses scripts inside words, `table` lists the options of utilities."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Utilities of calls in order. Raises UnreadableError where they are nested too deep."""
+    """Return the utilities of the calls, in order. Raise UnreadableError if they are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     found: list[Utility] = []
@@ -73,7 +72,7 @@ def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int 
 
 
 def _printed(program: Word) -> bool:
-    """Whether a program's name is what a substitution prints: then it has no name until it is run."""
+    """Return whether a program's name is the output of a substitution, and so unknown until the command runs."""
     return bool(program.nested) and program.text.startswith(("$(", "`"))
 
 
@@ -125,7 +124,7 @@ class _Words:
             self._take_argument()
 
     def _take_flag(self, text: str, options: Options) -> bool:
-        """Take a word that is a flag, with its value; False where it is an argument."""
+        """Take the next word and its value if it is a flag, and return whether it was one."""
         if len(text) < 2 or text[0] != "-":
             return False
         if text in options.words:
@@ -177,7 +176,7 @@ class _Words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
     def _run_text(self, text: str) -> None:
-        """A word that is a command line for another shell; one that no reader can read runs nothing we know of."""
+        """Read a word that is a command line for another shell. If it is unreadable, no utility is added."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:

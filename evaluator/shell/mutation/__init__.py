@@ -1,11 +1,11 @@
-"""Mutants of a command: the slips that people and models make, each applied alone.
+"""Mutants of a command: the mistakes that people and models make, each applied alone.
 
     for mutant in mutants_of(b"find . -type f -name '*.c'"):
         print(mutant.operator, mutant.command)
 
-A benchmark whose worlds cannot tell a mutant from its reference cannot tell such a slip from an answer either.
-Changes are made on the parsed command and on the option table, and keep every other byte. The same command gives
-the same mutants in the same order. None is given that no reader accepts, and none twice.
+If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect that mistake in an answer.
+Changes use the parsed command and the option table, and keep every other byte. The same command gives the same mutants
+in the same order. The result has no duplicates and no mutant that both readers refuse.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FAMILIES: Final[tuple[Callable[[Script], Iterator[Edits]], ...]] = (
 
 
 class Mutant(NamedTuple):
-    """A command that is one slip away from another, and the name of that slip."""
+    """A command that differs from another by one mistake, and the name of the mutation operator."""
 
     operator: str
     command: bytes
 
 
 def mutants_of(command: bytes) -> tuple[Mutant, ...]:
-    """Every mutant of a command. Two changes that give the same text count once, for the first of them."""
+    """Return every mutant of a command. If two changes give the same text, only the first is kept."""
     script = Script.read(command)
     found: dict[str, str] = {}
     for change in _changes(script):
@@ -55,7 +55,7 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
 
 
 def _is_in_cleanup(script: Script, change: Edits) -> bool:
-    """Whether a change touches nothing but a call that cleans up after itself."""
+    """Return whether a change affects only a call that removes its own temporary files."""
     cleaning = [
         (call.node.start_byte, call.node.end_byte) for call in script.calls if is_cleaning_up(script.source(call.node))
     ]
@@ -63,7 +63,7 @@ def _is_in_cleanup(script: Script, change: Edits) -> bool:
 
 
 def _is_read(text: str) -> bool:
-    """Whether either reader accepts the text; the quick one is asked first."""
+    """Return whether either reader accepts the text. The faster one goes first."""
     return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
 

@@ -1,6 +1,6 @@
-"""Changes inside programs of other languages that stand in quotes (awk, sed, perl, jq) and in regular expressions.
+"""Mutations inside quoted programs of other languages (awk, sed, perl, jq) and inside regular expressions.
 
-These are not parsed but matched: each change is one that any of the languages spells alike.
+These programs are not parsed but matched with patterns. Each rule uses syntax that the languages share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUN
 
 
 class ProgramRule(NamedTuple):
-    """What `pattern` finds becomes each of `texts`, templates of the match."""
+    """A rule that replaces each match of `pattern` by each of `texts`, which are templates of the match."""
 
     operator: str
     pattern: re.Pattern[str]
@@ -71,7 +71,7 @@ _SED_RULES: Final = (
 
 
 def changes_of_languages(script: Script) -> Iterator[Edits]:
-    """Every change inside a quoted program or pattern."""
+    """Yield every change inside a quoted program or pattern."""
     for call in script.calls:
         for word in _quoted(call):
             rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
@@ -94,7 +94,7 @@ def changes_of_languages(script: Script) -> Iterator[Edits]:
 
 
 def _strings(word: Word) -> list[range]:
-    """Where a program in single quotes has texts in double ones: numbers in them are words."""
+    """Return the positions of double-quoted texts inside a single-quoted program. Numbers in them are not code."""
     if word.quote != "'":
         return []
     found = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
@@ -102,7 +102,7 @@ def _strings(word: Word) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[Word]:
-    """Words that hold a program or a pattern: those in quotes, and a first operand without any."""
+    """Yield the words that hold a program or a pattern: quoted words, and an unquoted first operand."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
@@ -122,7 +122,10 @@ def _matches(rule: ProgramRule, word: Word, quote: int) -> Iterator[Edits]:
 
 
 def _filled(found: re.Match[str], template: str) -> str | None:
-    """The template with the match's groups, or its number one up or down; None where that is below zero."""
+    """Expand a template with the groups of a match, or add or subtract 1 from the matched number.
+
+    Return None if the number would be below zero.
+    """
     step = re.search(r"([+-])1\Z|\{([+-])1\}", template)
     if step is None:
         return found.expand(template)
@@ -135,7 +138,7 @@ def _filled(found: re.Match[str], template: str) -> str | None:
 
 
 def _widened(word: Word) -> Iterator[Edits]:
-    """A pattern without its first, or its last, character."""
+    """Yield the pattern without its first character, and without its last."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
         yield Edits("pattern", (Edit(word.start + quote, word.start + quote + 1),))

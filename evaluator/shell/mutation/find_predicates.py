@@ -1,4 +1,4 @@
-"""Changes to `find`: predicates, their negation, grouping, types, signs, sizes and times."""
+"""Mutations of `find`: predicates, negation, grouping, types, signs, sizes and times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIGNED_VALUE: Final = re.compile(r"['\"]?([-+/]?)(?=[0-7a-z])")
 
 
 class Predicate(NamedTuple):
-    """A test or option of `find` from its negation, if it has one, to its last value."""
+    """A test, action or option of `find`, from its negation (if any) to its last value."""
 
     name: str
     words: tuple[Word, ...]
@@ -39,17 +39,17 @@ class Predicate(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Where its negation begins, or it."""
+        """Return the start of the negation, or of the predicate if it is not negated."""
         return self.negation.start if self.negation else self.words[0].start
 
     @property
     def end(self) -> int:
-        """Where its last value ends."""
+        """Return the end of the last value."""
         return self.words[-1].end
 
 
 def changes_of_finding(script: Script) -> Iterator[Edits]:
-    """Every change to every call of `find`."""
+    """Yield every change to every call of `find`."""
     for call in script.calls:
         if call.name == "find":
             yield from _start(call)
@@ -79,7 +79,7 @@ def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
 
 
 def _start(call: CallSite) -> Iterator[Edits]:
-    """The folder above as starting point."""
+    """Yield the parent folder as the starting point."""
     first = call.words[0] if call.words else None
     if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
         return
@@ -110,7 +110,7 @@ def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Edi
 
 
 def _leaving_out(text: str, words: Sequence[Word], found: Predicate) -> Edit:
-    """Without the predicate and the `-o` that joins it to its neighbour."""
+    """Return an edit that removes the predicate and the `-o` that joins it to its neighbour."""
     first, last = found.negation or found.words[0], found.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
     if after < len(words) and words[after].raw in _OR:
@@ -131,7 +131,7 @@ def _signs(name: str, value: Word) -> Iterator[Edits]:
 
 
 def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
-    """Parentheses lost, and either made both."""
+    """Yield each pair of parentheses removed, and each `-o` removed, so that both predicates must hold."""
     opened: list[Word] = []
     for word in words:
         if word.raw in _OPENING:

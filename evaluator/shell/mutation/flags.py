@@ -1,4 +1,4 @@
-"""Changes to flags: each one left out, with its value; the separators of names that must go together."""
+"""Mutations of flags: each flag removed with its value, and all NUL separators replaced by newlines together."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ _MORE_OPTIONS: Final[Mapping[str, Options]] = {
     "zip": _options("0123456789@AcdDeEfFgGhjJklLmoOqrsStTuUvVwxyXz", "bi"),
     "zipinfo": _options("12slmvhMtTzCx", ""),
 }
-"""Utilities that the option table does not hold. It belongs to a published metric, so it does not grow for this."""
+"""Utilities that the option table lacks. That table belongs to a published metric, so mutation must not extend it."""
 
 _ZERO: Final[Mapping[str, str]] = {
     "sort": "z", "head": "z", "tail": "z", "cut": "z", "uniq": "z", "comm": "z", "grep": "z", "sed": "z",
     "xargs": "0", "paste": "z", "join": "z",
 }  # fmt: skip
 _SYNTAXES: Final[Mapping[str, str]] = {"-F": "\\^$.*[", "-E": "|?+(){}"}
-"""Characters that mean something else with these flags of `grep` than without."""
+"""Characters whose meaning depends on these flags of `grep`."""
 
 _ZERO_ESCAPE: Final = re.compile(r"\\0(?!\d)")
 
 
 class FlagAt(NamedTuple):
-    """A flag where it stands: its name, its value, and the edit that leaves it out."""
+    """A flag at its position in a command: its name, its value, and the edit that removes it."""
 
     name: str
     value: str
@@ -60,12 +60,12 @@ class FlagAt(NamedTuple):
 
 
 def options_of(name: str) -> Options:
-    """The options of a utility as mutation reads them."""
+    """Return the options of a utility, including the utilities that only mutation knows."""
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
 def changes_of_flags(script: Script) -> Iterator[Edits]:
-    """Every flag left out, `--` left out, and NUL-separated names turned into lines at both ends."""
+    """Yield each flag removed, each `--` removed, and all NUL separators of the script replaced by newlines."""
     for call in script.calls:
         if call.name != "find":
             flags = list(flags_of(script.text, call))
@@ -81,8 +81,10 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """What goes without saying: a syntax of which a pattern uses nothing, the compression of an archive that tar
-    reads, and perl's -n and -a beside -F.
+    """Return whether removing the flag makes no difference.
+
+    This holds for a `grep` syntax that the pattern does not use, for the compression of an archive that tar reads, and
+    for perl's -n and -a beside flags that imply them (-n beside -a or -F, -a beside -F).
     """
     names = {each.name for each in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
@@ -93,13 +95,13 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Whether the pattern of a call has one of these characters; True where it is not to be told."""
+    """Return whether the pattern of a call has one of these characters, or is unknown."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
-    """The flags of a call in the order they are written, up to the command that it runs."""
+    """Yield the flags of a call in the order they are written, up to the command that it runs."""
     options, at = options_of(call.name), 0
     operands = 0
     if options.bundled and call.words and call.words[0].raw.isalpha():
@@ -135,7 +137,7 @@ def _flag_at(text: str, call: CallSite, at: int, taken: int, name: str, value: s
 
 
 def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
-    """The letters of one word; the value of the last may be the next word."""
+    """Yield the flags of one word, letter by letter. The value of the last letter may be the next word."""
     word = call.words[at]
     letters = word.raw[dash:]
     for position, letter in enumerate(letters):
@@ -157,7 +159,7 @@ def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) ->
 
 
 def _zero_bytes(text: str, call: CallSite) -> Iterator[Edit]:
-    """What makes a call write or read names ended by NUL, turned into lines."""
+    """Yield edits that make a call read or write lines instead of names that end with NUL."""
     if call.name in ("find", "printf"):
         for word in call.words:
             if word.raw == "-print0":

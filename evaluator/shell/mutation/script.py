@@ -1,7 +1,7 @@
-"""A command with the place of everything in it, so that one thing can be changed and the rest stay byte for byte.
+"""A parsed command with the position of every part, so that one part can change and all other bytes stay.
 
-Offsets are bytes. Text is held as Latin-1, where a character is a byte, so that tree-sitter's offsets, regular
-expressions and slices all speak of the same places whatever bytes the command holds.
+Offsets count bytes. The text is decoded as Latin-1, so that one character is one byte. Then the offsets of tree-sitter,
+regular expressions and slices agree for any bytes in the command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _parser() -> Parser:
 
 
 class Edit(NamedTuple):
-    """Bytes `start` to `end` become `text`."""
+    """A replacement of the bytes from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -39,14 +39,14 @@ class Edit(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """What one mutant does to a command: the operator's name and its edits, none overlapping."""
+    """One mutation of a command: the operator's name and its edits, which do not overlap."""
 
     operator: str
     edits: tuple[Edit, ...]
 
 
 class Word(NamedTuple):
-    """A word where it stands. `raw` is its source, quotes and all."""
+    """A word with its position. `raw` is its source, including quotes."""
 
     start: int
     end: int
@@ -54,17 +54,17 @@ class Word(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The word without its quotes."""
+        """Return the word without its quotes."""
         return unquoted(self.raw)
 
     @property
     def is_plain(self) -> bool:
-        """No quote, no expansion, nothing escaped."""
+        """Return whether the word has no quotes, expansions or escapes."""
         return not re.search(r"""['"$`\\]""", self.raw)
 
     @property
     def quote(self) -> str:
-        """The quote round the whole word, or an empty string."""
+        """Return the quote around the whole word, or an empty string."""
         first = self.raw[:1]
         whole = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
         return first if whole and first not in self.raw[1:-1] else ""
@@ -72,7 +72,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call: its program's name without folder, and its words after the program."""
+    """A call in a script: the program's name without its folder, and the words after it."""
 
     name: str
     program: Word
@@ -82,18 +82,18 @@ class CallSite:
 
 @dataclass(frozen=True)
 class Script:
-    """A command's source, and its tree. `nested` are scripts in its words, with where their source begins."""
+    """A command's source and its syntax tree."""
 
     text: str
     root: Node = field(repr=False)
 
     @staticmethod
     def read(command: bytes) -> Script:
-        """Parse a command. What the reader cannot place is an error node, below which nothing is changed."""
+        """Parse a command. Text that tree-sitter cannot parse becomes an error node, and nothing below it changes."""
         return Script(command.decode("latin-1"), _parser().parse(command).root_node)
 
     def nodes(self) -> Iterator[Node]:
-        """Every node, in order of source."""
+        """Yield every node in source order, except below error nodes."""
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -102,12 +102,12 @@ class Script:
                 stack.extend(reversed(node.children))
 
     def source(self, node: Node) -> str:
-        """The source of a node."""
+        """Return the source of a node."""
         return self.text[node.start_byte : node.end_byte]
 
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
-        """Every call, in order of source, each followed by those that it runs."""
+        """Return every call in source order, each followed by the calls that it runs."""
         found: list[CallSite] = []
         for node in self.nodes():
             call = self._call(node) if _is_call(node) else None
@@ -118,13 +118,13 @@ class Script:
 
     @cached_property
     def loose_words(self) -> tuple[Word, ...]:
-        """Words that are no call's: what a loop runs over, the patterns of a `case`, the elements of an array."""
+        """Return the words outside calls: values of `for` loops, patterns of `case` and elements of arrays."""
         holders = (node for node in self.nodes() if node.type in ("for_statement", "case_item", "array"))
         return tuple(word for node in holders for word in self._words(_loose(node)))
 
     @cached_property
     def nested(self) -> tuple[tuple[int, Script], ...]:
-        """Scripts that stand in single quotes after `bash -c`."""
+        """Return the scripts in single quotes after `bash -c`, each with the offset of its source."""
         found = []
         for call in self.calls:
             words = (call.program, *call.words)
@@ -136,14 +136,14 @@ class Script:
 
     def _call(self, node: Node) -> CallSite:
         beside = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
-        # tree-sitter takes every word after `> file` for a target; the shell takes one
+        # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
         astray = [each for aside in (*node.children, *beside) for each in _targets(aside)[1:]]
         parts = [child for child in node.children if child.type not in _BESIDE]
         program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
         return CallSite(_name(program), program, tuple(words), node)
 
     def _words(self, nodes: Sequence[Node]) -> Iterator[Word]:
-        """Nodes that touch are one word."""
+        """Yield words, joining nodes that touch."""
         at = 0
         while at < len(nodes):
             end = at + 1
@@ -159,7 +159,7 @@ def _name(program: Word) -> str:
 
 
 def _run_by(call: CallSite) -> CallSite | None:
-    """The call that `xargs`, `nohup`, `find -exec` and their like run; their own words end where it begins."""
+    """Return the call that `xargs`, `nohup`, `find -exec` or a similar utility runs, or None if there is none."""
     at = 0
     if call.name == "find":
         at = next((number for number, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
@@ -178,7 +178,7 @@ def _run_by(call: CallSite) -> CallSite | None:
 
 
 def _up_to_end(call: CallSite, at: int) -> tuple[Word, ...]:
-    """The words of an inner call from `at`: for `find` up to what ends `-exec`, else all."""
+    """Return the words of an inner call from `at`. For `find`, they end before the terminator of `-exec`."""
     words = call.words[at:]
     if call.name != "find":
         return words
@@ -186,7 +186,7 @@ def _up_to_end(call: CallSite, at: int) -> tuple[Word, ...]:
 
 
 def _is_call(node: Node) -> bool:
-    """Commands with a program; an assignment alone is none."""
+    """Return whether the node is a command with a program. An assignment alone is not."""
     return node.type == "command" and node.child_by_field_name("name") is not None
 
 
@@ -200,14 +200,14 @@ def _loose(node: Node) -> list[Node]:
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made."""
+    """Return the text with the edits applied."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
 def without(text: str, start: int, end: int) -> Edit:
-    """Remove what stands from `start` to `end` with the blanks before it."""
+    """Return an edit that removes the text from `start` to `end` and the blanks before it."""
     while start > 0 and text[start - 1] in " \t":
         start -= 1
     return Edit(start, end)

@@ -1,4 +1,4 @@
-"""Changes to what the shell itself reads: stages, lists, negations, redirections, tests, expansions, loops."""
+"""Mutations of shell syntax: stages, lists, negations, redirections, tests, expansions and loops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CLEANING_UP: Final = re.compile(r"rm (?:-\w+ )?(?:/tmp/\S+|\"\$(?:t|tmp|temp|di
 
 
 def changes_of_structure(script: Script) -> Iterator[Edits]:
-    """Every change to the command's structure, in order of source."""
+    """Yield every change to the command's structure, in source order."""
     for node in script.nodes():
         if node.type in _STATEMENTS:
             yield from _statements(script, node)
@@ -52,7 +52,7 @@ def _swap(operator: str, node: Node, text: str) -> Edits:
 
 
 def _statements(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop one statement of several, with what ends it; and run in the foreground what was to be left running."""
+    """Yield each of several statements removed with its separator, and each `&` removed."""
     children = node.children
     conditions = node.children_by_field_name("condition")
     statements = [
@@ -70,12 +70,18 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Whether a call removes what it left in a scratch place: that is collateral to every judge, and no failure."""
+    """Return whether a call removes its own temporary files.
+
+    Without the call, judges see collateral changes but no failure, so such a mutant would prove nothing.
+    """
     return _CLEANING_UP.match(source) is not None
 
 
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop any stage but the first: without it the next would read nothing, which is no slip but an accident."""
+    """Yield each stage but the first removed.
+
+    Without the first stage, the next would read no input. That is an accident, not a plausible mistake.
+    """
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
             yield _change("drop-stage", without(script.text, bar.start_byte, stage.end_byte))
@@ -104,7 +110,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop an assignment that holds for one command alone, such as `IFS=`."""
+    """Yield the removal of an assignment that holds for one command only, such as `IFS=`."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -112,7 +118,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """`export` or `local` left out, one of the names left out, and a list such as PATH the other way round."""
+    """Yield `export` or `local` removed, and each of several names removed."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -121,7 +127,7 @@ def _declaration(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _reversed(script: Script, node: Node) -> Iterator[Edits]:
-    """A list of folders in the wrong order."""
+    """Yield a colon-separated list, such as PATH, with its first entry moved to the end."""
     value = node.child_by_field_name("value")
     first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
     if value is not None and colon and rest and "'" not in rest and '"' not in rest:
@@ -137,7 +143,7 @@ def _unary(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _binary(script: Script, node: Node) -> Iterator[Edits]:
-    """Compare otherwise, join otherwise, and let one side of a condition go."""
+    """Yield another comparison, another logical operator, and a condition without one of its sides."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
     if text in ("&&", "||"):
@@ -161,7 +167,10 @@ def _is_arithmetic(node: Node | None) -> bool:
 
 
 def _number(script: Script, node: Node) -> Iterator[Edits]:
-    """One up and one down; not the words of a call, and not `found=1` as `found=2`, which is as true."""
+    """Yield a number plus 1 and minus 1.
+
+    The words of a call are skipped. `found=1` does not become `found=2`, because both mean true.
+    """
     text = script.source(node)
     parent = node.parent
     if parent is None or parent.type in ("command", "file_redirect") or not text.isdigit() or _is_factor(script, node):
@@ -173,13 +182,13 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Seconds in a day and the like: nobody is one off there."""
+    """Return whether the number is a factor or a divisor, such as the seconds in a day. It is rarely wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Edits]:
-    """`${f##*/}` as `${f#*/}` and as `${f}`."""
+    """Yield `${f##*/}` as `${f#*/}` and as `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
             yield _swap("expansion", child, _EXPANDED[child.type])

@@ -1,4 +1,4 @@
-"""Changes that need to know the utility: another utility, a flag's letter, modes, signals, names, dates, formats."""
+"""Mutations for specific utilities: similar utilities, flag letters, modes, signals, names, dates and formats."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _OTHER: Final[Mapping[str, str]] = {
     "chown": "chgrp", "chgrp": "chown", "zcat": "cat", "zgrep": "grep", "gzip": "bzip2", "pkill": "pgrep",
     "comm": "diff",
 }  # fmt: skip
-"""Utilities taken for one another."""
+"""Pairs of utilities that people confuse."""
 
 _ADDED: Final[Mapping[str, str]] = {
     "grep": "iv", "sort": "ru", "zgrep": "i", "uniq": "i", "ls": "A", "cp": "r", "wc": "c",
 }  # fmt: skip
-"""Flags given out of habit."""
+"""Flags that people add out of habit."""
 
 _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "uniq": {"d": "uD", "D": "d"},
@@ -32,7 +32,7 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "pgrep": {"u": "g", "x": "f"},
     "pkill": {"u": "g", "x": "f", "f": "x", "P": "g"},
 }
-"""Letters of flags taken for one another, by utility."""
+"""Flag letters that people confuse, by utility."""
 
 _SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
     "HUP": ("TERM", "USR1"), "TERM": ("HUP", "KILL"), "KILL": ("TERM",), "9": ("15",), "INT": ("TERM",),
@@ -56,7 +56,7 @@ _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upp
 
 
 def changes_of_utilities(script: Script) -> Iterator[Edits]:
-    """Every change that depends on which utility a call is of."""
+    """Yield every change that depends on the utility of a call."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
@@ -80,13 +80,13 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """`-i` where the pattern has no letters that could be taken for others."""
+    """Return whether the flag is `-i` and the pattern has no letters to ignore the case of."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Edits]:
-    """A flag's letter mistaken for another of the same utility."""
+    """Yield each flag with the letter of another flag that people confuse with it."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
         if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
@@ -107,7 +107,7 @@ def _signals(call: CallSite) -> Iterator[Edits]:
 
 
 def _modes(call: CallSite) -> Iterator[Edits]:
-    """Modes with another bit: octal digit by digit, symbolic by whom, how and what."""
+    """Yield modes with another bit: octal modes digit by digit, and symbolic modes by user, sign and permission."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
     for word in call.words:
@@ -134,7 +134,7 @@ def _symbolic(word: Word) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Somebody else, or a group beside the owner."""
+    """Yield another owner, and a group beside the owner."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
@@ -158,9 +158,9 @@ def _formats(word: Word) -> Iterator[Edits]:
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """A sort key that is compared otherwise, or that goes on to the end of the line.
+    """Yield sort keys without one of their option letters, and keys that extend to the end of the line.
 
-    The last key may: what follows it is compared in the end anyway.
+    The last key is not extended, because the rest of the line is compared in the end anyway.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
@@ -175,7 +175,7 @@ def _keys(call: CallSite) -> Iterator[Edits]:
 
 
 def _sets(call: CallSite) -> Iterator[Edits]:
-    """The two sets of `tr` the wrong way round."""
+    """Yield the two sets of `tr` swapped."""
     words = [word for word in call.words if not word.raw.startswith("-")]
     if len(words) == 2:
         first, second = words

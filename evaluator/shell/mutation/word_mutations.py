@@ -1,4 +1,4 @@
-"""Changes to single words, whatever they are for: numbers, signs, globs, paths, quotes."""
+"""Mutations of single words, independent of the utility: numbers, globs, paths and quotes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
 
 PROGRAM_RUNNERS: Final = frozenset({"awk", "gawk", "sed", "perl", "jq", "bc"})
-"""Utilities of which a quoted word is a program in another language."""
+"""Utilities that take a program in another language as a quoted word."""
 
 PATTERN_READERS: Final = frozenset({"grep", "egrep", "zgrep", "pgrep", "pkill"})
-"""Utilities of which a quoted word is a regular expression."""
+"""Utilities that take a regular expression as a quoted word."""
 
 _NUMBER: Final = re.compile(
     r"(?<![\w$.{%\\])\d+(?![\w%])|(?<=[,:=./@%-])\d+(?![\w%])|(?<=-[a-zA-Z])\d+|\d+(?=[cwbkMG]\Z)"
@@ -29,15 +29,15 @@ _ONE_WORD: Final = re.compile(
 )
 _OCTAL: Final = re.compile(r"[-/]?[0-7]{3,4}\Z")
 _MODED: Final = frozenset({"chmod", "install", "mkdir", "umask", "find"})
-"""A mode of these has slips of its own: bits, not sums."""
+"""Utilities with octal modes. A wrong mode has a wrong bit, so modes are not changed by 1."""
 
 _SORT_KEY: Final = re.compile(r"(?:-k)?(\d+)[.,\da-zA-Z]*\Z")
 _UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
-"""Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
+"""Utilities for which another number does not change the evidence, or not enough to count as wrong."""
 
 
 def changes_of_words(script: Script) -> Iterator[Edits]:
-    """Every change to a single word of the command, call by call."""
+    """Yield every change to a single word of the command, call by call."""
     whole = _whole_names(script)
     for call in script.calls:
         for word in call.words:
@@ -49,7 +49,10 @@ def changes_of_words(script: Script) -> Iterator[Edits]:
 
 
 def _whole_names(script: Script) -> frozenset[str]:
-    """Variables that always hold one plain word: numbers, dates, names of temporary folders. They need no quotes."""
+    """Return the variables that always hold one plain word: numbers, dates, names of temporary folders.
+
+    Such variables need no quotes.
+    """
     found = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -64,7 +67,7 @@ def _whole_names(script: Script) -> frozenset[str]:
 
 
 def _tested(script: Script) -> Iterator[Word]:
-    """The strings between `[` and `]`; between `[[` and `]]` quotes make no difference to expansions."""
+    """Yield the strings between `[` and `]`. Between `[[` and `]]`, quotes make no difference to expansions."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
             continue
@@ -82,7 +85,7 @@ def _word(call: CallSite, word: Word, whole: frozenset[str]) -> Iterator[Edits]:
     is_mode = call.name in _MODED and _OCTAL.match(word.raw)
     if not is_language and call.name not in _UNPAID and not is_mode:
         changes = _numbers(word)
-        # of a sort key only the field where it begins: where it ends is another slip
+        # Of a sort key, only the first field changes here. `utility_mutations` removes the last field.
         key = _SORT_KEY.match(word.raw) if call.name == "sort" else None
         end = word.start + key.end(1) if key else word.end
         yield from (each for each in changes if each.edits[0].end <= end)
@@ -98,7 +101,7 @@ def _change(operator: str, word: Word, text: str) -> Edits:
 
 
 def _numbers(word: Word) -> Iterator[Edits]:
-    """Every number one up and one down, as wide as it was."""
+    """Yield every number plus 1 and minus 1, with the same width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
     for found in _NUMBER.finditer(word.raw):
@@ -110,7 +113,7 @@ def _numbers(word: Word) -> Iterator[Edits]:
 
 
 def _globs(word: Word) -> Iterator[Edits]:
-    """A pattern that takes more, or less, than the one it was."""
+    """Yield patterns that match more, or fewer, names than the original."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
         return
@@ -129,7 +132,7 @@ def _globs(word: Word) -> Iterator[Edits]:
 
 
 def _paths(word: Word) -> Iterator[Edits]:
-    """The folder instead of what is in it, and a trailing slash lost."""
+    """Yield the parent folder instead of the path, and the path without its trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
         if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):
@@ -144,7 +147,7 @@ def _paths(word: Word) -> Iterator[Edits]:
 
 
 def _unquoted(word: Word, whole: frozenset[str]) -> Iterator[Edits]:
-    """Quotes lost, where the word stays one word to a reader's eye."""
+    """Yield the word without its quotes, if a reader would still see one word."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return

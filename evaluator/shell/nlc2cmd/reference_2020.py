@@ -1,15 +1,17 @@
-"""Commands as the program of the NLC2CMD organisers read them in 2020: which utilities and flags, or why not at all.
+"""Read commands as the NLC2CMD reference program did in 2020: the utilities and flags, or the reason for refusal.
 
-Their program took bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`), and gave up on
-whatever neither of them had: a utility or long option not in the grammar, an operand too many, lists, redirections,
-loops, assignments. Published scores are what it read, so it is followed here quirk by quirk:
+The reference program used bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`). It refused
+everything else: a utility or long option outside the grammar, an operand too many, lists, redirections, loops and
+assignments. The published scores depend on this reading, so this module copies the program's quirks:
 
-* Options are recognised in their source text: `"-n"` in quotes is an operand, and so is a word with a substitution.
-* An option with an optional value takes the next word: `grep --color -n` has one flag. Last in a cluster it takes none.
-* A command line in quotes (`sh -c`, `ssh`) is one simple command with nothing in it to expand, or is refused.
-* A redirection is overlooked after the last operand that a utility can have, and refused before.
-* What follows an assignment, or a program named by an expansion, is not read.
-* A word that begins with a parameter is an argument, whatever else it expands.
+* The program recognises options in the source text. `"-n"` in quotes is an operand, and so is a word with a
+  substitution.
+* An option with an optional value takes the next word: `grep --color -n` has one flag. At the end of a cluster it takes
+  no value.
+* A command line in quotes (`sh -c`, `ssh`) must be one simple command without expansions. Otherwise it is refused.
+* A redirection is ignored after the last operand that a utility can have, and refused before it.
+* The program does not read the words after an assignment, or after a program named by an expansion.
+* A word that begins with a parameter is an argument, even if it contains other expansions.
 """
 
 from __future__ import annotations
@@ -34,18 +36,18 @@ _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fix
 
 
 class UnsupportedCommandError(Exception):
-    """Their program gives up on the command; the message says why. Never leaves the room."""
+    """The reference program refuses the command, for the reason in the message. This package handles the error."""
 
 
 class ReferenceCall(NamedTuple):
-    """A utility as their program sees it: its name, and the flags of its whole subtree as often as they are given."""
+    """A utility as the reference program reads it: its name and all flags of its subtree, with repetitions."""
 
     utility: str
     flags: tuple[str, ...]
 
 
 class _Node(NamedTuple):
-    """A utility in their tree: a child is a flag, an argument (the empty text) or a utility."""
+    """A utility in the reference program's tree. Each child is a flag, an argument (the empty text) or a utility."""
 
     name: str
     children: list[_Child]
@@ -56,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """What bashlex's node says of a word with a parameter or a home directory, and no other expansion."""
+    """A stand-in for bashlex's node of a word with a parameter or a home directory as its only expansion."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -66,9 +68,9 @@ _EXPANDED: Final = {kind: _Expanded("word", (_Expanded(kind),)) for kind in ("pa
 
 
 class _Piece(NamedTuple):
-    """A word of a command, or what else stands among its words: then it has no `word`.
+    """One part of a command: a word, or another part such as a redirection. `word` is None for other parts.
 
-    `source` is as it is written, `word` what bashlex makes of it, `node` bashlex's node where it has to be read.
+    `source` is the text as written. `word` is the text as bashlex reads it. `node` is bashlex's node, if needed.
     """
 
     source: str
@@ -77,14 +79,17 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Words with nothing to expand, and those that begin with a dash and a parameter after it."""
+        """Return whether the piece can be a flag: nothing to expand in it, or a parameter directly after its dash."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Utilities in pre-order as their program has them. Raises UnsupportedCommandError where it gives up."""
+    """Return the utilities in pre-order as the reference program reads them.
+
+    Raise UnsupportedCommandError if the program refuses the command.
+    """
     text = mended(command)
     try:
         refuse_hostile(text)
@@ -109,7 +114,7 @@ def _read(text: str) -> list[_Child]:
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse what is refused whatever a parser makes of the rest, and save its time."""
+    """Refuse a command early if no parse of it could be accepted, to save the time of parsing."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")
@@ -120,7 +125,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _plain(words: Iterable[str]) -> list[_Piece]:
-    """The words of a plain stage. Of one that is expanded nothing has to be known but by what."""
+    """Return the words of a plain stage. For a word with an expansion, only the kind of expansion matters."""
     return [_Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED.get(expansion(word))) for word in words]
 
 
@@ -151,13 +156,13 @@ def _flags(children: Iterable[_Child]) -> Iterator[str]:
 
 
 class _Trees:
-    """bashlex's trees of one text; their nodes say where in it they stand."""
+    """The bashlex trees of one text. Their nodes hold positions in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def children(self, node: Any, depth: int) -> list[_Child]:
-        """What a node calls."""
+        """Return the utilities, flags and arguments that a node contributes."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         match node.kind:
@@ -210,7 +215,7 @@ class _Call:
         self.runs: int | None = None
 
     def children(self) -> list[_Child]:
-        """The utility that is called, or what stands in its place."""
+        """Return the called utility, or the children of the expansion that stands in its place."""
         if not self.pieces:
             return []
         first = self.pieces[0]
@@ -270,7 +275,7 @@ class _Call:
         self.expected += expected
 
     def _open(self, flag: str) -> None:
-        """Add a flag whose values are the words that follow."""
+        """Add a flag that takes the following words as values."""
         kind = "command" if flag in self.grammar.commands else "value"
         self._add(flag, *[kind] * self.grammar.flags[flag])
 
@@ -311,7 +316,7 @@ class _Call:
         elif not self._take_command(piece):
             _refuse(f"unmatched: {piece.source}")
         elif piece.node is not None:
-            return  # a command that is expanded leaves the option without a value
+            return  # A command with an expansion leaves the option without a value.
         del self.expected[0]
 
     def _take_argument(self, piece: _Piece) -> None:
@@ -333,7 +338,7 @@ class _Call:
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Take a command line in quotes, or a word that is expanded; False where it is neither."""
+        """Take a command line in quotes or a word with an expansion, and return whether one was taken."""
         if piece.node is not None:
             self._take_argument(piece)
             return True
@@ -375,7 +380,7 @@ class _Call:
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """What their program adds: `-E` and `-F` of grep's other names, and `-I` of an xargs that runs something."""
+        """Add the flags that the program implies: `-E` for egrep, `-F` for fgrep, `-I` for an xargs with a command."""
         if self.name in _EXTENDED and not any(flag in self.found for flag in _EXTENDED[self.name]):
             self.found.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":

@@ -1,6 +1,7 @@
-"""The typing errors that the program of the NLC2CMD organisers mended in a command's text before it read it.
+"""The typing errors that the NLC2CMD reference program fixed in a command's text before it read the text.
 
-Scores depend on them: `find -regex-type posix` has the flag `-regextype` to it, and `-dev` anywhere is `-xdev`.
+Scores depend on these fixes. For example, the program reads `find -regex-type posix` with the flag `-regextype`, and
+`-dev` anywhere as `-xdev`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ _TAR: Final = re.compile(r" tar (?=\w)")
 
 
 def mended(command: str) -> str:
-    """A command's text as their program corrects it: typing errors, typographic quotes, `sudo` and a prompt."""
+    """Return a command's text as the reference program corrects it.
+
+    The program fixes typing errors and typographic quotes, and removes `sudo` and a prompt.
+    """
     command = mended_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:
@@ -48,7 +52,7 @@ def mended(command: str) -> str:
 
 
 def mended_words(command: str) -> str:
-    """A command's text with their corrections of single words alone."""
+    """Return a command's text with only the program's corrections of single words."""
     for wrong, right in _MENDED:
         if wrong in command:
             command = command.replace(wrong, right)

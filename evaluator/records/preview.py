@@ -1,8 +1,9 @@
-"""What a submission would come to on the board, before it is merged.
+"""The expected result of a submission on the board, before it is merged.
 
-The record travels from a pull request's own run, whose program the pull request may have changed, to one that
-writes to people. So it holds counts, shares, names of a fixed form and short texts, every list has a limit, and what
-does not add up is refused: a forged one can lie about its own submission and do nothing else.
+A pull request's own workflow run makes this record, and the pull request may have changed the program of that run. A
+second, trusted run posts the record as a comment. So the record holds only counts, shares, names of a fixed form and
+short texts, every list has a limit, and inconsistent numbers are refused. A forged record can only misreport its own
+submission.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from evaluator.records.suites import Topic
 from evaluator.records.verdicts import Step
 
 NAMED: Final = 100
-"""Tasks that a list names at most; its total counts the rest."""
+"""Maximum number of tasks that a list names. Its total counts the rest too."""
 TOLD: Final = 50
-"""Tasks whose verdict or collateral is told at most."""
+"""Maximum number of tasks with details of a verdict or of collateral changes."""
 PATHS: Final = 5
-"""Paths that are told of one task at most."""
+"""Maximum number of paths listed for one task."""
 TEXT: Final = 500
-"""Characters of one text at most."""
+"""Maximum length of one text, in characters."""
 _ROUNDING: Final = 1e-6
-"""By how much shares may miss each other that are computed in several ways."""
+"""Tolerance for shares that are computed in several ways."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Place = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -39,7 +40,7 @@ Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0
 
 
 class Role(StrEnum):
-    """Why a ranked submission is compared with: it leads the board, or stands next above or below."""
+    """The reason for comparing with a ranked submission: it leads the board, or is the next above or below."""
 
     LEADER = "leader"
     BETTER = "better"
@@ -47,7 +48,7 @@ class Role(StrEnum):
 
 
 class TaskList(Record):
-    """So many tasks, of which the first are named."""
+    """A number of tasks, and the names of the first ones."""
 
     total: Count = 0
     tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
@@ -59,17 +60,17 @@ class TaskList(Record):
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """The list of these tasks."""
+        """Return the list of these tasks."""
         every = tuple(tasks)
         return cls(total=len(every), tasks=every[:NAMED])
 
 
 class Neighbour(Record):
-    """A submission on the board, beside the one previewed.
+    """A submission on the board, compared with the previewed one.
 
-    `difference` is the previewed one's accuracy on the tasks that both have a verdict for, less the rival's, with a
-    95 % interval for pairs, and `p_value` McNemar's exact one. `gained` are the tasks that the previewed one passes
-    and the rival does not, `lost` those of the rival alone.
+    `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
+    with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
+    the previewed submission passes, and `lost` the tasks that only the neighbour passes.
     """
 
     submission: Slug
@@ -95,7 +96,7 @@ class Neighbour(Record):
 
 
 class OpenVerdict(Record):
-    """A task that the judge could not decide, and why: up for a maintainer's adjudication."""
+    """A task that the judge could not decide, with the reason. A maintainer can adjudicate it."""
 
     task: Identifier
     step: Step | None = None
@@ -104,8 +105,10 @@ class OpenVerdict(Record):
 
 
 class UnrelatedPaths(Record):
-    """A task whose command changes, leaves or deletes what no reference touches: the first such paths of `total`, 0
-    where the paths are not known."""
+    """A task with changes, leftovers or deletions at paths that no reference touches.
+
+    `paths` holds the first of `total` such paths. `total` is 0 if the paths are unknown.
+    """
 
     task: Identifier
     total: Count = 0
@@ -118,12 +121,12 @@ class UnrelatedPaths(Record):
 
 
 class Preview(Record):
-    """One submission on one suite, among those that the board has.
+    """One submission's result on one suite, compared with the submissions on the board.
 
-    Counts and shares are those of a standing. The rank range and the tie group are what it would take among `ranked`
-    submissions, itself one of them; all three are None where it is not ranked, and `unranked` says why. `rivals`
-    are the leader and the nearest neighbours; `alone` are the tasks that it passes and no other ranked submission
-    does, none where there is no other.
+    Counts and shares are those of a standing. The rank range and the tie group are the submission's place among
+    `ranked` submissions, including itself. All three are None if the submission is not ranked, and `unranked` gives the
+    reason. `rivals` are the leader and the nearest neighbours. `alone` lists the tasks that no other ranked submission
+    passes, and is empty if there is no other.
     """
 
     format: Literal[1] = 1

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 
@@ -26,19 +26,19 @@ MAX_CHARACTERS: Final = 4096
 
 def read_calls(command: str) -> tuple[Call, ...]:
     """Return all calls of a command in the order they are written. Raise UnreadableError if bashlex cannot read it."""
-    return tuple(_Trees(command).calls(parsed(command), 0))
+    return tuple(_Trees(command).calls(parse_trees(command), 0))
 
 
-def parsed(command: str) -> Sequence[Any]:
+def parse_trees(command: str) -> Sequence[Any]:
     """Return bashlex's trees of a command, which callers must not modify. Raise UnreadableError on failure."""
-    trees = remembered(command)
+    trees = cached_trees(command)
     if isinstance(trees, str):
         raise UnreadableError(trees)
     return trees
 
 
 @lru_cache(maxsize=64)
-def remembered(command: str) -> Sequence[Any] | str:
+def cached_trees(command: str) -> Sequence[Any] | str:
     """Return the trees, or the reason why there are none.
 
     The cache helps because a command is often read twice in a row: by the 2020 rules and by ours.
@@ -76,7 +76,7 @@ class _Trees:
             elif node.kind == "word":
                 yield from self._word(node, depth).nested
             elif node.kind == "redirect":
-                yield from self._redirected(node, depth)
+                yield from self._redirection(node, depth)
             else:
                 stack.extend(reversed(_children(node)))
 
@@ -87,28 +87,28 @@ class _Trees:
             if part.kind == "word":
                 words.append(self._word(part, depth))
             elif part.kind == "redirect":
-                nested.extend(self._redirected(part, depth))
+                nested.extend(self._redirection(part, depth))
             else:
-                nested.extend(self.calls(self._live(part), depth + 1))
+                nested.extend(self.calls(self._expanded_parts(part), depth + 1))
         return Call(tuple(words), tuple(nested))
 
     def _word(self, node: Any, depth: int) -> Word:
         text = self.source[slice(*node.pos)]
         if "\\" in text or "'" in text or '"' in text:
-            text = unquoted(text)
-        return Word(text, tuple(self.calls(self._live(node), depth + 1)) if node.parts else ())
+            text = remove_quotes(text)
+        return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
-    def _live(self, node: Any) -> list[Any]:
+    def _expanded_parts(self, node: Any) -> list[Any]:
         """Return the parts of a word outside single quotes. bashlex also expands inside them, but bash does not."""
         start, end = node.pos
         quoted = [
-            range(start + found.start(), start + found.end())
-            for found in _QUOTED.finditer(self.source[start:end])
-            if found[0].startswith("'")
+            range(start + match.start(), start + match.end())
+            for match in _QUOTED.finditer(self.source[start:end])
+            if match[0].startswith("'")
         ]
         return [part for part in node.parts if not any(part.pos[0] in span for span in quoted)]
 
-    def _redirected(self, node: Any, depth: int) -> Iterator[Call]:
+    def _redirection(self, node: Any, depth: int) -> Iterator[Call]:
         for target in (node.input, node.output):
             if getattr(target, "kind", None) == "word":
                 yield from self._word(target, depth).nested

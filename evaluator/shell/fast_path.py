@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from evaluator.shell.syntax import Call, Word
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _TOKEN: Final = re.compile(
     r"""[ \t]*+(?:
@@ -69,11 +69,11 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
     words: list[str] = []
     at = 0
     while at < len(command):
-        found = _TOKEN.match(command, at)
-        if found is None:
+        token = _TOKEN.match(command, at)
+        if token is None:
             return None
-        at = found.end()
-        word = found["word"]
+        at = token.end()
+        word = token["word"]
         if word is None:
             stages.append(tuple(words))
             words = []
@@ -123,36 +123,35 @@ def read_calls(command: str) -> tuple[Call, ...] | None:
     stages = plain_stages(command) or _script_stages(command)
     if stages is None:
         return None
-    return tuple(Call(tuple(Word(_text(source)) for source in stage)) for stage in stages)
+    return tuple(
+        Call(tuple(Word(remove_quotes(source) if _QUOTING.search(source) else source) for source in stage))
+        for stage in stages
+    )
 
 
 def _script_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
     command = command.strip(" \t\n")
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
-    target, last = False, None
+    is_target, separator = False, None
     at = 0
     while at < len(command):
-        found = _SCRIPT_TOKEN.match(command, at)
-        if found is None:
+        token = _SCRIPT_TOKEN.match(command, at)
+        if token is None:
             return None
-        at = found.end()
-        word = found["word"]
+        at = token.end()
+        word = token["word"]
         if word is not None and (word[0] == "#" or word in _NEVER or _is_half_quoted(word)):
             return None
-        if target and word is None:
+        if is_target and word is None:
             return None
-        last = found["separator"]
-        if last:
+        separator = token["separator"]
+        if separator:
             stages.append(tuple(words))
             words = []
-        elif word is not None and not target:
+        elif word is not None and not is_target:
             words.append(word)
-        target = found["redirect"] is not None
-    if words or last not in (";", "&"):
+        is_target = token["redirect"] is not None
+    if words or separator not in (";", "&"):
         stages.append(tuple(words))
-    return tuple(stages) if not target and all(map(_is_call, stages)) else None
-
-
-def _text(source: str) -> str:
-    return unquoted(source) if _QUOTING.search(source) else source
+    return tuple(stages) if not is_target and all(map(_is_call, stages)) else None

@@ -14,7 +14,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _CALLS: Final = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _SIDE: Final = frozenset({"heredoc_redirect", "herestring_redirect"})
@@ -25,10 +25,26 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
+def parse_bytes(source: bytes) -> Node:
+    """Return the root of tree-sitter's tree of a command."""
+    return _parser().parse(source).root_node
+
+
+def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+    """Yield the nodes of each word. tree-sitter splits words such as `a`date`.txt` and `$a/$b` into several nodes."""
+    at = 0
+    while at < len(nodes):
+        end = at + 1
+        while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
+            end += 1
+        yield nodes[at:end]
+        at = end
+
+
 def read_calls(command: str) -> tuple[Call, ...]:
     """Return all calls of a command in the order they are written. Raise UnreadableError if the tree has an error."""
     source = command.encode(errors="replace")
-    root = _parser().parse(source).root_node
+    root = parse_bytes(source)
     if root.has_error:
         raise UnreadableError("tree-sitter: not a shell command")
     return tuple(_Tree(source).calls(root, 0))
@@ -60,31 +76,24 @@ class _Tree:
     def _call(self, nodes: Sequence[Node], depth: int) -> Call:
         """Build a call from its node and the redirections next to it."""
         words: list[Node] = []
-        aside: list[Node] = []
+        others: list[Node] = []
         for node in _parts(nodes):
             if node.type == "file_redirect":
                 # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
                 targets = node.children_by_field_name("destination")
-                aside += targets[:1]
+                others += targets[:1]
                 words += targets[1:]
             elif node.type in _SIDE or (node.type == "variable_assignment" and not words):
-                aside.append(node)
+                others.append(node)
             else:
                 words.append(node)
-        nested = (call for node in aside for call in self.calls(node, depth + 1))
+        nested = (call for node in others for call in self.calls(node, depth + 1))
         return Call(tuple(self._words(words, depth)), tuple(nested))
 
     def _words(self, nodes: Sequence[Node], depth: int) -> Iterator[Word]:
-        """Yield words, joining nodes that touch. tree-sitter splits `a`date`.txt` and `$a/$b` into two nodes each."""
-        at = 0
-        while at < len(nodes):
-            end = at + 1
-            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
-                end += 1
-            source = self.source[nodes[at].start_byte : nodes[end - 1].end_byte].decode(errors="replace")
-            nested = (call for node in nodes[at:end] for call in self.calls(node, depth + 1))
-            yield Word(unquoted(source), tuple(nested))
-            at = end
+        for group in joined_nodes(nodes):
+            source = self.source[group[0].start_byte : group[-1].end_byte].decode(errors="replace")
+            yield Word(remove_quotes(source), tuple(call for node in group for call in self.calls(node, depth + 1)))
 
 
 def _parts(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -59,19 +59,19 @@ def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int 
     """Return the utilities of the calls, in order. Raise UnreadableError if they are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
-    found: list[Utility] = []
+    utilities: list[Utility] = []
     for call in calls:
         outer = utilities_of_calls(call.nested, reading, depth + 1)
-        if call.words and not _printed(call.words[0]):
-            found.append(_Words(call.words, reading, depth).utility(outer))
+        if call.words and not _is_substitution(call.words[0]):
+            utilities.append(_Words(call.words, reading, depth).utility(outer))
         else:
             for word in call.words:
-                found.extend(utilities_of_calls(word.nested, reading, depth + 1))
-            found.extend(outer)
-    return tuple(found)
+                utilities.extend(utilities_of_calls(word.nested, reading, depth + 1))
+            utilities.extend(outer)
+    return tuple(utilities)
 
 
-def _printed(program: Word) -> bool:
+def _is_substitution(program: Word) -> bool:
     """Return whether a program's name is the output of a substitution, and so unknown until the command runs."""
     return bool(program.nested) and program.text.startswith(("$(", "`"))
 
@@ -86,7 +86,7 @@ class _Words:
         self.at = 1
         self.flags: list[Flag] = []
         self.arguments: list[str] = []
-        self.nested: list[Utility] = list(self._substituted(words[0]))
+        self.nested: list[Utility] = list(self._utilities_in(words[0]))
 
     def utility(self, outer: tuple[Utility, ...]) -> Utility:
         name = self.words[0].text
@@ -100,10 +100,10 @@ class _Words:
         return Utility(name, tuple(self.flags), tuple(self.arguments), (*self.nested, *outer))
 
     def _read_options(self, options: Options) -> None:
-        if options.bundled and self._left() and not self.words[1].text.startswith("-"):
+        if options.bundled and self._has_more() and not self.words[1].text.startswith("-"):
             self._take_cluster("-" + self._take().text, options)
         operands = 0
-        while self._left():
+        while self._has_more():
             text = self.words[self.at].text
             if text == "--":
                 self.at += 1
@@ -118,9 +118,9 @@ class _Words:
                 return
             operands += 1
             self._take_argument()
-        if self._left() and options.runs is not None:
+        if self._has_more() and options.runs is not None:
             self._run(self.words[self.at :])
-        while self._left():
+        while self._has_more():
             self._take_argument()
 
     def _take_flag(self, text: str, options: Options) -> bool:
@@ -129,7 +129,8 @@ class _Words:
             return False
         if text in options.words:
             self._take()
-            self._take_values(text, options.words[text])
+            values = [self._take().text for _ in range(options.words[text]) if self._has_more()]
+            self.flags.append(Flag(text, " ".join(values)))
         elif text[1] == "-":
             if not text[2:3].isalpha():
                 return False
@@ -147,7 +148,7 @@ class _Words:
     def _take_long(self, options: Options) -> None:
         name, equals, value = self._take().text.partition("=")
         self.flags.append(Flag(name, value))
-        if not equals and name[2:] in options.long_values and self._left():
+        if not equals and name[2:] in options.long_values and self._has_more():
             self.flags[-1] = Flag(name, self._take().text)
 
     def _take_cluster(self, text: str, options: Options) -> None:
@@ -158,14 +159,14 @@ class _Words:
                 script = True
                 self.flags.append(Flag(f"-{letter}"))
             elif letter in options.values:
-                self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._left() else "")))
+                self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._has_more() else "")))
                 return
             elif letter in options.attached:
                 self.flags.append(Flag(f"-{letter}", rest))
                 return
             elif letter in options.flags or not options.known:
                 self.flags.append(Flag(f"-{letter}"))
-        if script and self._left():
+        if script and self._has_more():
             self._run_text(self._take().text)
 
     def _run(self, words: tuple[Word, ...]) -> None:
@@ -184,30 +185,29 @@ class _Words:
         self.nested.extend(utilities_of_calls(calls, self.reading, self.depth + 1))
 
     def _read_find(self, options: Options) -> None:
-        while self._left():
+        while self._has_more():
             text = self.words[self.at].text
             if text in _OPERATORS:
                 self._take()
             elif text in EXECUTORS:
                 self._take()
-                self._take_executed(text)
+                self._take_exec(text)
             elif not self._take_flag(text, options):
                 self._take_argument()
 
-    def _take_executed(self, name: str) -> None:
+    def _take_exec(self, name: str) -> None:
         start = self.at
         position = len(self.flags)
-        while self._left() and self.words[self.at].text not in (";", "+", "{};"):
+        while self._has_more() and self.words[self.at].text not in (";", "+", "{};"):
             self.at += 1
         words = self.words[start : self.at]
-        end = self._take_silently() if self._left() else ""
-        self.flags.insert(position, Flag(name, end[-1:]))
+        terminator = ""
+        if self._has_more():
+            terminator = self.words[self.at].text
+            self.at += 1
+        self.flags.insert(position, Flag(name, terminator[-1:]))
         if words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
-
-    def _take_values(self, name: str, count: int) -> None:
-        values = [self._take().text for _ in range(count) if self._left()]
-        self.flags.append(Flag(name, " ".join(values)))
 
     def _take_argument(self) -> None:
         self.arguments.append(self._take().text)
@@ -215,17 +215,11 @@ class _Words:
     def _take(self) -> Word:
         word = self.words[self.at]
         self.at += 1
-        self.nested.extend(self._substituted(word))
+        self.nested.extend(self._utilities_in(word))
         return word
 
-    def _take_silently(self) -> str:
-        self.at += 1
-        return self.words[self.at - 1].text
-
-    def _left(self) -> bool:
+    def _has_more(self) -> bool:
         return self.at < len(self.words)
 
-    def _substituted(self, word: Word) -> tuple[Utility, ...]:
-        if not word.nested:
-            return ()
-        return utilities_of_calls(word.nested, self.reading, self.depth + 1)
+    def _utilities_in(self, word: Word) -> tuple[Utility, ...]:
+        return utilities_of_calls(word.nested, self.reading, self.depth + 1) if word.nested else ()

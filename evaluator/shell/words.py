@@ -24,25 +24,24 @@ _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1
 _ANSI_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
-def unquoted(source: str) -> str:
+def remove_quotes(source: str) -> str:
     """Return a word's text without its quotes. Expansions and substitutions stay as written, including their quotes."""
     pieces: list[str] = []
     at = 0
-    while found := _PIECE.match(source, at):
-        at = found.end()
-        match found.lastgroup:
+    while piece := _PIECE.match(source, at):
+        at = piece.end()
+        match piece.lastgroup:
             case "escaped":
-                pieces.append(found["escaped"].strip("\n"))
+                pieces.append(piece["escaped"].strip("\n"))
             case "ansi":
-                pieces.append(_ANSI_ESCAPE.sub(lambda escape: _ANSI.get(escape[1], escape[1]), found["ansi"]))
+                pieces.append(_ANSI_ESCAPE.sub(lambda escape: _ANSI.get(escape[1], escape[1]), piece["ansi"]))
             case "quote":
                 at = _double_quoted(source, at, pieces)
             case "substitution":
-                end = _end_of_substitution(source, found.start())
-                pieces.append(source[found.start() : end])
-                at = end
+                at = _end_of_substitution(source, piece.start())
+                pieces.append(source[piece.start() : at])
             case name:
-                pieces.append(found[name or "plain"])
+                pieces.append(piece[name or "plain"])
         if at >= len(source):
             break
     return "".join(pieces)

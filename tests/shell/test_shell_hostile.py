@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.shell import utilities_of
-from evaluator.shell.nlc2cmd.score import score_pair, signatures_of
+from evaluator.shell.nlc2cmd.score import reading_of, score_pair
 
 SIZE = 100_000
 SYNTAX = st.text(alphabet="ab-{}()[]<>|&;$`'\"\\!#=*?+~/ \n\t0", max_size=60)
@@ -40,7 +40,7 @@ def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
     """Text built to exhaust a parser's stack or its time costs less than a few seconds of CPU and raises nothing."""
     command = unit * (size // len(unit))
     before = time.process_time()
-    signatures_of(command)
+    reading_of(command)
     utilities_of(command + "ls")
     assert time.process_time() - before < 10
 

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.shell.nlc2cmd.grammar_2020 import grammar_2020, option_table_2020
 from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, parse_like_reference
-from evaluator.shell.nlc2cmd.typo_fixes import mended
+from evaluator.shell.nlc2cmd.typo_fixes import fix_typos
 
 
 def outline(command: str) -> str:
@@ -111,7 +111,7 @@ def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
 )
 def test_typing_errors_are_mended_as_theirs(before: str, after: str) -> None:
     """The text that is read is the one that their program corrected."""
-    assert mended(before) == after
+    assert fix_typos(before) == after
 
 
 def test_a_refused_command_has_the_flags_they_would_have_seen() -> None:

@@ -35,7 +35,7 @@ TEXTS = st.lists(SYNTAX | st.sampled_from(PIECES), min_size=1, max_size=10).map(
 
 def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
     """The words of each stage as bashlex cuts them; AssertionError where the command is no pipeline of words."""
-    (tree,) = bashlex_reader.parsed(command)
+    (tree,) = bashlex_reader.parse_trees(command)
     calls = [part for part in tree.parts if part.kind != "pipe"] if tree.kind == "pipeline" else [tree]
     assert all(call.kind == "command" for call in calls)
     assert all(part.kind == "word" for call in calls for part in call.parts)
@@ -63,7 +63,7 @@ def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_al
     """Nothing that might be one command is taken for a list."""
     if fast_path.is_list(command):
         try:
-            trees = bashlex_reader.parsed(command)
+            trees = bashlex_reader.parse_trees(command)
         except UnreadableError:
             return
         assert len(trees) > 1 or trees[0].kind == "compound" or len(trees[0].parts) > 2

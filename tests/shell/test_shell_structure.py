@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluator.shell import Flag, Utility, bashlex_reader, calls_of, option_table, treesitter_reader, utilities_of
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 
 def outline(command: str) -> list[tuple[str, list[str]]] | None:
@@ -129,7 +129,7 @@ def test_both_readers_see_the_same_calls(command: str) -> None:
 )
 def test_quotes_are_removed_as_the_shell_removes_them(source: str, text: str) -> None:
     """Quotes go, what they protect stays, and substitutions are left as they are written."""
-    assert unquoted(source) == text
+    assert remove_quotes(source) == text
 
 
 def test_no_letter_of_the_table_takes_a_value_and_takes_none() -> None:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from evaluator.shell import calls_of
-from evaluator.shell.mutation.embedded_programs import changes_of_languages
-from evaluator.shell.mutation.find_predicates import changes_of_finding
+from evaluator.shell.mutation.embedded_programs import changes_of_embedded_programs
+from evaluator.shell.mutation.find_predicates import changes_of_find
 from evaluator.shell.mutation.flags import changes_of_flags
-from evaluator.shell.mutation.script import Edit, Edits, Script, applied
+from evaluator.shell.mutation.script import Edit, Edits, Script, apply_edits
 from evaluator.shell.mutation.structure import changes_of_structure, is_cleaning_up
 from evaluator.shell.mutation.utility_mutations import changes_of_utilities
 from evaluator.shell.mutation.word_mutations import changes_of_words
@@ -26,10 +26,10 @@ __all__ = ["Mutant", "mutants_of"]
 
 _FAMILIES: Final[tuple[Callable[[Script], Iterator[Edits]], ...]] = (
     changes_of_structure,
-    changes_of_finding,
+    changes_of_find,
     changes_of_flags,
     changes_of_utilities,
-    changes_of_languages,
+    changes_of_embedded_programs,
     changes_of_words,
 )
 
@@ -44,25 +44,28 @@ class Mutant(NamedTuple):
 def mutants_of(command: bytes) -> tuple[Mutant, ...]:
     """Return every mutant of a command. If two changes give the same text, only the first is kept."""
     script = Script.read(command)
-    found: dict[str, str] = {}
+    operators: dict[str, str] = {}
     for change in _changes(script):
-        text = applied(script.text, change.edits)
+        text = apply_edits(script.text, change.edits)
         if text.split() != script.text.split() and not _is_in_cleanup(script, change):
-            found.setdefault(text, change.operator)
-    readable = _is_read(script.text)
-    kept = (text for text in found if not readable or _is_read(text))
-    return tuple(Mutant(found[text], text.encode("latin-1")) for text in kept)
+            operators.setdefault(text, change.operator)
+    keep_unreadable = not _is_readable(script.text)
+    return tuple(
+        Mutant(operator, text.encode("latin-1"))
+        for text, operator in operators.items()
+        if keep_unreadable or _is_readable(text)
+    )
 
 
 def _is_in_cleanup(script: Script, change: Edits) -> bool:
     """Return whether a change affects only a call that removes its own temporary files."""
-    cleaning = [
-        (call.node.start_byte, call.node.end_byte) for call in script.calls if is_cleaning_up(script.source(call.node))
-    ]
-    return any(all(start <= edit.start and edit.end <= end for edit in change.edits) for start, end in cleaning)
+    cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
+    return any(
+        all(node.start_byte <= edit.start and edit.end <= node.end_byte for edit in change.edits) for node in cleanups
+    )
 
 
-def _is_read(text: str) -> bool:
+def _is_readable(text: str) -> bool:
     """Return whether either reader accepts the text. The faster one goes first."""
     return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
@@ -72,5 +75,5 @@ def _changes(script: Script) -> Iterator[Edits]:
         yield from family(script)
     for offset, nested in script.nested:
         for change in _changes(nested):
-            edits = tuple(Edit(each.start + offset, each.end + offset, each.text) for each in change.edits)
+            edits = tuple(Edit(edit.start + offset, edit.end + offset, edit.text) for edit in change.edits)
             yield Edits(change.operator, edits)

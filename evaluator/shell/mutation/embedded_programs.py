@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
+from evaluator.shell.mutation.script import CallSite, Edits, Script, Word, shifted
 from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUNNERS
 
 
@@ -70,35 +70,36 @@ _SED_RULES: Final = (
 )
 
 
-def changes_of_languages(script: Script) -> Iterator[Edits]:
+def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
     """Yield every change inside a quoted program or pattern."""
     for call in script.calls:
         for word in _quoted(call):
-            rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
-            if call.name == "sed":
-                rules += _SED_RULES
-            strings = _strings(word) if call.name in PROGRAM_RUNNERS - {"sed"} else ()
-            for rule in rules:
-                changes = _matches(rule, word, len(word.quote))
-                if rule.operator == "number":
-                    yield from (each for each in changes if not any(each.edits[0].start in span for span in strings))
-                else:
-                    yield from changes
-            if call.name in PATTERN_READERS:
-                yield from _widened(word)
+            yield from _changes_of_word(call.name, word)
     for node in script.nodes():
         if node.type == "regex" and node.parent is not None and node.parent.type == "binary_expression":
-            place = Word(node.start_byte, node.end_byte, script.source(node))
+            word = Word(node.start_byte, node.end_byte, script.source(node))
             for rule in _PATTERN_RULES:
-                yield from _matches(rule, place, 0)
+                yield from _matches(rule, word, 0)
+
+
+def _changes_of_word(utility: str, word: Word) -> Iterator[Edits]:
+    is_program = utility in PROGRAM_RUNNERS - {"sed"}
+    rules = (*(_PROGRAM_RULES if is_program else ()), *_PATTERN_RULES, *(_SED_RULES if utility == "sed" else ()))
+    strings = _strings(word) if is_program else ()
+    for rule in rules:
+        for change in _matches(rule, word, len(word.quote)):
+            if rule.operator != "number" or not any(change.edits[0].start in span for span in strings):
+                yield change
+    if utility in PATTERN_READERS:
+        yield from _shortened_pattern(word)
 
 
 def _strings(word: Word) -> list[range]:
     """Return the positions of double-quoted texts inside a single-quoted program. Numbers in them are not code."""
     if word.quote != "'":
         return []
-    found = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
-    return [range(word.start + each.start(), word.start + each.end()) for each in found]
+    strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
+    return [range(word.start + string.start(), word.start + string.end()) for string in strings]
 
 
 def _quoted(call: CallSite) -> Iterator[Word]:
@@ -113,33 +114,29 @@ def _quoted(call: CallSite) -> Iterator[Word]:
 
 def _matches(rule: ProgramRule, word: Word, quote: int) -> Iterator[Edits]:
     inner = word.raw[quote : len(word.raw) - quote]
-    for found in rule.pattern.finditer(inner):
+    for match in rule.pattern.finditer(inner):
         for template in rule.texts:
-            text = _filled(found, template)
-            if text is not None and text != found[0]:
-                start = word.start + quote
-                yield Edits(rule.operator, (Edit(start + found.start(), start + found.end(), text),))
+            text = _expand_template(match, template)
+            if text is not None and text != match[0]:
+                yield Edits(rule.operator, (word.edit((quote + match.start(), quote + match.end()), text),))
 
 
-def _filled(found: re.Match[str], template: str) -> str | None:
+def _expand_template(match: re.Match[str], template: str) -> str | None:
     """Expand a template with the groups of a match, or add or subtract 1 from the matched number.
 
     Return None if the number would be below zero.
     """
     step = re.search(r"([+-])1\Z|\{([+-])1\}", template)
     if step is None:
-        return found.expand(template)
-    digits = found[1] if found.re.groups else found[0]
-    number = int(digits) + (1 if "+" in step[0] else -1)
-    if number < 0:
-        return None
-    text = str(number).zfill(len(digits) if digits.startswith("0") and len(digits) > 1 else 0)
-    return f"{{{text}}}" if template.startswith("{") else text
+        return match.expand(template)
+    text = shifted(match[1] if match.re.groups else match[0], 1 if "+" in step[0] else -1)
+    return f"{{{text}}}" if text is not None and template.startswith("{") else text
 
 
-def _widened(word: Word) -> Iterator[Edits]:
+def _shortened_pattern(word: Word) -> Iterator[Edits]:
     """Yield the pattern without its first character, and without its last."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
-        yield Edits("pattern", (Edit(word.start + quote, word.start + quote + 1),))
-        yield Edits("pattern", (Edit(word.end - quote - 1, word.end - quote),))
+        last = len(word.raw) - quote
+        yield Edits("pattern", (word.edit((quote, quote + 1)),))
+        yield Edits("pattern", (word.edit((last - 1, last)),))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, removal
 from evaluator.shell.options import option_table
 from evaluator.shell.utilities import EXECUTORS
 
@@ -48,7 +48,7 @@ class Predicate(NamedTuple):
         return self.words[-1].end
 
 
-def changes_of_finding(script: Script) -> Iterator[Edits]:
+def changes_of_find(script: Script) -> Iterator[Edits]:
     """Yield every change to every call of `find`."""
     for call in script.calls:
         if call.name == "find":
@@ -64,18 +64,18 @@ def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
     at, negation = 0, None
     while at < len(words):
         raw = words[at].raw
-        taken = 1
+        count = 1
         if raw in _NEGATIONS:
             negation = words[at]
         elif raw in EXECUTORS:
-            taken += next((n for n, word in enumerate(words[at + 1 :], 1) if word.text in (";", "+")), 0)
-            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+            count += next((n for n, word in enumerate(words[at + 1 :], 1) if word.text in (";", "+")), 0)
+            yield Predicate(raw, tuple(words[at : at + count]), negation)
         elif raw in arity:
-            taken += arity[raw]
-            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+            count += arity[raw]
+            yield Predicate(raw, tuple(words[at : at + count]), negation)
         if raw not in _NEGATIONS:
             negation = None
-        at += taken
+        at += count
 
 
 def _start(call: CallSite) -> Iterator[Edits]:
@@ -87,37 +87,37 @@ def _start(call: CallSite) -> Iterator[Edits]:
     yield Edits("path", (Edit(first.start, first.end, parent),))
 
 
-def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Edits]:
-    name, value = found.words[0], found.words[1] if len(found.words) == 2 else None
-    if found.name not in _ACTIONS:
-        yield Edits("drop-predicate", (_leaving_out(script.text, call.words, found),))
-    if found.negation is not None:
-        yield Edits("drop-negation", (Edit(found.negation.start, name.start),))
+def _predicate(script: Script, call: CallSite, predicate: Predicate) -> Iterator[Edits]:
+    name, value = predicate.words[0], predicate.words[1] if len(predicate.words) == 2 else None
+    if predicate.name not in _ACTIONS:
+        yield Edits("drop-predicate", (_removal(script.text, call.words, predicate),))
+    if predicate.negation is not None:
+        yield Edits("drop-negation", (Edit(predicate.negation.start, name.start),))
     has_letters = value is None or re.search(r"[A-Za-z]", value.raw)
-    for other in _RENAMED.get(found.name, ()) if has_letters or found.name not in ("-name", "-iname") else ():
+    for other in _RENAMED.get(predicate.name, ()) if has_letters or predicate.name not in ("-name", "-iname") else ():
         yield Edits("predicate", (Edit(name.start, name.end, other),))
     if value is None:
         return
-    if found.name in ("-type", "-xtype"):
+    if predicate.name in ("-type", "-xtype"):
         for letter in _TYPES.get(value.raw, ()):
             yield Edits("type", (Edit(value.start, value.end, letter),))
-    if found.name in _SIGNED:
-        yield from _signs(found.name, value)
-    if found.name == "-size" and _SIZE.match(value.raw):
+    if predicate.name in _SIGNED:
+        yield from _signs(predicate.name, value)
+    if predicate.name == "-size" and _SIZE.match(value.raw):
         yield Edits("unit", (Edit(value.end - 1, value.end),))
-    if found.name in ("-user", "-group") and value.is_plain:
+    if predicate.name in ("-user", "-group") and value.is_plain:
         yield Edits("name", (Edit(value.start, value.end, "root"),))
 
 
-def _leaving_out(text: str, words: Sequence[Word], found: Predicate) -> Edit:
+def _removal(text: str, words: Sequence[Word], predicate: Predicate) -> Edit:
     """Return an edit that removes the predicate and the `-o` that joins it to its neighbour."""
-    first, last = found.negation or found.words[0], found.words[-1]
+    first, last = predicate.negation or predicate.words[0], predicate.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
     if after < len(words) and words[after].raw in _OR:
-        return without(text, found.start, words[after].end)
+        return removal(text, predicate.start, words[after].end)
     if before >= 0 and words[before].raw in _OR:
-        return without(text, words[before].start, found.end)
-    return without(text, found.start, found.end)
+        return removal(text, words[before].start, predicate.end)
+    return removal(text, predicate.start, predicate.end)
 
 
 def _signs(name: str, value: Word) -> Iterator[Edits]:
@@ -127,18 +127,18 @@ def _signs(name: str, value: Word) -> Iterator[Edits]:
     signs = ("-", "/", "") if name == "-perm" else ("+", "-", "")
     for sign in signs:
         if sign != match[1]:
-            yield Edits("sign", (Edit(value.start + match.start(1), value.start + match.end(1), sign),))
+            yield Edits("sign", (value.edit(match.span(1), sign),))
 
 
 def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
     """Yield each pair of parentheses removed, and each `-o` removed, so that both predicates must hold."""
-    opened: list[Word] = []
+    openings: list[Word] = []
     for word in words:
         if word.raw in _OPENING:
-            opened.append(word)
-        elif word.raw in _CLOSING and opened:
-            start = opened.pop()
-            edits = (without(script.text, start.start, start.end), without(script.text, word.start, word.end))
+            openings.append(word)
+        elif word.raw in _CLOSING and openings:
+            opening = openings.pop()
+            edits = (removal(script.text, opening.start, opening.end), removal(script.text, word.start, word.end))
             yield Edits("drop-group", edits)
         elif word.raw in _OR:
-            yield Edits("and-or", (without(script.text, word.start, word.end),))
+            yield Edits("and-or", (removal(script.text, word.start, word.end),))

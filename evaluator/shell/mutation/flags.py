@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, removal
 from evaluator.shell.options import UNKNOWN, Options, option_table
 
 _SIGNALLED: Final = re.compile(r"(?:[A-Z]{3,5}\d?|\d+)\Z")
@@ -74,8 +74,8 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
                     yield Edits("drop-flag", (flag.edit,))
         for word in call.words:
             if word.raw == "--":
-                yield Edits("drop-dashes", (without(script.text, word.start, word.end),))
-    separators = tuple(edit for call in script.calls for edit in _zero_bytes(script.text, call))
+                yield Edits("drop-dashes", (removal(script.text, word.start, word.end),))
+    separators = tuple(edit for call in script.calls for edit in _nul_separators(script.text, call))
     if len(separators) > 1:
         yield Edits("null-pair", separators)
 
@@ -86,7 +86,7 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
     This holds for a `grep` syntax that the pattern does not use, for the compression of an archive that tar reads, and
     for perl's -n and -a beside flags that imply them (-n beside -a or -F, -a beside -F).
     """
-    names = {each.name for each in flags}
+    names = {other.name for other in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
         return not means_something(call, _SYNTAXES[flag.name])
     if call.name == "perl":
@@ -112,28 +112,25 @@ def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
         if raw == "--" or (options.runs is not None and not raw.startswith("-") and operands >= options.runs):
             return
         operands += not raw.startswith("-")
-        taken = 1
+        count = 1
         if raw.startswith("--") and len(raw) > 2:
-            taken += "=" not in raw and raw[2:] in options.long_values
-            yield _flag_at(text, call, at, taken, raw.partition("=")[0], raw.partition("=")[2])
+            count += "=" not in raw and raw[2:] in options.long_values
+            name, _, value = raw.partition("=")
+            last = call.words[at : at + count][-1]
+            yield FlagAt(name, value, removal(text, call.words[at].start, last.end))
         elif raw.startswith("-") and len(raw) > 1 and _is_signal(call.name, raw):
             pass
         elif raw.startswith("-") and len(raw) > 1 and options.number and options.number.match(raw, 1):
-            yield _flag_at(text, call, at, 1, "-", raw[1:])
+            yield FlagAt("-", raw[1:], removal(text, call.words[at].start, call.words[at].end))
         elif raw.startswith("-") and len(raw) > 1 and options.has(raw[1]):
-            found = list(_cluster(text, call, at, 1, options))
-            taken += bool(found) and found[-1].edit.end > call.words[at].end
-            yield from found
-        at += taken
+            cluster = list(_cluster(text, call, at, 1, options))
+            count += bool(cluster) and cluster[-1].edit.end > call.words[at].end
+            yield from cluster
+        at += count
 
 
 def _is_signal(name: str, raw: str) -> bool:
     return name in ("kill", "pkill", "killall") and _SIGNALLED.match(raw[1:]) is not None
-
-
-def _flag_at(text: str, call: CallSite, at: int, taken: int, name: str, value: str) -> FlagAt:
-    last = call.words[min(at + taken, len(call.words)) - 1]
-    return FlagAt(name, value, without(text, call.words[at].start, last.end))
 
 
 def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
@@ -144,28 +141,26 @@ def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) ->
         rest = letters[position + 1 :]
         start = word.start + dash + position
         if letter in options.values or letter in options.attached or letter == options.script:
-            outside = not rest and letter not in options.attached and at + 1 < len(call.words)
-            end = call.words[at + 1].end if outside else word.end
-            value = call.words[at + 1].text if outside else rest
-            alone = position == 0
-            yield FlagAt(f"-{letter}", value, without(text, word.start, end) if alone else Edit(start, end))
+            is_next_word = not rest and letter not in options.attached and at + 1 < len(call.words)
+            end = call.words[at + 1].end if is_next_word else word.end
+            value = call.words[at + 1].text if is_next_word else rest
+            yield FlagAt(f"-{letter}", value, removal(text, word.start, end) if position == 0 else Edit(start, end))
             return
         if letter in options.flags or not options.known:
-            alone = len(letters) == 1
-            edit = without(text, word.start, word.end) if alone else Edit(start, start + 1)
+            edit = removal(text, word.start, word.end) if len(letters) == 1 else Edit(start, start + 1)
             yield FlagAt(f"-{letter}", "", edit)
         else:
             return
 
 
-def _zero_bytes(text: str, call: CallSite) -> Iterator[Edit]:
+def _nul_separators(text: str, call: CallSite) -> Iterator[Edit]:
     """Yield edits that make a call read or write lines instead of names that end with NUL."""
     if call.name in ("find", "printf"):
         for word in call.words:
             if word.raw == "-print0":
                 yield Edit(word.start, word.end, "-print")
-            for found in _ZERO_ESCAPE.finditer(word.raw):
-                yield Edit(word.start + found.start(), word.start + found.end(), "\\n")
+            for match in _ZERO_ESCAPE.finditer(word.raw):
+                yield word.edit(match.span(), "\\n")
         return
     for flag in flags_of(text, call):
         letter = _ZERO.get(call.name)

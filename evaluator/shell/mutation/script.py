@@ -9,25 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from evaluator.shell.options import UNKNOWN, option_table
+from evaluator.shell.treesitter_reader import joined_nodes, parse_bytes
 from evaluator.shell.utilities import EXECUTORS
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
-_BESIDE: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
+_NOT_WORDS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
 _SCRIPT_LETTER: Final = re.compile(r"-[a-z]*c\Z")
-_SCRIPTED: Final = frozenset({"bash", "sh"})
+_SHELLS: Final = frozenset({"bash", "sh"})
 _MORE_RUNNERS: Final = frozenset({"setsid", "setpriv"})
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
 
 
 class Edit(NamedTuple):
@@ -55,7 +51,7 @@ class Word(NamedTuple):
     @property
     def text(self) -> str:
         """Return the word without its quotes."""
-        return unquoted(self.raw)
+        return remove_quotes(self.raw)
 
     @property
     def is_plain(self) -> bool:
@@ -66,8 +62,12 @@ class Word(NamedTuple):
     def quote(self) -> str:
         """Return the quote around the whole word, or an empty string."""
         first = self.raw[:1]
-        whole = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
-        return first if whole and first not in self.raw[1:-1] else ""
+        is_quoted = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
+        return first if is_quoted and first not in self.raw[1:-1] else ""
+
+    def edit(self, span: tuple[int, int], text: str = "") -> Edit:
+        """Return an edit that replaces this span of `raw` by `text`."""
+        return Edit(self.start + span[0], self.start + span[1], text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Script:
     @staticmethod
     def read(command: bytes) -> Script:
         """Parse a command. Text that tree-sitter cannot parse becomes an error node, and nothing below it changes."""
-        return Script(command.decode("latin-1"), _parser().parse(command).root_node)
+        return Script(command.decode("latin-1"), parse_bytes(command))
 
     def nodes(self) -> Iterator[Node]:
         """Yield every node in source order, except below error nodes."""
@@ -108,61 +108,63 @@ class Script:
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
         """Return every call in source order, each followed by the calls that it runs."""
-        found: list[CallSite] = []
+        calls: list[CallSite] = []
         for node in self.nodes():
-            call = self._call(node) if _is_call(node) else None
+            is_call = node.type == "command" and node.child_by_field_name("name") is not None
+            call = self._call(node) if is_call else None
             while call is not None:
-                found.append(call)
-                call = _run_by(call)
-        return tuple(found)
+                calls.append(call)
+                call = _inner_call(call)
+        return tuple(calls)
 
     @cached_property
     def loose_words(self) -> tuple[Word, ...]:
         """Return the words outside calls: values of `for` loops, patterns of `case` and elements of arrays."""
-        holders = (node for node in self.nodes() if node.type in ("for_statement", "case_item", "array"))
-        return tuple(word for node in holders for word in self._words(_loose(node)))
+        words: list[Word] = []
+        for node in self.nodes():
+            if node.type in ("for_statement", "case_item", "array"):
+                values = node.named_children if node.type == "array" else node.children_by_field_name("value")
+                words += self._words(
+                    [value for value in values if value.type not in ("variable_name", "command_substitution")]
+                )
+        return tuple(words)
 
     @cached_property
     def nested(self) -> tuple[tuple[int, Script], ...]:
         """Return the scripts in single quotes after `bash -c`, each with the offset of its source."""
-        found = []
+        scripts = []
         for call in self.calls:
             words = (call.program, *call.words)
             for shell, letter, script in zip(words, words[1:], words[2:], strict=False):
-                is_script = shell.raw in _SCRIPTED and _SCRIPT_LETTER.match(letter.raw) and script.quote == "'"
-                if is_script:
-                    found.append((script.start + 1, Script.read(script.raw[1:-1].encode("latin-1"))))
-        return tuple(found)
+                if shell.raw in _SHELLS and _SCRIPT_LETTER.match(letter.raw) and script.quote == "'":
+                    scripts.append((script.start + 1, Script.read(script.raw[1:-1].encode("latin-1"))))
+        return tuple(scripts)
 
     def _call(self, node: Node) -> CallSite:
-        beside = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
-        # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
-        astray = [each for aside in (*node.children, *beside) for each in _targets(aside)[1:]]
-        parts = [child for child in node.children if child.type not in _BESIDE]
-        program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
+        siblings = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
+        parts = [child for child in node.children if child.type not in _NOT_WORDS]
+        for child in (*node.children, *siblings):
+            if child.type == "file_redirect":
+                # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
+                parts += child.children_by_field_name("destination")[1:]
+        program, *words = self._words(sorted(parts, key=lambda part: part.start_byte))
         return CallSite(_name(program), program, tuple(words), node)
 
     def _words(self, nodes: Sequence[Node]) -> Iterator[Word]:
-        """Yield words, joining nodes that touch."""
-        at = 0
-        while at < len(nodes):
-            end = at + 1
-            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
-                end += 1
-            start, stop = nodes[at].start_byte, nodes[end - 1].end_byte
-            yield Word(start, stop, self.text[start:stop])
-            at = end
+        for group in joined_nodes(nodes):
+            start, end = group[0].start_byte, group[-1].end_byte
+            yield Word(start, end, self.text[start:end])
 
 
 def _name(program: Word) -> str:
     return program.text.rpartition("/")[2]
 
 
-def _run_by(call: CallSite) -> CallSite | None:
+def _inner_call(call: CallSite) -> CallSite | None:
     """Return the call that `xargs`, `nohup`, `find -exec` or a similar utility runs, or None if there is none."""
     at = 0
     if call.name == "find":
-        at = next((number for number, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
+        at = next((after for after, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
     else:
         options = option_table().get(call.name, UNKNOWN)
         runs = options.runs if call.name not in _MORE_RUNNERS else 0
@@ -174,40 +176,27 @@ def _run_by(call: CallSite) -> CallSite | None:
         at += runs
     if at >= len(call.words) or not call.words[at].is_plain:
         return None
-    return CallSite(_name(call.words[at]), call.words[at], _up_to_end(call, at + 1), call.node)
+    program, *words = call.words[at:]
+    if call.name == "find":
+        words = list(takewhile(lambda word: word.text not in (";", "+"), words))
+    return CallSite(_name(program), program, tuple(words), call.node)
 
 
-def _up_to_end(call: CallSite, at: int) -> tuple[Word, ...]:
-    """Return the words of an inner call from `at`. For `find`, they end before the terminator of `-exec`."""
-    words = call.words[at:]
-    if call.name != "find":
-        return words
-    return words[: next((number for number, word in enumerate(words) if word.text in (";", "+")), len(words))]
-
-
-def _is_call(node: Node) -> bool:
-    """Return whether the node is a command with a program. An assignment alone is not."""
-    return node.type == "command" and node.child_by_field_name("name") is not None
-
-
-def _targets(node: Node) -> list[Node]:
-    return node.children_by_field_name("destination") if node.type == "file_redirect" else []
-
-
-def _loose(node: Node) -> list[Node]:
-    values = node.named_children if node.type == "array" else node.children_by_field_name("value")
-    return [child for child in values if child.type not in ("variable_name", "command_substitution")]
-
-
-def applied(text: str, edits: Sequence[Edit]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """Return the text with the edits applied."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
-def without(text: str, start: int, end: int) -> Edit:
+def removal(text: str, start: int, end: int) -> Edit:
     """Return an edit that removes the text from `start` to `end` and the blanks before it."""
     while start > 0 and text[start - 1] in " \t":
         start -= 1
     return Edit(start, end)
+
+
+def shifted(digits: str, step: int) -> str | None:
+    """Return the number plus `step` with the same width, or None if it would be below zero."""
+    number = int(digits) + step
+    return None if number < 0 else str(number).zfill(len(digits) if digits.startswith("0") else 0)

@@ -8,7 +8,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from evaluator.shell.mutation.script import Edit, Edits, Script, without
+from evaluator.shell.mutation.script import Edit, Edits, Script, removal, shifted
 
 _STATEMENTS: Final = frozenset({"program", "do_group", "compound_statement", "subshell", "if_statement", "else_clause"})
 _ENDS: Final = frozenset({";", "\n", "&"})
@@ -38,9 +38,9 @@ def changes_of_structure(script: Script) -> Iterator[Edits]:
     for node in script.nodes():
         if node.type in _STATEMENTS:
             yield from _statements(script, node)
-        make = _BY_TYPE.get(node.type)
-        if make is not None:
-            yield from make(script, node)
+        mutate = _BY_TYPE.get(node.type)
+        if mutate is not None:
+            yield from mutate(script, node)
 
 
 def _change(operator: str, *edits: Edit) -> Edits:
@@ -63,10 +63,10 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
             continue
         after = child.next_sibling
         end = after.end_byte if after is not None and after.type in _ENDS else child.end_byte
-        yield _change("drop-command", without(script.text, child.start_byte, end))
+        yield _change("drop-command", removal(script.text, child.start_byte, end))
     for child in children:
         if child.type == "&":
-            yield _change("drop-background", without(script.text, child.start_byte, child.end_byte))
+            yield _change("drop-background", removal(script.text, child.start_byte, child.end_byte))
 
 
 def is_cleaning_up(source: str) -> bool:
@@ -84,7 +84,7 @@ def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
     """
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
-            yield _change("drop-stage", without(script.text, bar.start_byte, stage.end_byte))
+            yield _change("drop-stage", removal(script.text, bar.start_byte, stage.end_byte))
 
 
 def _list(script: Script, node: Node) -> Iterator[Edits]:
@@ -93,7 +93,7 @@ def _list(script: Script, node: Node) -> Iterator[Edits]:
         return
     yield _swap("and-or", operator, "||" if operator.type == "&&" else "&&")
     yield _change("drop-command", Edit(left.start_byte, right.start_byte))
-    yield _change("drop-command", without(script.text, operator.start_byte, right.end_byte))
+    yield _change("drop-command", removal(script.text, operator.start_byte, right.end_byte))
 
 
 def _negated(script: Script, node: Node) -> Iterator[Edits]:
@@ -106,7 +106,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
             yield _swap("append", child, _REDIRECTED[child.type])
     targets = node.children_by_field_name("destination")
     if targets:
-        yield _change("drop-redirect", without(script.text, node.start_byte, targets[0].end_byte))
+        yield _change("drop-redirect", removal(script.text, node.start_byte, targets[0].end_byte))
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
@@ -123,7 +123,7 @@ def _declaration(script: Script, node: Node) -> Iterator[Edits]:
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
     for word in words if len(words) > 1 else ():
-        yield _change("drop-assignment", without(script.text, word.start_byte, word.end_byte))
+        yield _change("drop-assignment", removal(script.text, word.start_byte, word.end_byte))
 
 
 def _reversed(script: Script, node: Node) -> Iterator[Edits]:
@@ -149,7 +149,7 @@ def _binary(script: Script, node: Node) -> Iterator[Edits]:
     if text in ("&&", "||"):
         yield _swap("and-or", operator, "||" if text == "&&" else "&&")
         yield _change("drop-condition", Edit(left.start_byte, right.start_byte))
-        yield _change("drop-condition", without(script.text, operator.start_byte, right.end_byte))
+        yield _change("drop-condition", removal(script.text, operator.start_byte, right.end_byte))
     elif text in _COMPARED:
         yield _swap("compare", operator, _COMPARED[text])
     elif _is_arithmetic(node) and text in _ARITHMETIC:
@@ -176,9 +176,10 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
     if parent is None or parent.type in ("command", "file_redirect") or not text.isdigit() or _is_factor(script, node):
         return
     is_truth = parent.type == "variable_assignment" and text == "1"
-    for number in (int(text) + 1, int(text) - 1):
-        if number >= 0 and not (is_truth and number == 2):
-            yield _swap("number", node, str(number).zfill(len(text) if text.startswith("0") else 0))
+    for step in (1, -1):
+        number = shifted(text, step)
+        if number is not None and not (is_truth and step == 1):
+            yield _swap("number", node, number)
 
 
 def _is_factor(script: Script, node: Node) -> bool:
@@ -207,7 +208,7 @@ def _case_item(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _branch(script: Script, node: Node) -> Iterator[Edits]:
-    yield _change("drop-branch", without(script.text, node.start_byte, node.end_byte))
+    yield _change("drop-branch", removal(script.text, node.start_byte, node.end_byte))
 
 
 def _leave(script: Script, node: Node) -> Iterator[Edits]:

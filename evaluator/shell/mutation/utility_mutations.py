@@ -113,24 +113,23 @@ def _modes(call: CallSite) -> Iterator[Edits]:
     for word in call.words:
         octal, offset = word.raw.lstrip("-/+"), len(word.raw) - len(word.raw.lstrip("-/+"))
         if _OCTAL.match(octal):
-            for position, digit in enumerate(octal):
-                start = word.start + offset + position
-                yield Edits("mode", (Edit(start, start + 1, _BIT[digit]),))
+            for position, digit in enumerate(octal, offset):
+                yield Edits("mode", (word.edit((position, position + 1), _BIT[digit]),))
         elif call.name in ("chmod", "umask") and word.is_plain and _SYMBOLIC.match(word.raw):
             yield from _symbolic(word)
 
 
 def _symbolic(word: Word) -> Iterator[Edits]:
-    for found in _SYMBOLIC.finditer(word.raw):
-        for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(found[1], ""):
-            yield Edits("mode", (Edit(word.start + found.start(1), word.start + found.end(1), other),))
-        for sign in "-+=".replace(found[2], ""):
-            yield Edits("mode", (Edit(word.start + found.start(2), word.start + found.end(2), sign),))
-        for position in range(found.start(3), found.end(3)):
-            yield Edits("mode", (Edit(word.start + position, word.start + position + 1),))
-        if "X" in found[3]:
-            at = word.start + found.start(3) + found[3].index("X")
-            yield Edits("mode", (Edit(at, at + 1, "x"),))
+    for match in _SYMBOLIC.finditer(word.raw):
+        for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(match[1], ""):
+            yield Edits("mode", (word.edit(match.span(1), other),))
+        for sign in "-+=".replace(match[2], ""):
+            yield Edits("mode", (word.edit(match.span(2), sign),))
+        for position in range(match.start(3), match.end(3)):
+            yield Edits("mode", (word.edit((position, position + 1)),))
+        if "X" in match[3]:
+            at = match.start(3) + match[3].index("X")
+            yield Edits("mode", (word.edit((at, at + 1), "x"),))
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
@@ -145,16 +144,16 @@ def _owners(call: CallSite) -> Iterator[Edits]:
 
 
 def _dates(word: Word) -> Iterator[Edits]:
-    for found in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
-        for other in _DATES[found[0]]:
-            yield Edits("date", (Edit(word.start + found.start(), word.start + found.end(), other),))
+    for match in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
+        for other in _DATES[match[0]]:
+            yield Edits("date", (word.edit(match.span(), other),))
 
 
 def _formats(word: Word) -> Iterator[Edits]:
-    for found in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
-        other = _FORMATS.get(found[0])
+    for match in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
+        other = _FORMATS.get(match[0])
         if other is not None:
-            yield Edits("format", (Edit(word.start + found.start(), word.start + found.end(), other),))
+            yield Edits("format", (word.edit(match.span(), other),))
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
@@ -164,14 +163,14 @@ def _keys(call: CallSite) -> Iterator[Edits]:
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
-        found = _KEY.match(word.raw.removeprefix("-k"))
-        if found is None or not word.is_plain:
+        key = _KEY.match(word.raw.removeprefix("-k"))
+        if key is None or not word.is_plain:
             continue
-        offset = word.start + len(word.raw) - len(found[0])
-        for position in range(found.start(3), found.end(3)):
-            yield Edits("sort-key", (Edit(offset + position, offset + position + 1),))
-        if found[2] and word.start != last:
-            yield Edits("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
+        offset = len(word.raw) - len(key[0])
+        for position in range(offset + key.start(3), offset + key.end(3)):
+            yield Edits("sort-key", (word.edit((position, position + 1)),))
+        if key[2] and word.start != last:
+            yield Edits("sort-key", (word.edit((offset + key.end(1), offset + key.end(2))),))
 
 
 def _sets(call: CallSite) -> Iterator[Edits]:

@@ -31,15 +31,11 @@ class Grammar(NamedTuple):
     number: bool
 
 
-def _entries() -> dict[str, dict[str, Any]]:
-    table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
-    return {name: table[entry["like"]] if "like" in entry else entry for name, entry in table.items()}
-
-
 @cache
 def grammar_2020() -> Mapping[str, Grammar]:
     """Return the reference program's grammar by utility. The program refused every other utility."""
-    return {name: _grammar(entry) for name, entry in _entries().items()}
+    table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
+    return {name: _grammar(table[entry["like"]] if "like" in entry else entry) for name, entry in table.items()}
 
 
 def _grammar(entry: Mapping[str, Any]) -> Grammar:
@@ -74,17 +70,15 @@ def option_table_2020() -> Mapping[str, Options]:
 def _as_options(grammar: Grammar, options: Options) -> Options:
     letters = {flag[1]: values for flag, values in grammar.flags.items() if len(flag) == 2}
     attached = frozenset(flag[1] for flag in grammar.attached)
-    words = {flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"}
     scripts = [flag[1] for flag in sorted(grammar.commands) if len(flag) == 2 and options.script == flag[1]]
     script = scripts[0] if scripts and "*" not in grammar.operands else ""
-    runs = options.runs if {*grammar.operands} & {"c", "e"} else None
     return options._replace(
         flags=frozenset(letter for letter, values in letters.items() if not values),
         values=frozenset(letter for letter, values in letters.items() if values) - attached - {script},
         attached=attached,
         long_values=frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n),
-        words=words,
+        words={flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"},
         number=(options.number or _NUMBER) if grammar.number else None,
-        runs=runs,
+        runs=options.runs if {*grammar.operands} & {"c", "e"} else None,
         script=script,
     )

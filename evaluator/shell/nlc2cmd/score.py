@@ -45,10 +45,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from evaluator.shell import Flag, Utility, bashlex_reader, read_utilities
+from evaluator.shell import Utility, bashlex_reader, read_utilities
 from evaluator.shell.nlc2cmd.grammar_2020 import option_table_2020
 from evaluator.shell.nlc2cmd.reference_2020 import ReferenceCall, UnsupportedCommandError, parse_like_reference
-from evaluator.shell.nlc2cmd.typo_fixes import mended_words
+from evaluator.shell.nlc2cmd.typo_fixes import fix_words
 from evaluator.shell.utilities import EXECUTORS
 
 _PROMPT: Final = re.compile(r"^\s*[$#]\s+")
@@ -91,68 +91,51 @@ def reading_of(command: str | bytes) -> MetricReading:
     return MetricReading(called, tuple(Signature(name, frozenset(flags)) for name, flags in called), refused)
 
 
-def signatures_of(command: str | bytes, *, strict_2020: bool = False) -> tuple[Signature, ...] | None:
-    """Return a command's utilities as the metric compares them.
-
-    Return None if the command is unreadable or, with `strict_2020`, if the organisers' program refused it.
-    """
-    reading = reading_of(command)
-    return None if strict_2020 and reading.refused is not None else reading.signatures
-
-
 def forget_commands() -> None:
     """Clear the caches of commands and scores, so that a measurement starts cold."""
-    for remembered in (reading_of, _score, bashlex_reader.remembered):
-        remembered.cache_clear()
+    for cached in (reading_of, _score, bashlex_reader.cached_trees):
+        cached.cache_clear()
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
     """Read a command that the organisers' program refused, with its grammar. Return None if it is unreadable."""
-    tidy = _tidy(text)
-    for reading in dict.fromkeys((tidy, mended_words(tidy), text)):
-        utilities = read_utilities(reading, option_table_2020())
+    # A word processor may have replaced the keyboard's dashes and quotes.
+    tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
+    for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):
+        utilities = read_utilities(candidate, option_table_2020())
         if utilities is not None:
             return tuple(_flatten(utilities)[0])
     return None
 
 
-def _tidy(text: str) -> str:
-    """Return the text without a prompt, with plain dashes and quotes instead of typographic ones."""
-    return _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
-
-
 def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:
     """Return the utilities with everything nested in them, and the flags of all of them together."""
-    found: list[ReferenceCall] = []
-    everything: tuple[str, ...] = ()
+    calls: list[ReferenceCall] = []
+    all_flags: tuple[str, ...] = ()
     for utility in utilities:
         inner, flags = _flatten(utility.nested)
-        if utility.name != "sudo" and not _unnamed(utility):
+        if utility.name != "sudo" and not _has_unknown_name(utility):
             flags = _own_flags(utility) + flags
-            found.append(ReferenceCall("grep" if utility.name in _ALIASES else utility.name, flags))
-        found += inner
-        everything += flags
-    return found, everything
+            calls.append(ReferenceCall("grep" if utility.name in _ALIASES else utility.name, flags))
+        calls += inner
+        all_flags += flags
+    return calls, all_flags
 
 
-def _unnamed(utility: Utility) -> bool:
+def _has_unknown_name(utility: Utility) -> bool:
     """Return whether the shell must expand the name before the utility is known."""
     return "$" in utility.name or utility.name.startswith("~")
 
 
 def _own_flags(utility: Utility) -> tuple[str, ...]:
-    names = [_flag_name(flag) for flag in utility.flags]
+    names = [f"{flag.name}::{flag.value or ';'}" if flag.name in EXECUTORS else flag.name for flag in utility.flags]
     if utility.name in _ALIASES and _ALIASES[utility.name] not in names:
         names.insert(0, _ALIASES[utility.name])
-    elif utility.name == "xargs" and "-I" not in names and not all(map(_unnamed, utility.nested)):
+    elif utility.name == "xargs" and "-I" not in names and not all(map(_has_unknown_name, utility.nested)):
         names.append("-I")
     elif utility.name == "find":
         names = [name for name in names if name != "-prune"]
     return tuple(names)
-
-
-def _flag_name(flag: Flag) -> str:
-    return f"{flag.name}::{flag.value or ';'}" if flag.name in EXECUTORS else flag.name
 
 
 def flag_score(predicted: frozenset[str], referenced: frozenset[str]) -> float:
@@ -172,11 +155,11 @@ def _score(predicted: tuple[Signature, ...], referenced: tuple[Signature, ...]) 
     positions = max(len(predicted), len(referenced))
     if not positions:
         return 1.0
-    agreed = [
-        (1 + flag_score(mine.flags, theirs.flags)) / 2 if mine.utility == theirs.utility else -1.0
-        for mine, theirs in zip(predicted, referenced, strict=False)
+    scores = [
+        (1 + flag_score(one.flags, other.flags)) / 2 if one.utility == other.utility else -1.0
+        for one, other in zip(predicted, referenced, strict=False)
     ]
-    return (sum(agreed) - (positions - len(agreed))) / positions
+    return (sum(scores) - (positions - len(scores))) / positions
 
 
 def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: bool = False) -> float:
@@ -191,12 +174,14 @@ def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: 
     >>> score_pair("ls > names", "ls"), score_pair("ls > names", "ls", strict_2020=True)
     (1.0, -1.0)
     """
-    mine, theirs = reading_of(prediction), reading_of(reference)
+    predicted, referenced = reading_of(prediction), reading_of(reference)
     if strict_2020:
-        kept = [() if each.refused is not None else each.signatures or () for each in (mine, theirs)]
-        return _score(*kept) if any(kept) else 0.0
+        accepted = [
+            () if reading.refused is not None else reading.signatures or () for reading in (predicted, referenced)
+        ]
+        return _score(*accepted) if any(accepted) else 0.0
     if not prediction.strip():
         return -1.0
-    if mine.signatures is None or theirs.signatures is None:
+    if predicted.signatures is None or referenced.signatures is None:
         return 1.0 if prediction == reference else -1.0
-    return _score(mine.signatures, theirs.signatures)
+    return _score(predicted.signatures, referenced.signatures)

@@ -36,13 +36,7 @@ from evaluator.records.metrics import (
     TextMetrics,
     Usage,
 )
-from evaluator.records.mutation import (
-    Equivalence,
-    JudgedMutant,
-    MutationReport,
-    OperatorTally,
-    StaleEquivalence,
-)
+from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport, OperatorTally, StaleEquivalence
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
@@ -107,12 +101,7 @@ from evaluator.records.verdict_diff import (
     VerdictChange,
     VerdictDiff,
 )
-from evaluator.records.verdicts import (
-    Finding,
-    Outcome,
-    Step,
-    Verdict,
-)
+from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
 
 __all__ = [
     "FORMAT",

@@ -91,6 +91,5 @@ class MutationReport(Record):
 
     @property
     def is_clean(self) -> bool:
-        """Return whether no mutant survived, is undecided or had an infra-error, and the marks are valid and not too
-        many."""
+        """Return whether there are no survivors, stale marks or infra-errors, and not too many marks."""
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

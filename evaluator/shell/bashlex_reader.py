@@ -39,10 +39,7 @@ def parse_trees(command: str) -> Sequence[Any]:
 
 @lru_cache(maxsize=64)
 def cached_trees(command: str) -> Sequence[Any] | str:
-    """Return the trees, or the reason why there are none.
-
-    The cache helps because a command is often read twice in a row: by the 2020 rules and by ours.
-    """
+    """Return the trees, or the reason for their absence. Commands are often read twice: by 2020's rules and by ours."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):

@@ -86,7 +86,7 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def is_list(command: str) -> bool:
-    """Return whether every parser that accepts the command must read it as several commands in a row."""
+    """Return whether the text is certainly a list: every parser must read it as several commands in a row."""
     return _LIST.match(command) is not None
 
 
@@ -116,10 +116,7 @@ def _is_half_quoted(word: str) -> bool:
 
 
 def read_calls(command: str) -> tuple[Call, ...] | None:
-    """Return the calls of plain commands in order, or None if the text is not plain.
-
-    The text may be a pipeline or a list of several commands, with or without redirections.
-    """
+    """Return the calls of plain commands, with or without redirections, or None if the text is not plain."""
     stages = plain_stages(command) or _script_stages(command)
     if stages is None:
         return None

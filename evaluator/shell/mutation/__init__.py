@@ -3,9 +3,9 @@
     for mutant in mutants_of(b"find . -type f -name '*.c'"):
         print(mutant.operator, mutant.command)
 
-If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect that mistake in an answer.
-Changes use the parsed command and the option table, and keep every other byte. The same command gives the same mutants
-in the same order. The result has no duplicates and no mutant that both readers refuse.
+If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect that mistake in an answer. Each
+mutant keeps every byte outside its change. The same command gives the same mutants in the same order. The result has no
+duplicates and no mutant that both readers refuse.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _expand_template(match: re.Match[str], template: str) -> str | None:
 
 
 def _shortened_pattern(word: Word) -> Iterator[Edits]:
-    """Yield the pattern without its first character, and without its last."""
+    """Yield changes that remove the first or the last character of the pattern."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
         last = len(word.raw) - quote

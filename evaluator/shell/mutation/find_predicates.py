@@ -79,7 +79,7 @@ def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
 
 
 def _start(call: CallSite) -> Iterator[Edits]:
-    """Yield the parent folder as the starting point."""
+    """Yield a change that starts the search in the parent folder."""
     first = call.words[0] if call.words else None
     if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
         return
@@ -131,7 +131,7 @@ def _signs(name: str, value: Word) -> Iterator[Edits]:
 
 
 def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
-    """Yield each pair of parentheses removed, and each `-o` removed, so that both predicates must hold."""
+    """Yield changes that remove a pair of parentheses or an `-o`. Without the `-o`, both predicates must hold."""
     openings: list[Word] = []
     for word in words:
         if word.raw in _OPENING:

@@ -1,4 +1,4 @@
-"""Mutations of flags: each flag removed with its value, and all NUL separators replaced by newlines together."""
+"""Mutations of flags: remove a flag with its value, or replace all NUL separators by newlines."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def options_of(name: str) -> Options:
 
 
 def changes_of_flags(script: Script) -> Iterator[Edits]:
-    """Yield each flag removed, each `--` removed, and all NUL separators of the script replaced by newlines."""
+    """Yield changes that remove a flag or a `--`, or that replace all NUL separators by newlines."""
     for call in script.calls:
         if call.name != "find":
             flags = list(flags_of(script.text, call))

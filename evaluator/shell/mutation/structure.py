@@ -52,7 +52,7 @@ def _swap(operator: str, node: Node, text: str) -> Edits:
 
 
 def _statements(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield each of several statements removed with its separator, and each `&` removed."""
+    """Yield changes that remove one of several statements, or the `&` of a background command."""
     children = node.children
     conditions = node.children_by_field_name("condition")
     statements = [
@@ -70,15 +70,12 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a call removes its own temporary files.
-
-    Without the call, judges see collateral changes but no failure, so such a mutant would prove nothing.
-    """
+    """Return whether a call removes its own temporary files. Judges report leftover files, but do not fail them."""
     return _CLEANING_UP.match(source) is not None
 
 
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield each stage but the first removed.
+    """Yield changes that remove a stage, except the first.
 
     Without the first stage, the next would read no input. That is an accident, not a plausible mistake.
     """
@@ -110,7 +107,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield the removal of an assignment that holds for one command only, such as `IFS=`."""
+    """Yield a change that removes an assignment for one command only, such as `IFS=`, and a reversed list."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -118,7 +115,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield `export` or `local` removed, and each of several names removed."""
+    """Yield changes that remove `export` or `local`, or one of several names."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -127,7 +124,7 @@ def _declaration(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _reversed(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield a colon-separated list, such as PATH, with its first entry moved to the end."""
+    """Yield a change that moves the first entry of a colon-separated list, such as PATH, to the end."""
     value = node.child_by_field_name("value")
     first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
     if value is not None and colon and rest and "'" not in rest and '"' not in rest:
@@ -143,7 +140,7 @@ def _unary(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _binary(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield another comparison, another logical operator, and a condition without one of its sides."""
+    """Yield changes that replace a comparison or a logical operator, or remove one side of a condition."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
     if text in ("&&", "||"):
@@ -167,7 +164,7 @@ def _is_arithmetic(node: Node | None) -> bool:
 
 
 def _number(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield a number plus 1 and minus 1.
+    """Yield changes of a number by 1, up and down.
 
     The words of a call are skipped. `found=1` does not become `found=2`, because both mean true.
     """
@@ -183,13 +180,13 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Return whether the number is a factor or a divisor, such as the seconds in a day. It is rarely wrong by 1."""
+    """Return whether the number follows `*` or `/`, such as the seconds in a day. It is rarely wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield `${f##*/}` as `${f#*/}` and as `${f}`."""
+    """Yield changes of an expansion, such as `${f##*/}` to `${f#*/}` and to `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
             yield _swap("expansion", child, _EXPANDED[child.type])

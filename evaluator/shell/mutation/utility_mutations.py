@@ -80,13 +80,13 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """Return whether the flag is `-i` and the pattern has no letters to ignore the case of."""
+    """Return whether the flag is `-i` and the pattern has too few letters for it to matter."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Edits]:
-    """Yield each flag with the letter of another flag that people confuse with it."""
+    """Yield changes that replace a flag by another flag that people confuse with it."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
         if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
@@ -107,7 +107,7 @@ def _signals(call: CallSite) -> Iterator[Edits]:
 
 
 def _modes(call: CallSite) -> Iterator[Edits]:
-    """Yield modes with another bit: octal modes digit by digit, and symbolic modes by user, sign and permission."""
+    """Yield changes of a mode: each octal digit, or the user, sign or permission of a symbolic mode."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
     for word in call.words:
@@ -133,7 +133,7 @@ def _symbolic(word: Word) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Yield another owner, and a group beside the owner."""
+    """Yield changes that replace the owner, or add a group to it."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
@@ -157,9 +157,9 @@ def _formats(word: Word) -> Iterator[Edits]:
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """Yield sort keys without one of their option letters, and keys that extend to the end of the line.
+    """Yield changes that remove an option letter or the end field of a sort key.
 
-    The last key is not extended, because the rest of the line is compared in the end anyway.
+    The end field of the last key stays, because `sort` compares the rest of the line in any case.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
@@ -174,7 +174,7 @@ def _keys(call: CallSite) -> Iterator[Edits]:
 
 
 def _sets(call: CallSite) -> Iterator[Edits]:
-    """Yield the two sets of `tr` swapped."""
+    """Yield a change that swaps the two sets of `tr`."""
     words = [word for word in call.words if not word.raw.startswith("-")]
     if len(words) == 2:
         first, second = words

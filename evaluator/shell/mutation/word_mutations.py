@@ -49,10 +49,7 @@ def changes_of_words(script: Script) -> Iterator[Edits]:
 
 
 def _unsplit_variables(script: Script) -> frozenset[str]:
-    """Return the variables that always hold one plain word: numbers, dates, names of temporary folders.
-
-    Such variables need no quotes.
-    """
+    """Return the variables that need no quotes: their value is always a number, a date or a temporary folder."""
     names = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -100,7 +97,7 @@ def _change(operator: str, word: Word, text: str) -> Edits:
 
 
 def _numbers(word: Word) -> Iterator[Edits]:
-    """Yield every number plus 1 and minus 1, with the same width."""
+    """Yield changes of each number by 1, up and down, with the same width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
     for match in _NUMBER.finditer(word.raw):
@@ -111,7 +108,7 @@ def _numbers(word: Word) -> Iterator[Edits]:
 
 
 def _globs(word: Word) -> Iterator[Edits]:
-    """Yield patterns that match more, or fewer, names than the original."""
+    """Yield changes of a glob, so that it matches more or fewer names."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
         return
@@ -130,7 +127,7 @@ def _globs(word: Word) -> Iterator[Edits]:
 
 
 def _paths(word: Word) -> Iterator[Edits]:
-    """Yield the parent folder instead of the path, and the path without its trailing slash."""
+    """Yield changes of a path to its parent folder, or without its trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
         if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):
@@ -145,7 +142,7 @@ def _paths(word: Word) -> Iterator[Edits]:
 
 
 def _unquoted(word: Word, safe_names: frozenset[str]) -> Iterator[Edits]:
-    """Yield the word without its quotes, if a reader would still see one word."""
+    """Yield a change that removes the quotes, if the word still looks like one word."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return

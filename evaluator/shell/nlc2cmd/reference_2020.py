@@ -86,10 +86,7 @@ class _Piece(NamedTuple):
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Return the utilities in pre-order as the reference program reads them.
-
-    Raise UnsupportedCommandError if the program refuses the command.
-    """
+    """Return the utilities in pre-order as the reference program reads them, or raise UnsupportedCommandError."""
     text = fix_typos(command)
     try:
         refuse_hostile(text)
@@ -114,7 +111,7 @@ def _read(text: str) -> list[_Child]:
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse a command early if no parse of it could be accepted, to save the time of parsing."""
+    """Refuse a command before parsing it, if the parsed command would be refused too. This saves time."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")

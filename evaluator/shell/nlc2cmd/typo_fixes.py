@@ -29,10 +29,7 @@ _TAR: Final = re.compile(r" tar (?=\w)")
 
 
 def fix_typos(command: str) -> str:
-    """Return a command's text as the reference program corrects it.
-
-    The program fixes typing errors and typographic quotes, and removes `sudo` and a prompt.
-    """
+    """Return a command's text with the program's corrections: typing errors, typographic quotes, `sudo` and prompt."""
     command = fix_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:

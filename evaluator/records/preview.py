@@ -34,7 +34,7 @@ _ROUNDING: Final = 1e-6
 """Tolerance for shares that are computed in several ways."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
-Place = Annotated[int, Field(ge=1, le=1_000_000)]
+PositiveCount = Annotated[int, Field(ge=1, le=1_000_000)]
 Text = Annotated[str, StringConstraints(max_length=TEXT)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$")]
 
@@ -54,15 +54,15 @@ class TaskList(Record):
     tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
 
     @model_validator(mode="after")
-    def _names_no_more_than_it_counts(self) -> Self:
-        _require(len(self.tasks) <= self.total, f"{len(self.tasks)} tasks named of {self.total}")
+    def _lists_no_more_tasks_than_it_counts(self) -> Self:
+        _require(len(self.tasks) <= self.total, f"{len(self.tasks)} tasks listed, but the total is {self.total}")
         return self
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
         """Return the list of these tasks."""
-        every = tuple(tasks)
-        return cls(total=len(every), tasks=every[:NAMED])
+        names = tuple(tasks)
+        return cls(total=len(names), tasks=names[:NAMED])
 
 
 class Neighbour(Record):
@@ -75,7 +75,7 @@ class Neighbour(Record):
 
     submission: Slug
     roles: Annotated[tuple[Role, ...], Field(min_length=1, max_length=len(Role))]
-    asked: Place
+    asked: PositiveCount
     passed: Count
     topics: Mapping[Topic, Tally]
     difference: Difference
@@ -87,10 +87,10 @@ class Neighbour(Record):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        _require(len(set(self.roles)) == len(self.roles), "a role is given twice")
+        _require(len(set(self.roles)) == len(self.roles), "a role occurs twice")
         low, high = self.difference_low, self.difference_high
-        _require(_within(self.difference, low, high), "the difference's interval misses it")
-        _require(self.lost.total <= self.passed, "more tasks lost to it than it passes")
+        _require(_within(self.difference, low, high), "the difference is outside its interval")
+        _require(self.lost.total <= self.passed, "more tasks are lost to the neighbour than it passes")
         _require_topics(self.topics, self.asked, self.passed)
         return self
 
@@ -115,8 +115,8 @@ class UnrelatedPaths(Record):
     paths: Annotated[tuple[Text, ...], Field(max_length=PATHS)] = ()
 
     @model_validator(mode="after")
-    def _tells_no_more_than_it_counts(self) -> Self:
-        _require(len(self.paths) <= self.total, f"{len(self.paths)} paths told of {self.total}")
+    def _lists_no_more_than_it_counts(self) -> Self:
+        _require(len(self.paths) <= self.total, f"{len(self.paths)} paths listed, but the total is {self.total}")
         return self
 
 
@@ -135,7 +135,7 @@ class Preview(Record):
     suite_version: Version
     judge: Text
     judge_version: Count
-    asked: Place
+    asked: PositiveCount
     passed: Count
     failed: Count
     timeout: Count
@@ -150,9 +150,9 @@ class Preview(Record):
     accuracy_upper: Share
     unranked: Unranked | None
     ranked: Count
-    rank_low: Place | None
-    rank_high: Place | None
-    tie_group: Place | None
+    rank_low: PositiveCount | None
+    rank_high: PositiveCount | None
+    tie_group: PositiveCount | None
     topics: Mapping[Topic, Tally]
     rivals: Annotated[tuple[Neighbour, ...], Field(max_length=len(Role))]
     alone: TaskList
@@ -163,51 +163,52 @@ class Preview(Record):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         outcomes = (self.passed, self.failed, self.timeout, self.invalid, self.unanswered, self.undecided)
-        _require(sum(outcomes) + self.infra_errors == self.asked, "the outcomes are not as many as the tasks asked")
+        _require(sum(outcomes) + self.infra_errors == self.asked, "the outcomes do not add up to the tasks asked")
         _require(_near(self.accuracy, self.passed / self.asked), "accuracy is not passed / asked")
         upper = (self.passed + self.undecided) / self.asked
         _require(_near(self.accuracy_upper, upper), "accuracy_upper is not (passed + undecided) / asked")
-        _require(_within(self.accuracy, self.accuracy_low, self.accuracy_high), "the interval misses the accuracy")
+        _require(_within(self.accuracy, self.accuracy_low, self.accuracy_high), "the accuracy is outside its interval")
         _require_topics(self.topics, self.asked, self.passed)
-        self._check_place()
+        self._check_position()
         self._check_rivals()
         _require(len(self.open_verdicts) <= self.undecided, "more open verdicts than undecided tasks")
-        _require(len(self.touched) <= self.collateral <= self.asked, "collateral does not fit the tasks")
+        _require(len(self.touched) <= self.collateral <= self.asked, "`touched` or `collateral` counts too many tasks")
         return self
 
-    def _check_place(self) -> None:
-        place = (self.rank_low, self.rank_high, self.tie_group)
+    def _check_position(self) -> None:
+        position = (self.rank_low, self.rank_high, self.tie_group)
         if self.unranked is not None:
-            _require(place == (None, None, None), "what is not ranked has a place")
+            _require(position == (None, None, None), "an unranked submission has a rank or a tie group")
             return
-        _require(None not in place, "what is ranked has no place")
-        low, high, group = (each or 0 for each in place)
-        _require(low <= high <= self.ranked and group <= self.ranked, "the place is none of the ranked")
+        _require(None not in position, "a ranked submission lacks a rank or a tie group")
+        low, high, group = (number or 0 for number in position)
+        _require(low <= high <= self.ranked and group <= self.ranked, "a rank or the tie group exceeds its upper bound")
 
     def _check_rivals(self) -> None:
-        names = [self.submission, *(each.submission for each in self.rivals)]
-        _require(len(set(names)) == len(names), "a rival is named twice, or is the submission itself")
-        roles = [role for each in self.rivals for role in each.roles]
-        _require(len(set(roles)) == len(roles), "two rivals have one role")
-        for won in (self.alone, *(each.gained for each in self.rivals)):
-            _require(won.total <= self.passed, "more tasks gained than passed")
+        names = [self.submission, *(rival.submission for rival in self.rivals)]
+        _require(len(set(names)) == len(names), "a rival occurs twice, or is the submission itself")
+        roles = [role for rival in self.rivals for role in rival.roles]
+        _require(len(set(roles)) == len(roles), "two rivals have the same role")
+        for gained in (self.alone, *(rival.gained for rival in self.rivals)):
+            _require(gained.total <= self.passed, "more tasks are gained than passed")
 
 
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
 
 
-def _near(found: float, expected: float) -> bool:
-    return math.isclose(found, expected, abs_tol=_ROUNDING)
+def _near(value: float, expected: float) -> bool:
+    return math.isclose(value, expected, abs_tol=_ROUNDING)
 
 
-def _within(found: float, low: float, high: float) -> bool:
-    return low - _ROUNDING <= found <= high + _ROUNDING
+def _within(value: float, low: float, high: float) -> bool:
+    return low - _ROUNDING <= value <= high + _ROUNDING
 
 
 def _require_topics(topics: Mapping[Topic, Tally], asked: int, passed: int) -> None:
     rows = topics.values()
-    _require(all(each.passed <= each.asked for each in rows), "a topic has more passes than tasks")
-    found = (sum(each.asked for each in rows), sum(each.passed for each in rows))
-    _require(found == (asked, passed), f"the topics hold {found[1]} of {found[0]} tasks, expected {passed} of {asked}")
+    _require(all(row.passed <= row.asked for row in rows), "a topic has more passes than tasks")
+    total, passes = sum(row.asked for row in rows), sum(row.passed for row in rows)
+    message = f"the topics hold {passes} of {total} tasks, expected {passed} of {asked}"
+    _require((total, passes) == (asked, passed), message)

@@ -22,7 +22,7 @@ def _bytes_of(value: object) -> bytes:
         try:
             return value.encode()
         except UnicodeEncodeError as error:
-            raise ValueError("a string with a lone surrogate; give such bytes as {'base64': '...'}") from error
+            raise ValueError("a string with a lone surrogate: write such bytes as {'base64': '...'}") from error
     if isinstance(value, dict) and set(value) == {"base64"} and isinstance(value["base64"], str):
         try:
             return base64.b64decode(value["base64"], validate=True)
@@ -73,8 +73,8 @@ def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
 
     The numbers stay text with their length, because Python refuses to convert very long ones.
     """
-    stripped = (number.lstrip("0") for number in version.split("."))
-    return tuple((len(number), number) for number in stripped)
+    numbers = (number.lstrip("0") for number in version.split("."))
+    return tuple((len(number), number) for number in numbers)
 
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -108,9 +108,9 @@ class Record(BaseModel):
 
 def read_format(value: object, reader: str, newest: int = FORMAT) -> None:
     """Raise ValueError if the file's `format` is newer than `newest`, the newest format that this program reads."""
-    found = value.get("format") if isinstance(value, Mapping) else None
-    if isinstance(found, int) and found > newest:
-        raise ValueError(f"{reader} has format {found}; this bashboard reads format {newest}: upgrade bashboard")
+    number = value.get("format") if isinstance(value, Mapping) else None
+    if isinstance(number, int) and number > newest:
+        raise ValueError(f"{reader} has format {number}; this bashboard reads format {newest}: upgrade bashboard")
 
 
 def json_lines(records: Iterable[Record]) -> str:

@@ -24,7 +24,7 @@ class Author(Record):
 
 def _web_address(value: str) -> str:
     if not re.fullmatch(r"https?://[!-~]{1,500}", value) or re.search(r"[<>\"'`\\{}|^]", value):
-        raise ValueError("expected an address that begins with http:// or https://, in plain ASCII")
+        raise ValueError("expected a URL in plain ASCII that begins with http:// or https://")
     return value
 
 
@@ -78,7 +78,7 @@ class SubmissionManifest(Record):
     @model_validator(mode="after")
     def _control_is_newer(self) -> Self:
         if self.method is Method.CONTROL and self.format < 2:
-            raise ValueError("method control: expected format = 2, which brought it")
+            raise ValueError(f"method control: expected format = 2, found {self.format}")
         return self
 
 

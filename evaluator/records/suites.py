@@ -125,11 +125,11 @@ class SuiteManifest(Record):
     source: SuiteSource | None = None
 
     @model_validator(mode="after")
-    def _foreign_says_whence(self) -> Self:
+    def _foreign_has_source(self) -> Self:
         if self.foreign and self.format < 2:
-            raise ValueError("foreign: expected format = 2, which brought it")
+            raise ValueError(f"foreign: expected format = 2 or higher, found {self.format}")
         if self.foreign is not (self.source is not None):
-            raise ValueError("foreign and [source] stand together: expected both or neither")
+            raise ValueError("foreign and [source] belong together: expected both or neither")
         return self
 
 
@@ -163,7 +163,7 @@ class Timing(Record):
     @model_validator(mode="after")
     def _estimates_rest_on_none(self) -> Self:
         if self.measurements is not None and self.provenance == "estimated":
-            raise ValueError("measurements: expected none where the time is estimated")
+            raise ValueError("measurements: expected none for an estimated time")
         return self
 
 
@@ -200,5 +200,5 @@ class Task(Record):
     @property
     def digest(self) -> str:
         """Return a digest of the task's text and comparison, for adjudications. A reworded task has another digest."""
-        apart = {"timing", "difficulty", "topic", "since", "variants"}
-        return digest_of(canonical_json(self.model_dump(mode="json", exclude=apart, exclude_defaults=True)))
+        excluded = {"timing", "difficulty", "topic", "since", "variants"}
+        return digest_of(canonical_json(self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)))

@@ -87,7 +87,7 @@ def test_utilities_and_flags_are_those_their_program_saw(command: str, expected:
         ("su -cls", "a command attached to -c"),
         ("split --filter=wc f", "unexpected value: --filter=wc"),
         ("xargs -0I {} ls {}", "unknown utility: {}"),
-        ("xargs -I x", "xargs -I without what it replaces, or where"),
+        ("xargs -I x", "xargs -I without a placeholder or a command"),
         ("", "bashlex: "),
     ],
 )

@@ -388,4 +388,4 @@ class _Call:
             if self.command_at is not None:
                 self.output.insert(self.command_at, "-I")
         elif self.placeholder is None or (self.placeholder != "{}" and self.command_at is None):
-            _refuse("xargs -I without what it replaces, or where")
+            _refuse("xargs -I without a placeholder or a command")

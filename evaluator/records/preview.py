@@ -2,7 +2,7 @@
 
 A pull request's own workflow run makes this record, and the pull request may have changed the program of that run. A
 second, trusted run posts the record as a comment. So the record holds only counts, shares, names of a fixed form and
-short texts, every list has a limit, and inconsistent numbers are refused. A forged record can only misreport its own
+short texts. Every list has a limit, and inconsistent numbers are refused. A forged record can only misreport its own
 submission.
 """
 

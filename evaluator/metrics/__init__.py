@@ -1,4 +1,4 @@
-"""Scores, one family a file: pure functions over texts or Polars frames.
+"""Metrics, one family per file: pure functions over texts or Polars frames.
 
-A metric never drops a task: the denominator is every task asked, whatever became of it.
+A metric never drops a task. The denominator is always every task asked, whatever its outcome.
 """

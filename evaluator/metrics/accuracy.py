@@ -1,7 +1,7 @@
-"""Execution accuracy: how many of the tasks asked a submission's commands get right when they are run.
+"""Execution accuracy: the share of tasks for which a submission's command does the right thing when executed.
 
-The denominator is every task asked. A task unanswered, over time or undecided is one not passed; how much the
-undecided could change is shown by an upper bound, never by leaving them out.
+The denominator is every task asked. An unanswered, timed-out or undecided task counts as not passed. An upper bound
+shows the possible effect of the undecided tasks. They are never left out.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _COUNTS: Final = {
 
 
 def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row a suite and submission, sorted: counts by outcome, accuracy with bounds, collateral rate.
+    """Return one row per suite and submission, sorted: counts by outcome, accuracy with bounds, collateral rate.
 
-    Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors,
-    accuracy (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided
-    counted as passed), collateral (share of the tasks asked whose first candidate changes, leaves or deletes
-    something that no reference touches). All shares are in [0, 1].
+    Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
+    (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
+    collateral (share of the tasks asked for which the first candidate changes, leaves or deletes something that no
+    reference touches). All shares are in [0, 1].
 
         accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
 
@@ -65,10 +65,11 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Share of the tasks asked that one of the first k passes: columns suite, submission, k, accuracy.
+    """Return the share of the tasks asked that one of the first k candidates passes.
 
-    In [0, 1] and growing with k; at 1 it is execution accuracy. Candidates are ranked as they were given, so this is
-    what is passed among the first k, not an estimate over samples.
+    Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and grows with k. At k = 1 it is execution
+    accuracy. Candidates keep the order of the submission, so this counts actual passes and is not an estimate over
+    samples.
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
@@ -87,26 +88,26 @@ def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) 
 
 
 def accuracy_by_topic(frame: pl.DataFrame) -> pl.DataFrame:
-    """First candidates by topic: columns suite, submission, topic, asked, passed."""
+    """Count the first candidates by topic: columns suite, submission, topic, asked, passed."""
     return accuracy_by(frame, "topic")
 
 
 def passes(frame: pl.DataFrame) -> pl.DataFrame:
-    """Which tasks a submission's first candidates pass: columns suite, submission, task, passed (Boolean)."""
+    """Return which tasks the first candidates pass: columns suite, submission, task, passed (Boolean)."""
     return first_candidates(frame).select(*BOARD, "task", (pl.col("outcome") == Outcome.PASS.value).alias("passed"))
 
 
 def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_LEVEL) -> tuple[pl.Expr, pl.Expr]:
-    """Bounds of a proportion's score interval (Wilson 1927, "Probable inference, the law of succession, and
-    statistical inference", Journal of the American Statistical Association 22, 209-212).
+    """Return the bounds of a proportion's score interval.
 
-    With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 +
-    z²/n). It keeps its coverage at 0 and n, where the textbook interval has no width. 222 of 300: 0.688 to
-    0.786.
+    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference", Journal of the American
+    Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z
+    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). Unlike the textbook interval, it does not collapse to zero width at 0 and n.
+    222 of 300: 0.688 to 0.786.
 
-    A formula over columns, not a library's routine: SciPy's `binomtest(…).proportion_ci` takes one submission at a
-    time and its import alone doubles the time in which an unchanged board is scored, and statsmodels' would be one
-    more dependency for this line. The tests hold it equal to SciPy's.
+    The formula works on columns instead of calling a library. SciPy's `binomtest(…).proportion_ci` takes one submission
+    at a time, and importing it doubles the time to score an unchanged board. statsmodels would be another dependency.
+    The tests check that the result equals SciPy's.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / asked

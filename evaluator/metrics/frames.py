@@ -1,8 +1,8 @@
-"""Graded candidates as a Polars frame: the one table that all metrics over submissions start from.
+"""Graded candidates as a Polars frame: the common input of all metrics over submissions.
 
-A frame has one row a candidate. What belongs to a task (topic, difficulty, human time) is joined to its rows;
-what a task has several of (the utilities its references call) stands in a frame of its own, `utilities_frame`.
-Null says that something was not measured, reported or estimated; no metric takes it for 0.
+A frame has one row per candidate. The properties of a task (topic, difficulty, human time) are joined to its rows. A
+task calls several utilities, so these have their own frame, `utilities_frame`. Null means not measured, not reported or
+not estimated. No metric treats null as 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TASK_SCHEMA: Final[Schema] = {
     "human_s": pl.Float64,
     "human_provenance": PROVENANCES,
 }
-"""Columns that a task's rows share. `human_s` is how long a person takes, in seconds."""
+"""Columns that all rows of a task share. `human_s` is the time that a person takes, in seconds."""
 
 CANDIDATE_SCHEMA: Final[Schema] = {
     "submission": pl.String,
@@ -57,9 +57,9 @@ CANDIDATE_SCHEMA: Final[Schema] = {
     "input_tokens": pl.Int64,
     "output_tokens": pl.Int64,
 }
-"""Columns of a candidate. `rank` counts from 1; `nlc2cmd` is null where the command is missing or empty, which is
-also where `answered` is false; `verbatim` to `reference_tokens` are its `TextMetrics`, `valid` to `wall_ms` its
-`RunMetrics`, and the last four the `Usage` of its task, on every row of that task."""
+"""Columns of a candidate. `rank` counts from 1. If the command is missing or empty, `nlc2cmd` is null and `answered` is
+false. The columns `verbatim` to `reference_tokens` are its `TextMetrics`, and `valid` to `wall_ms` its `RunMetrics`.
+The last four are the `Usage` of its task, repeated on every row of that task."""
 
 RESULT_SCHEMA: Final[Schema] = {**CANDIDATE_SCHEMA, **{k: v for k, v in TASK_SCHEMA.items() if k != "task"}}
 """Columns of a results frame."""
@@ -74,17 +74,17 @@ Measured = TypeVar("Measured", TextMetrics, RunMetrics, Usage)
 
 SORTED_BY: Final = ("suite", "submission", "task", "rank")
 BATCH: Final = 65_536
-"""Results turned into rows at a time: a row of Python objects weighs ten times what it does in a frame."""
+"""Number of results converted to rows at a time. Python objects take ten times as much memory as rows of a frame."""
 
 BOARD: Final = ("suite", "submission")
-"""What identifies a row of a board."""
+"""The columns that identify a row of a board."""
 
 
 class TaskFacts(NamedTuple):
-    """What metrics need to know of a task.
+    """The task properties that metrics need.
 
-    `calls` are the utilities that its references call, each with how often a reference does on average; `timing`
-    is how long a person takes, None where that is not known.
+    `calls` maps each utility in the references to its mean number of calls per reference. `timing` is the time that a
+    person takes, or None if it is unknown.
     """
 
     topic: str
@@ -94,10 +94,9 @@ class TaskFacts(NamedTuple):
 
 
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """One row a candidate, sorted, so that the order of `results` leaves no trace in what is computed from
-    it.
+    """Return one row per candidate, sorted, so that the order of `results` does not affect the metrics.
 
-    `tasks` are facts by the task's id; KeyError names a task that it lacks.
+    `tasks` maps the id of a task to its facts. Raise KeyError with the names of tasks that it lacks.
     """
     remaining = iter(results)
     batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]
@@ -112,7 +111,7 @@ def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> 
 
 
 def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """One row a task, sorted, with the columns of TASK_SCHEMA."""
+    """Return one row per task, sorted, with the columns of TASK_SCHEMA."""
     rows = [
         (
             name,
@@ -126,19 +125,19 @@ def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """One row for every utility that a task's references call: columns task, utility, calls; sorted."""
+    """Return one row per task and utility that its references call, sorted: columns task, utility, calls."""
     rows = [(name, utility, calls) for name, facts in tasks.items() for utility, calls in facts.calls.items()]
     schema = {"task": pl.String, "utility": pl.String, "calls": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("task", "utility")
 
 
 def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that rank: one for every task asked of a submission, answered or not."""
+    """Return the rows that decide the ranking: the row of rank 1 of every task asked, answered or not."""
     return frame.filter(pl.col("rank") == 1)
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """The columns of CANDIDATE_SCHEMA, one after the other: rows of Python's would take twice the time."""
+    """Return the columns of CANDIDATE_SCHEMA. Building them column by column takes half the time of Python rows."""
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],
@@ -162,7 +161,7 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
 def _shared(
     records: Sequence[Measured | None], cells: Callable[[Measured], tuple[Any, ...]], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Columns of records that many rows share: each is read once, however many rows point to it."""
+    """Return the columns of records that many rows share. Each record is read once for all its rows."""
     places: dict[int, int] = {}
     distinct: list[Measured | None] = []
     rows: list[int] = []

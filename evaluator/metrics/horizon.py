@@ -1,9 +1,9 @@
-"""The horizon curve: what a system gets right in the time that a person would take, twice and four times that.
+"""The horizon curve: the share of tasks that a system solves within one, two and four times a person's time.
 
-A system's time for a task is what it reports to have needed for its answer (`latency_s`) and the median measured
-wall time of its first candidate over the variants (`wall_ms`); a person's is `human_s`, measured or estimated. The
-first is reported by the submission itself and not checked. Where a submission reports no latency there is no
-curve, never one of zeros.
+A system's time for a task is the sum of two parts: its reported time to answer (`latency_s`), and the median measured
+wall time of its first candidate over the variants (`wall_ms`). A person's time is `human_s`, measured or estimated. The
+submission reports `latency_s` itself, and it is not checked. A submission without reported latency has no curve, rather
+than a curve of zeros.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ FACTORS: Final = (1, 2, 4)
 """Multiples of a person's time."""
 
 SLICES: Final = ("all", "empirical", "estimated")
-"""By how the person's time is known; `all` is both."""
+"""Groups of tasks by the source of the person's time. `all` contains both other groups."""
 
 _PASSED: Final = pl.col("outcome") == Outcome.PASS.value
 _USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
 
 
 def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
-    """One row a suite, submission and slice that has tasks, sorted, from a results frame.
+    """Return one row per suite, submission and slice that has tasks, sorted, from a results frame.
 
-    Columns: suite, submission, slice, asked (tasks with a person's time), timed (of these, how many have a
-    reported latency), within (list of {k, share}), excess_s.
+    Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of these with a reported
+    latency), within (list of {k, share}), excess_s.
 
-    `share` is that of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]; it
-    grows with k and is never above accuracy. A task whose time is not known is not within it. `within` is null
-    where no task has both a latency and a measured wall time.
+    `share` is the share of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]. It
+    grows with k and is never above accuracy. A task with unknown time does not count as within. `within` is null if no
+    task has both a latency and a measured wall time.
 
-    `excess_s` is the median, over passed tasks with both, of latency_s + wall_ms / 1000 - human_s, rounded to 0.1 s
-    as wall times differ by milliseconds from run to run; null where there is none. Above 0 a person would have
-    been done sooner, below 0 later.
+    `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over passed tasks that have both, or null if there
+    are none. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run. Above 0, a person would
+    have been faster. Below 0, a person would have been slower.
 
-    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within a person's time, all within twice
-    that, and the median excess is (-2 + 5) / 2 = 1.5 s.
+    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within a person's time, all within twice that,
+    and the median excess is (-2 + 5) / 2 = 1.5 s.
 
     >>> rows = [("core", "a", "t1", "pass", 7.5, 500.0), ("core", "a", "t2", "pass", 14.0, 1000.0)]
     >>> columns = ["suite", "submission", "task", "outcome", "latency_s", "wall_ms"]
@@ -67,9 +67,10 @@ def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFra
 
 
 def by_latency_alone(frame: pl.DataFrame) -> pl.DataFrame:
-    """A results frame in which no command takes time: for boards that know of no wall time whether a command ran.
+    """Return a results frame in which executed commands take no time, so that only latency counts.
 
-    Published verdicts hold none, as times differ from run to run. A system's time is its latency then.
+    Boards use it because published verdicts record whether a command ran but no wall time: times differ from run to
+    run.
     """
     was_run = pl.col("answered") & pl.col("runnable").is_not_null()
     return frame.with_columns(pl.when(was_run).then(pl.lit(0.0)).alias("wall_ms"))

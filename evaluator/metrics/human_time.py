@@ -1,8 +1,8 @@
-"""How long a person takes for a task: measured, or estimated from how much there is to type.
+"""The time that a person takes for a task: measured, or estimated from the length of the command.
 
-A measured time stands in the task's `timing`; `bashboard study` collects such, and fits the estimate to them. The
-estimate is a constant for reading and thinking and a cost for every token of the shortest reference, because who
-knows a short way types that.
+A measured time is in the task's `timing`. `bashboard study` collects such times and fits the estimate to them. The
+estimate is a constant for reading and thinking, plus a cost for every token of the shortest reference. It uses the
+shortest reference because a person who knows a short command types that one.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from evaluator.records import Task, Timing
 
 READING_S: Final = 7.0
 TOKEN_S: Final = 0.6
-"""Seconds of the estimate: 7 + 0.6 · tokens. `bashboard study fit` says how well that holds of measurements."""
+"""Seconds of the estimate: 7 + 0.6 · tokens. `bashboard study fit` measures how well this matches measured times."""
 
 _TOKEN: Final = re.compile(rb"[|&;<>()]+|(?:\\.|[^\s|&;<>()])+", re.DOTALL)
 
 
 def count_tokens(command: bytes) -> int:
-    r"""Tokens of a command, at least 0: runs of the shell's operator characters, and runs of any others between
-    blanks.
+    r"""Count the tokens of a command, at least 0.
 
-    Quotes do not group, as the words of a quoted program are typed one by one too; a backslash makes the
-    character after it an ordinary one. No command is refused.
+    A token is a run of the shell's operator characters, or a run of other characters between blanks. Quotes do not
+    group, because people type the words of a quoted program one by one too. A backslash makes the next character an
+    ordinary one. Every command is accepted.
 
     >>> count_tokens(b"find . -name '*.log' -type f | wc -l")
     9
@@ -37,14 +37,14 @@ def count_tokens(command: bytes) -> int:
 
 
 def reference_tokens(task: Task) -> int:
-    """Tokens of the task's shortest reference, counted in tokens."""
+    """Return the smallest number of tokens among the task's references."""
     return min(map(count_tokens, task.references))
 
 
 def human_time(task: Task) -> Timing:
-    """How long a person takes: the task's own timing where it has one, else 7 s + 0.6 s · `reference_tokens`.
+    """Return the time that a person takes: the task's own timing, or else 7 s + 0.6 s · `reference_tokens`.
 
-    A shortest reference of 9 tokens makes 7 + 0.6 · 9 = 12.4 s.
+    A shortest reference of 9 tokens gives 7 + 0.6 · 9 = 12.4 s.
     """
     if task.timing is not None:
         return task.timing

@@ -1,7 +1,8 @@
-"""What accuracy would be if the judge errs on the board as often as it did on pairs whose label is known.
+"""The possible accuracy if the judge errs on a board as often as it did on pairs with known labels.
 
-A sensitivity analysis, not a correction: a judge errs more on commands made to deceive it than on most systems'
-answers, so its rates there are no estimate for a board. They say how far a figure may be off, and never rank.
+This is a sensitivity analysis, not a correction. The labelled pairs contain commands made to deceive the judge, so it
+errs more on them than on the answers of most systems. The rates are no estimate for a board. They show how far a metric
+may be off, and never affect the ranking.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from evaluator.records import JudgeFigures
 
 
 class JudgeError(NamedTuple):
-    """The lowest and the highest sensitivity and specificity that a judge showed on any set of pairs, in [0, 1].
+    """The lowest and highest sensitivity and specificity of a judge over all sets of pairs, in [0, 1].
 
-    Sensitivity is the share of equivalent commands that it passes, specificity that of wrong ones that it fails,
-    each of what it decides.
+    Sensitivity is the share of equivalent commands that the judge passes, among those that it decides. Specificity is
+    the share of wrong commands that it fails, among those that it decides.
     """
 
     sensitivity: tuple[float, float]
@@ -28,7 +29,8 @@ class JudgeError(NamedTuple):
 
 
 def measured_error(figures: Iterable[JudgeFigures]) -> JudgeError | None:
-    """The range of one judge's rates over its published sets of pairs; None where either was never measured.
+    """Return the range of one judge's rates over its published sets of pairs, or None if either rate was never
+    measured.
 
     26 equivalent pairs passed and none failed in one set, 101 and 13 in another: sensitivity from 0.886 to 1.
     """
@@ -46,12 +48,14 @@ def _share(part: int, rest: int) -> float | None:
 
 
 def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float | None:
-    """The true share behind one that an imperfect test shows, in [0, 1] (Rogan and Gladen 1978, "Estimating prevalence
-    from the results of a screening test", American Journal of Epidemiology 107, 71-76).
+    """Return the true share behind the share that an imperfect test measures, cut to [0, 1].
+
+    Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test", American Journal of
+    Epidemiology 107, 71-76.
 
         true = (share + specificity - 1) / (sensitivity + specificity - 1)
 
-    cut to [0, 1]; None where the test tells nothing (the divisor is not above 0).
+    Return None if the test carries no information (the divisor is not above 0).
 
     >>> round(rogan_gladen(0.70, 0.95, 0.90), 4)
     0.7059
@@ -61,11 +65,11 @@ def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float 
 
 
 def judge_range(scores: pl.DataFrame, error: JudgeError | None) -> pl.DataFrame:
-    """Columns suite, submission, judge_low, judge_high in [0, 1], low <= high; null where nothing was measured or the
-    judge tells nothing.
+    """Return the columns suite, submission, judge_low and judge_high, with 0 <= judge_low <= judge_high <= 1.
 
-    `scores` has the columns accuracy and accuracy_upper. `rogan_gladen` at every corner of the error's ranges: the low
-    end counts the undecided as not passed, the high end as passed.
+    The bounds are null if the error was not measured or the judge carries no information. `scores` has the columns
+    accuracy and accuracy_upper. The bounds apply `rogan_gladen` at every corner of the error's ranges. The low bound
+    counts undecided tasks as not passed, the high bound as passed.
 
     Accuracy 0.7, nothing undecided, sensitivity from 0.9 to 1 and specificity from 0.8 to 1: from 0.625 to 0.7778.
     """

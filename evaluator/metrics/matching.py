@@ -1,8 +1,7 @@
-"""How many answers are a reference's text again: full-command and template accuracy, and who repeats references.
+"""How often a candidate repeats a reference's text: full-command accuracy, template accuracy and verbatim rate.
 
-A text that is no reference's may still do what was asked, so full-command accuracy is below execution accuracy by
-what references do not show; it is what can be said without running anything. What makes two texts equal stands in
-`texts`.
+These metrics need no execution. A command with a different text may still be right, so full-command accuracy
+underestimates execution accuracy. The module `texts` defines when two texts are equal.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from evaluator.metrics.frames import BOARD, first_candidates
 
 
 def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Share of the tasks asked of which one of the first k candidates matches: columns suite, submission, `column`.
+    """Return the share of the tasks asked that one of the first k candidates matches: columns suite, submission,
+    `column`.
 
     `column` is `full_command` (accuracy of the full command, Acc_F of Lin et al. 2018) or `template` (Acc_T) of a
-    results frame. The result's is a list of {k, share}, shares in [0, 1] and growing with k; it is null where the
-    texts of some task were not compared.
+    results frame. The result column is a list of {k, share}. Shares are in [0, 1] and grow with k. The list is null if
+    the texts of any task were not compared.
 
         accuracy at k = tasks with a match among the first k candidates / tasks asked
 
@@ -38,16 +38,15 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
 
 
 def verbatim_rate(frame: pl.DataFrame) -> pl.DataFrame:
-    """Share of the tasks asked whose first candidate is a reference, byte for byte: columns suite, submission,
-    verbatim.
+    """Return the share of first candidates that equal a reference byte for byte: columns suite, submission, verbatim.
 
-    In [0, 1]; null where the texts of some task were not compared. White space round a command does not count.
-    References are public, so a board shows who repeats them; that alone proves nothing, as short commands have
-    one natural spelling.
+    The share is of the tasks asked, in [0, 1]. It is null if the texts of any task were not compared. White space
+    around a command is ignored. References are public, so a board shows which submissions repeat them. That alone
+    proves nothing, because short commands have one natural spelling.
 
         verbatim = first candidates that are a reference / tasks asked
 
-    `ls -l` and `ls -la` for two tasks whose only references are `ls -l`: 1/2.
+    `ls -l` and `ls -la` for two tasks with `ls -l` as the only reference: 1/2.
     """
     whole = pl.when(~pl.col("verbatim").is_null().any()).then(pl.col("verbatim").mean())
     return first_candidates(frame).group_by(BOARD).agg(whole.alias("verbatim")).sort(BOARD)

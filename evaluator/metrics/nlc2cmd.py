@@ -1,8 +1,8 @@
-"""The NLC2CMD metric over a task's candidates and references, and over tasks.
+"""The NLC2CMD metric of a task's candidates and references, and its mean over tasks.
 
-`evaluator.shell.nlc2cmd.score` scores one command against one reference; how the scores of all pairs become a
-task's is the competition's rule (Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating Natural
-Language to Bash Commands") as the organisers' program has it.
+`evaluator.shell.nlc2cmd.score` scores one command against one reference. This module combines the scores of all pairs
+by the competition's rule (Agarwal et al. 2021, "NeurIPS 2020 NLC2CMD Competition: Translating Natural Language to Bash
+Commands"), as the organisers' program implements it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from evaluator.shell.nlc2cmd.score import score_pair
 
 
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
-    """NLC2CMD score of one command against a task's references, in [-1, 1], before confidence.
+    """Return the NLC2CMD score of one command against a task's references, in [-1, 1], before confidence.
 
-    The largest `score_pair` if any is above 0, else their mean: with this rule over references, the same
-    rule over candidates times confidence (`mean_score`) is the organisers' pooling of all pairs.
+    It is the largest `score_pair` if any is above 0, else their mean. `mean_score` applies the same rule to candidates,
+    multiplied by confidence. Together they give the organisers' pooling of all pairs.
     """
     if not command.strip():
         return -1.0
@@ -27,7 +27,7 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 
 
 class TaskScore(NamedTuple):
-    """A task's score by two aggregations: the organisers' program's, which ranks, and the paper's."""
+    """A task's score by two aggregations: the organisers' program, which decides the ranking, and the paper."""
 
     organisers: float
     paper: float
@@ -40,12 +40,13 @@ def score_task(
     *,
     strict_2020: bool = False,
 ) -> TaskScore:
-    """NLC2CMD score of one task: predictions with confidences in [0, 1] against its references, in [-1, 1].
+    """Return the NLC2CMD scores of one task, in [-1, 1], for predictions with confidences in [0, 1].
 
-    A pair scores its `score_pair` times the prediction's confidence. The organisers' program pools the pairs of
-    all predictions but empty ones: the largest score if any is above 0, else the mean; with no pair at all -1.
-    The paper takes each prediction's best reference, an empty prediction too: the largest of these if any is
-    above 0, else their mean. With `strict_2020` commands that the organisers' program refused are refused.
+    A pair scores its `score_pair` times the prediction's confidence. The organisers' program pools the pairs of all
+    predictions that are not empty. The score is the largest of them if any is above 0, else the mean, or -1 without any
+    pair. The paper takes the best reference of each prediction, even if the prediction is empty. The score is the
+    largest of these if any is above 0, else their mean. With `strict_2020`, commands that the organisers' program
+    refused stay refused.
     """
     if not predictions or not references:
         return TaskScore(-1.0, -1.0)
@@ -63,10 +64,10 @@ def _aggregate(scores: Sequence[float]) -> float:
 
 
 def mean_score(frame: pl.DataFrame) -> pl.DataFrame:
-    """Mean over the tasks asked of the task's score (organisers' aggregation): columns suite, submission,
-    nlc2cmd.
+    """Return the mean of the task scores over the tasks asked: columns suite, submission, nlc2cmd.
 
-    A results frame's `nlc2cmd` is each candidate's `score_candidate`, null for a missing or an empty command.
+    Task scores use the organisers' aggregation. The column `nlc2cmd` of a results frame is each candidate's
+    `score_candidate`, or null for a missing or empty command.
     """
     scored = pl.col("nlc2cmd") * pl.col("confidence")
     task = pl.when(scored.max() > 0).then(scored.max()).otherwise(scored.mean()).fill_null(-1.0)

@@ -1,7 +1,7 @@
-"""Two submissions on the same tasks: which of them a difference in passes really tells apart.
+"""Paired comparison of two submissions: whether a difference in passed tasks is statistically significant.
 
-Only the tasks that one of the two passes and the other does not, the *discordant* ones, say anything about which is
-better. McNemar's test asks whether they could as well have fallen the other way round.
+Only the *discordant* tasks, which one submission passes and the other does not, show which submission is better.
+McNemar's test asks whether their split between the two could be due to chance.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 from evaluator.records import DetectableDifference
 
 LEVEL: Final = 0.05
-"""Largest p-value at which two systems are told apart."""
+"""Largest p-value at which two systems count as significantly different."""
 POWER: Final = 0.8
-"""Chance of telling two systems apart that a detectable difference must give."""
+"""Probability with which the test must find a detectable difference."""
 INTERVAL_LEVEL: Final = 0.95
 
 
 @lru_cache(maxsize=65_536)
 def mcnemar_p(only_first: int, only_second: int) -> float:
-    """Exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
+    """Return the exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
 
     McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages",
     Psychometrika 12, 153-157, with the binomial distribution in place of chi-squared's. With m = b + c discordant
-    tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), in whole numbers, so that it is the same on every
-    machine. No discordant task: 1. 1 against 9: 22/1024 = 0.0215; 0 against 5: 0.0625, so fewer than six
-    discordant tasks never tell two systems apart.
+    tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), computed in integers, so that every machine gives the
+    same value. No discordant task: 1. 1 against 9: 22/1024 = 0.0215. 0 against 5: 0.0625, so fewer than six discordant
+    tasks are never significant.
     """
     fewer, total = min(only_first, only_second), only_first + only_second
     tail = term = 1
@@ -45,11 +45,11 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for making all these comparisons, in the order given.
+    """Return the p-values adjusted for multiple comparisons, in the order of the input.
 
-    Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
-    65-70: the smallest is multiplied by their number, the next by one less, and so on; none is below one that was
-    smaller before, none above 1. [0.01, 0.04, 0.03] become [0.03, 0.06, 0.06].
+    Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 65-70:
+    the smallest is multiplied by their number, the next by one less, and so on. An adjusted value is never below that
+    of a smaller p-value, and never above 1. [0.01, 0.04, 0.03] become [0.03, 0.06, 0.06].
     """
     adjusted = [1.0] * len(p_values)
     largest = 0.0
@@ -69,28 +69,28 @@ class Counts(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """All tasks compared."""
+        """Return the number of tasks compared."""
         return sum(self)
 
     @property
     def difference(self) -> float:
-        """Share of tasks the first passes less the second's, in [-1, 1]; 0 where there are no tasks."""
+        """Return the first submission's share of passes minus the second's, in [-1, 1], or 0 without any task."""
         return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
 
     @property
     def p_value(self) -> float:
-        """`mcnemar_p` of these tasks."""
+        """Return `mcnemar_p` of these tasks."""
         return mcnemar_p(self.only_first, self.only_second)
 
 
 def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
-    """Bounds of the difference between two paired shares, in [-1, 1]; the whole of it where there are no tasks.
+    """Return the bounds of the difference between two paired shares, in [-1, 1], or (-1, 1) without any task.
 
-    Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions based
-    on paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the
-    correlation of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²)
-    and d + √((u₁ - p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). It has a width also where no task is discordant.
-    1 both, 1 and 7 by one alone, 12 neither: -0.286, from -0.507 to -0.026.
+    Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions based on
+    paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the correlation
+    of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ -
+    p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0 even without discordant tasks. 1 passed by both, 1
+    and 7 by one alone, 12 by neither: -0.286, from -0.507 to -0.026.
     """
     total = counts.tasks
     if not total:
@@ -104,7 +104,7 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
 
 
 def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
-    """How far Wilson's bounds lie below and above a share."""
+    """Return the distances from a share to Wilson's bounds below and above it."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / total
     centre = share + z * z / (2 * total)
@@ -114,7 +114,7 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """φ of the four counts; a positive one is made smaller by half a task of every pair, down to 0."""
+    """Return φ of the four counts. A positive covariance is reduced by half a task per pair, but not below 0."""
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
     if not margins:
@@ -126,10 +126,10 @@ def _correlation(counts: Counts) -> float:
 
 
 class Tie(NamedTuple):
-    """Why a submission stands in its tie group, counted from 1; the fields are those of a standing.
+    """The reason for a submission's tie group, counted from 1. The fields are those of a standing.
 
-    `compared_with` is the best of that group, or for the submission that begins a group the best of the group above,
-    from which it is told apart; None for the first of all. `only_this` and `only_other` are the discordant tasks.
+    `compared_with` is the best submission of the group. For the best itself, it is the best of the group above, which
+    is significantly different, or None in the first group. `only_this` and `only_other` count the discordant tasks.
     """
 
     submission: str
@@ -142,11 +142,11 @@ class Tie(NamedTuple):
 
 
 def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL) -> tuple[Tie, ...]:
-    """Groups of submissions that no test tells from the best of their group; `order` has the best first.
+    """Return groups of submissions that do not differ significantly from the best of their group.
 
-    `passes` has the columns submission, task, passed, and a row for every task of every submission in `order`. The
-    best of a group is compared with every submission below it, and these p-values are adjusted together; the next
-    group begins at the first that is told apart, in the order given.
+    `order` has the best submission first. `passes` has the columns submission, task and passed, with a row for every
+    task of every submission in `order`. The best of a group is compared with every submission below it, and these
+    p-values are adjusted together. The next group begins at the first significant difference, in the given order.
     """
     if not order:
         return ()
@@ -162,7 +162,7 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
 
 def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
-    """The best of a group against every submission below it."""
+    """Compare the best of a group with every submission below it."""
     rest = matrix[best + 1 :]
     only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
     only_other = (matrix[best] & ~rest).sum(axis=1).tolist()
@@ -172,14 +172,20 @@ def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: 
 
 
 def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
-    """Passes as (submissions, tasks), submissions in the order given, tasks in any that is the same for all."""
+    """Return the passes as (submissions, tasks).
+
+    Submissions keep the given order. The order of tasks is the same for all submissions.
+    """
     places = pl.DataFrame({"submission": list(order), "place": range(len(order))}, schema_overrides={"place": pl.Int64})
     rows = passes.join(places, on="submission", how="inner").sort("task", "place")
     return rows["passed"].to_numpy().reshape(-1, len(order)).T
 
 
 def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
-    """What so many tasks tell apart, for pairs as discordant as these usually are; None where there is no pair."""
+    """Return the detectable difference for this number of tasks and the median discordance of the compared pairs.
+
+    Return None if no pair was compared.
+    """
     shares = [(tie.only_this + (tie.only_other or 0)) / tasks for tie in ties if tie.only_this is not None]
     if not shares:
         return None
@@ -190,15 +196,16 @@ def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
 
 
 def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:
-    """The smallest difference in accuracy that the exact test finds with this power; None where it finds none.
+    """Return the smallest difference in accuracy that the exact test finds with this power, or None if there is none.
 
-    The power is exact: m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ, of these the better
-    submission alone passes b with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ, θ = (1 + d / ψ) / 2, and the test finds the
-    difference d where its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test
-    and its analogue with R controls per case", Biometrics 40, 1005-1015). The share of discordant tasks ψ is as
-    given, or d where that is more. In whole tasks: 300 tasks, a fifth discordant: 23 tasks, 7.7 points.
+    The power is exact. m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ. Of these, only the better
+    submission passes b, with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ and θ = (1 + d / ψ) / 2. The test finds the difference d
+    if its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test and its analogue
+    with R controls per case", Biometrics 40, 1005-1015). The share of discordant tasks ψ is `discordance`, or d if d is
+    larger. The result is a whole number of tasks divided by `tasks`. 300 tasks, a fifth of them discordant: 23 tasks,
+    7.7 points.
     """
-    low, high = 0, tasks  # the first has too little power, the last has enough or nothing has
+    low, high = 0, tasks  # `low` always has too little power, and `high` always has enough.
     if tasks < 1 or _power(tasks, discordance, 1.0, level) < power:
         return None
     while high - low > 1:
@@ -217,7 +224,10 @@ def _power(tasks: int, discordance: float, difference: float, level: float) -> f
 
 
 def _found(total: int, theta: float, level: float) -> float:
-    """Chance that `total` discordant tasks, each the better's with chance theta, are found unequal."""
+    """Return the probability of a significant result for `total` discordant tasks.
+
+    Each of them is passed by the better submission with probability theta.
+    """
     most = _critical(total, level)
     if most < 0:
         return 0.0
@@ -227,12 +237,12 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """The largest smaller count that tells apart, of so many discordant tasks; -1 where none does."""
+    """Return the largest smaller count that is still significant among `total` discordant tasks, or -1 if none is."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 
 def _binomial(count: int, chance: float) -> NDArray[np.float64]:
-    """Probabilities of 0 to `count` successes."""
+    """Return the probabilities of 0 to `count` successes."""
     if chance <= 0 or chance >= 1:
         sure = np.zeros(count + 1)
         sure[0 if chance <= 0 else count] = 1.0
@@ -248,9 +258,9 @@ PAIR_SCHEMA: Final = {"task": pl.String, "first": pl.Boolean, "second": pl.Boole
 
 
 def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """One row a task that both submissions have a row for, sorted: columns task, first, second (Boolean).
+    """Return one row per task that both submissions have, sorted: columns task, first, second (Boolean).
 
-    `passes` has the columns submission, task, passed; leave out what neither passed nor failed by its own doing.
+    `passes` has the columns submission, task and passed. The caller leaves out results without a verdict.
     """
     one, other = (
         passes.filter(pl.col("submission") == slug).select("task", pl.col("passed").alias(name))
@@ -260,7 +270,7 @@ def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame
 
 
 def paired_counts(pairs: pl.DataFrame) -> Counts:
-    """The four counts of a frame of `paired_passes`."""
+    """Return the four counts of a frame of `paired_passes`."""
     first, second = pairs["first"], pairs["second"]
     both = int((first & second).sum())
     only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
@@ -268,7 +278,9 @@ def paired_counts(pairs: pl.DataFrame) -> Counts:
 
 
 def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
-    """The four counts of every group that has a task, by the group's name in order; `groups` has the columns task,
-    group, and a row for each group that a task is in."""
+    """Return the four counts of every group that has a task, by group name, sorted.
+
+    `groups` has the columns task and group, with one row for each group of a task.
+    """
     parts = pairs.join(groups, on="task").partition_by("group", as_dict=True)
     return {str(name): paired_counts(rows) for (name,), rows in sorted(parts.items())}

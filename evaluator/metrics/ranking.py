@@ -1,6 +1,6 @@
-"""How well candidates are ordered: reciprocal rank and average precision of those that pass.
+"""The order of candidates: reciprocal rank and average precision of the candidates that pass.
 
-Both reward a right command that stands early; accuracy at k does not care where within k it stands.
+Both metrics reward a right command in an early position. Accuracy at k ignores the position within the first k.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from evaluator.records import Outcome
 
 
 def ranking(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns suite, submission, mrr, map; both in [0, 1], means over the tasks asked.
+    """Return the columns suite, submission, mrr and map, which are means over the tasks asked, in [0, 1].
 
-    Mean reciprocal rank (Voorhees 1999, "The TREC-8 Question Answering Track Report"): 1 / rank of the first
-    candidate that passes, and 0 where none does. It is never below accuracy.
+    Mean reciprocal rank (Voorhees 1999, "The TREC-8 Question Answering Track Report"): 1 / rank of the first candidate
+    that passes, or 0 if none passes. It is never below accuracy.
 
-    Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): the
-    mean, over the candidates that pass, of the share of passes down to each, and 0 where none passes. There is no
-    end of right commands for a task, so those relevant are the ones given; a system is not asked for them all.
+    Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): for each
+    candidate that passes, take the share of passes down to its rank. Average these, or take 0 if none passes. A task
+    has infinitely many right commands, so only the submitted ones count as relevant.
 
         RR = 1 / (rank of the first pass)      AP = 1/R * sum over passes of (passes so far) / rank
 
@@ -30,7 +30,7 @@ def ranking(frame: pl.DataFrame) -> pl.DataFrame:
         (1 / pl.col("rank").min()).alias("rr"), (pl.int_range(1, pl.len() + 1) / pl.col("rank")).mean().alias("ap")
     )
     asked = frame.group_by(BOARD).agg(pl.col("task").n_unique().alias("asked"))
-    # in the order of tasks, because sums of fractions depend on it in their last bits
+    # Sort by task, because the last bits of a sum of fractions depend on the order.
     summed = tasks.sort("task").group_by(BOARD, maintain_order=True).agg(pl.col("rr", "ap").sum())
     share = asked.join(summed, on=BOARD, how="left", validate="1:1")
     mrr, precision = (pl.col(name).fill_null(0) / pl.col("asked") for name in ("rr", "ap"))

@@ -1,4 +1,4 @@
-"""How first candidates ran, right or wrong: read by the shell, found and started, ended well, in silence."""
+"""How first candidates ran, right or wrong: valid syntax, programs found, exit status 0, nothing on standard error."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ RATES: Final = ("valid", "runnable", "exit_zero", "clean_stderr")
 
 
 def running_rates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns suite, submission, valid, runnable, exit_zero, clean_stderr, measured.
+    """Return the columns suite, submission, valid, runnable, exit_zero, clean_stderr and measured.
 
-    Shares in [0, 1] of the `measured` tasks asked: those whose first candidate has evidence in every variant, or
-    needs none because no shell could be given it (nothing, blanks, a NUL byte), which counts against every rate.
-    Null where `measured` is 0. In every variant: the shell reported no syntax error (`valid`); also its exit status
-    is neither 126 nor 127 and no shell said that a program was not found (`runnable`); its exit status is 0
-    (`exit_zero`); nothing stands on standard error (`clean_stderr`). The first is never below the second.
+    The rates are shares in [0, 1] of the `measured` tasks, or null if `measured` is 0. A task is measured if its first
+    candidate has evidence in every variant. It is also measured if no shell could run the candidate (no command,
+    blanks, a NUL byte), and then it counts against every rate. The conditions must hold in every variant:
 
-        rate = first candidates that are so in every variant / first candidates measured
+        valid         the shell reported no syntax error
+        runnable      valid, the exit status is neither 126 nor 127, and no shell reported a missing program
+        exit_zero     the exit status is 0
+        clean_stderr  standard error is empty
+
+        rate = first candidates that meet the condition in every variant / first candidates measured
 
     `ls`, `lss` and nothing, for three tasks: valid 2/3, runnable 1/3, exit_zero 1/3, clean_stderr 1/3.
     """

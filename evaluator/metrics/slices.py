@@ -1,6 +1,6 @@
-"""Accuracy by what tasks have in common: topic, difficulty, utilities; and over utilities by how common they are.
+"""Accuracy by group of tasks (topic, difficulty, utility), and accuracy weighted by how common the utilities are.
 
-A slice has few tasks: its passes and its tasks asked are given, never a share alone.
+A group has few tasks, so the functions return its passes and its number of tasks, never a share alone.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from evaluator.metrics.frames import BOARD, first_candidates
 from evaluator.records import Outcome
 
 MIN_TASKS: Final = 5
-"""Tasks that a utility is called in before a board tallies it: of fewer, a share tells next to nothing."""
+"""Minimum number of tasks that call a utility before a board shows it. A share of fewer tasks says very little."""
 
 _PASSED: Final = pl.col("outcome") == Outcome.PASS.value
 
 
 def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """First candidates by `column` (topic, difficulty): columns suite, submission, `column`, asked, passed.
+    """Count the first candidates by `column` (topic, difficulty): columns suite, submission, `column`, asked, passed.
 
-    Sorted; tasks of which the column is null are left out. 0 <= passed <= asked.
+    The rows are sorted. Tasks with null in the column are left out. 0 <= passed <= asked.
 
     Difficulties 1, 1 and 2, of which the first and the last are passed: (1, 2, 1) and (2, 1, 1).
     """
@@ -29,14 +29,13 @@ def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int = MIN_TASKS) -> pl.DataFrame:
-    """First candidates by the utilities that their task's references call: columns suite, submission, utility, asked,
-    passed.
+    """Count the first candidates by the utilities that their task's references call.
 
-    `calls` is a `utilities_frame`. A task counts for each utility that one of its references calls, nested in
-    another or not, so that the utilities' tasks add up to more than the suite's. Utilities with fewer than `min_tasks`
-    tasks asked are left out.
+    Columns: suite, submission, utility, asked, passed. `calls` is a `utilities_frame`. A task counts once for each
+    utility that its references call, nested or not. So the counts of all utilities add up to more than the suite's
+    tasks. Utilities with fewer than `min_tasks` tasks asked are left out.
 
-    With 1 for `min_tasks`, one task passed, with references `sort a | uniq` and `sort -u a`: sort (1, 1), uniq (1, 1).
+    With `min_tasks` 1 and one passed task with references `sort a | uniq` and `sort -u a`: sort (1, 1), uniq (1, 1).
     """
     rows = first_candidates(frame).select(*BOARD, "task", "outcome")
     tallied = _tallied(rows.join(calls.select("task", "utility"), on="task"), "utility")
@@ -44,19 +43,19 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
 
 
 def utility_weighted_accuracy(frame: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Columns suite, submission, utility_weighted in [0, 1]: a second order, in which common utilities count for more.
+    """Return accuracy with more weight on common utilities: columns suite, submission, utility_weighted in [0, 1].
 
-    With A_u the accuracy on the tasks whose references call utility u, and f_u how often the references of the tasks
-    asked call it (a task's references averaged, the tasks added up):
+    A_u is the accuracy on the tasks that call utility u in a reference. f_u is the frequency of u: its calls averaged
+    over a task's references, and summed over the tasks asked.
 
         utility-weighted accuracy = sum of f_u * A_u / sum of f_u
 
-    Null where no reference calls anything. The weights are the suite's own, so nothing depends on anybody else's
-    corpus; it is the frequency-weighted mean over classes that segmentation uses (Long, Shelhamer and Darrell 2015,
-    "Fully Convolutional Networks for Semantic Segmentation", CVPR), with utilities as classes.
+    The result is null if no reference calls anything. The weights come from the suite itself, so the metric depends on
+    no other corpus. It is the frequency-weighted mean over classes that image segmentation uses (Long, Shelhamer and
+    Darrell 2015, "Fully Convolutional Networks for Semantic Segmentation", CVPR), with utilities as classes.
 
     Two tasks with one reference each, `find a | sort | uniq` passed and `find b` failed: f is 2, 1 and 1, A is 1/2, 1
-    and 1, and the sum (2 * 1/2 + 1 + 1) / 4 = 3/4, where accuracy is 1/2.
+    and 1, and the result is (2 * 1/2 + 1 + 1) / 4 = 3/4. The plain accuracy is 1/2.
     """
     rows = first_candidates(frame).select(*BOARD, "task", _PASSED.alias("passed")).join(calls, on="task")
     utilities = (

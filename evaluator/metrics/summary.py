@@ -1,4 +1,4 @@
-"""The row of figures that a board shows of a submission, put together from the metric families."""
+"""The metrics that a board shows for a submission, combined from the metric families into one row."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from evaluator.metrics.usage import reported_usage
 
 
 def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None) -> pl.DataFrame:
-    """One row a suite and submission, sorted, from a results frame.
+    """Return one row per suite and submission, sorted, from a results frame.
 
-    Columns: those of `execution_accuracy`, `nlc2cmd` in [-1, 1], `accuracy_at`, a list of {k, accuracy}, and `figures`,
-    a struct with the fields of the record `Figures`. `calls` is a `utilities_frame`, without which nothing is said
-    of utilities; `error` is what was measured of the judge.
+    Columns: those of `execution_accuracy`, then `nlc2cmd` in [-1, 1], `accuracy_at`, a list of {k, accuracy}, and
+    `figures`, a struct with the fields of the record `SubmissionMetrics`. `calls` is a `utilities_frame`. Without it,
+    the metrics by utility are missing. `error` is the measured error of the judge.
     """
     at = accuracy_at(frame).group_by(BOARD, maintain_order=True).agg(pl.struct("k", "accuracy").alias("accuracy_at"))
     scores = execution_accuracy(frame)
@@ -38,8 +38,10 @@ def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: Judge
 def figure_columns(
     frame: pl.DataFrame, scores: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None
 ) -> pl.DataFrame:
-    """One row a suite and submission with the fields of the record `Figures` as columns, from a results frame and its
-    `execution_accuracy`."""
+    """Return one row per suite and submission with the fields of `SubmissionMetrics` as columns.
+
+    `frame` is a results frame, and `scores` its `execution_accuracy`.
+    """
     difficulties = accuracy_by(frame, "difficulty").with_columns(pl.col("difficulty").cast(pl.String))
     families = [
         judge_range(scores, error),
@@ -67,10 +69,10 @@ def figure_columns(
 
 
 def _tallies(rows: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """The rows of a slice gathered to one list of {name, asked, passed} for each submission."""
+    """Collect the rows of a slice into one list of {name, asked, passed} per submission."""
     return _gathered(rows.rename({column: "name"}), name)
 
 
 def _gathered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows of each submission gathered to one list of structs, in their order."""
+    """Collect the rows of each submission into one list of structs, keeping their order."""
     return rows.group_by(BOARD, maintain_order=True).agg(pl.struct(pl.exclude(BOARD)).alias(name))

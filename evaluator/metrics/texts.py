@@ -1,9 +1,9 @@
-"""A command's text against its task's references: verbatim, equal when normalised, of the same template.
+"""A command's text compared with its task's references: verbatim, equal after normalising, or the same template.
 
-Nothing is executed and nothing guessed: two texts are the same or they are not. Full-command and template
-accuracy are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the
-Linux Operating System" (LREC), as their program decides them before people look: arguments in a template are replaced
-by their kind, and the order of flags is ignored.
+No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
+are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
+Operating System" (LREC). Their program decides them before human review. It replaces arguments in a template by their
+kind and ignores the order of flags.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _TOKEN: Final = re.compile(
 )
 _HERE_DOCUMENT: Final = re.compile(r"<<(?!<)")
 _SPECIAL: Final = frozenset("\"'$`\\!")
-"""What keeps its meaning between one kind of quotes and loses it between the other."""
+"""Characters that have a meaning between one kind of quotes and none between the other."""
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_./,:@%+-]+")
-"""A word that quotes change nothing about."""
+"""A word that needs no quotes."""
 
 _KINDS: Final = (
     ("Permission", re.compile(r"^[-/]?[ugoa]*[-+=][rwxXst]+(,[ugoa]*[-+=][rwxXst]+)*$")),
@@ -44,7 +44,7 @@ _KINDS: Final = (
     ("Pattern", re.compile(r"[*?\[\]^|\\]")),
     ("Path", re.compile(r"/|^\.{1,2}$|^~")),
 )
-"""Kinds of arguments, the first that fits; after the kinds of NL2Bash, as far as an argument alone tells."""
+"""Kinds of arguments, first match wins. They follow the kinds of NL2Bash, as far as the text alone shows them."""
 
 
 class Piece(NamedTuple):
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Words and operators of a command in order, with quotes that mean nothing taken away or made single."""
+    """Return the words and operators of a command in order, with needless quotes removed or made single."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -80,10 +80,10 @@ def _quoted(text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def normalised(command: str) -> str:
-    """A command's text with one blank between its words and operators, and with the plainest quotes.
+    """Return a command's text with one blank between its words and operators, and with the simplest quotes.
 
-    Quotes go where the shell would see the same without them, and are single where either kind does. A text with a
-    here-document is only stripped, as white space matters in it, and so is one with a quote left open.
+    Quotes are removed if the shell would read the same without them. They become single if either kind works. A text
+    with a here-document or an unclosed quote is only stripped, because white space matters in it.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
@@ -95,7 +95,7 @@ def normalised(command: str) -> str:
 
 
 def kind_of(argument: str) -> str:
-    """What an argument stands for, by its text.
+    """Return the kind of an argument, judged by its text.
 
     >>> [kind_of(each) for each in ("+7", "10M", "u+x", "*.txt", "/var/log", "s/a/b/", "$HOME", "notes.txt")]
     ['Number', 'Quantity', 'Permission', 'Pattern', 'Path', 'Script', 'Expansion', 'Word']
@@ -107,10 +107,10 @@ def kind_of(argument: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def template(command: str) -> str | None:
-    """A command with its arguments replaced by their kind and its flags in order; None where it is unreadable.
+    """Return a command with arguments replaced by their kind and flags sorted, or None if it is unreadable.
 
-    The utilities in the order they are called, what they run in brackets, and after them the operators between
-    them. The predicates of `find` stay in the order they are given, which is an expression's.
+    The template lists the utilities in call order, with nested utilities in brackets, and then the operators between
+    them. The predicates of `find` keep their order, because they form an expression.
 
     >>> template("tar -c -f a.tgz src/ | wc -c")
     'tar -c -f Word Path; wc -c; |'
@@ -123,7 +123,7 @@ def template(command: str) -> str | None:
 
 
 def _utility_template(utility: Utility) -> str:
-    # what ends `-exec` is no argument: `;` runs a command for each file, `+` one for all
+    # The terminator of `-exec` is not an argument: `;` runs a command for each file, `+` one for all.
     values = [flag.value if flag.name in EXECUTORS else kind_of(flag.value) for flag in utility.flags]
     flags = [f"{flag.name} {value}".rstrip() for flag, value in zip(utility.flags, values, strict=True)]
     words = [utility.name, *(flags if utility.name == "find" else sorted(flags)), *map(kind_of, utility.arguments)]
@@ -136,7 +136,7 @@ def _decoded(commands: Iterable[bytes]) -> list[str]:
 
 
 def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
-    """What a command has in common with a task's references; one that is empty has nothing.
+    """Compare a command's text with a task's references. An empty command matches none.
 
     >>> found = compare_texts(b"head -n 5 'a.txt'", [b"head -n 5 a.txt"])
     >>> found.verbatim, found.full_command, found.template
@@ -158,9 +158,9 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
 
 
 def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
-    """The utilities that references call, nested ones too, each with how often a reference does on average.
+    """Return the utilities that references call, nested ones too, with the mean number of calls per reference.
 
-    Sorted by name. A reference that cannot be read calls nothing.
+    The result is sorted by name. An unreadable reference calls nothing.
 
     >>> calls_of_references([b"sort a | uniq", b"sort -u a"])
     {'sort': 1.0, 'uniq': 0.5}

@@ -1,4 +1,4 @@
-"""What answers took by the submission's own word: latency, energy, tokens. Reported by it, and checked by nobody."""
+"""The cost of answers as the submission reports it: latency, energy and tokens. The numbers are not checked."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ REPORTED: Final = ("latency_s", "energy_j", "input_tokens", "output_tokens")
 
 
 def reported_usage(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns suite, submission, and of each of latency_s (seconds), energy_j (joules), input_tokens, output_tokens the
-    median over the tasks it was reported of, at least 0, and how many these are, as `…_reported`.
+    """Return the medians of reported usage and the number of tasks behind each.
 
-    The median is null where nothing was reported; nothing is filled in for tasks without a report. It is a median
-    because one cold start is not how long a system takes.
+    Columns: suite, submission, latency_s (seconds), energy_j (joules), input_tokens, output_tokens, each the median
+    over the tasks with a report, at least 0, and each with the number of these tasks as `…_reported`. A median is null
+    if nothing was reported. Tasks without a report are not filled in. The median is used so that one cold start does
+    not count as the usual time.
 
     Latencies of 0.2, 0.4 and 9 s on four tasks: latency_s 0.4, latency_s_reported 3.
     """

@@ -1,10 +1,10 @@
-"""The records that stages hand to each other and that go to disk.
+"""The records that stages exchange and that are stored on disk.
 
-Every stage takes and returns these; nothing else crosses a room's door. Bytes become records here and
-nowhere else, so a file that breaks its format is refused with the place and the reason. All records are
-frozen and refuse unknown fields; `SCHEMAS` names those whose JSON Schema is published.
+Every stage takes and returns records, and stages exchange nothing else. Only this package converts bytes to records, so
+a file with a format error is refused with the position and the reason. All records are frozen and refuse unknown
+fields. `SCHEMAS` lists the records with a published JSON Schema.
 
-Bytes in JSON are a string where they are UTF-8 and `{"base64": "..."}` where they are not.
+In JSON, bytes are a string if they are valid UTF-8, and `{"base64": "..."}` otherwise.
 """
 
 from __future__ import annotations
@@ -36,13 +36,7 @@ from evaluator.records.metrics import (
     TextMetrics,
     Usage,
 )
-from evaluator.records.mutation import (
-    Equivalence,
-    JudgedMutant,
-    MutationReport,
-    OperatorTally,
-    StaleEquivalence,
-)
+from evaluator.records.mutation import Equivalence, JudgedMutant, MutationReport, OperatorTally, StaleEquivalence
 from evaluator.records.owners import Owners
 from evaluator.records.preview import Neighbour, OpenVerdict, Preview, Role, TaskList, UnrelatedPaths
 from evaluator.records.published import BundleHeader, Images, KeptEvidence, KnownImage, PublishedVerdict, VerdictsHeader
@@ -107,12 +101,7 @@ from evaluator.records.verdict_diff import (
     VerdictChange,
     VerdictDiff,
 )
-from evaluator.records.verdicts import (
-    Finding,
-    Outcome,
-    Step,
-    Verdict,
-)
+from evaluator.records.verdicts import Finding, Outcome, Step, Verdict
 
 __all__ = [
     "FORMAT",
@@ -248,10 +237,10 @@ SCHEMAS: Final[Mapping[str, type[Record]]] = {
     "mutation-report": MutationReport,
     "measurement": Measurement,
 }
-"""Published formats by name; `bashboard schema NAME` prints the schema."""
+"""Published formats by name. `bashboard schema NAME` prints the schema."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a published format. Raises KeyError for an unknown name."""
+    """Return the JSON Schema (draft 2020-12) of a published format. Raise KeyError for an unknown name."""
     schema = SCHEMAS[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}

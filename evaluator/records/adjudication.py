@@ -1,4 +1,4 @@
-"""What a maintainer has decided about one command on one task."""
+"""A maintainer's decision about one command on one task."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from evaluator.records.verdicts import Outcome
 
 
 class Ruling(StrEnum):
-    """What can be ruled."""
+    """The possible decisions of a maintainer."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict it makes."""
+        """Return the outcome that the ruling sets."""
         return Outcome.PASS if self is Ruling.PASS else Outcome.FAIL
 
 
 class Adjudication(Record):
-    """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that outranks every judge, and why.
+    """One line of `fixtures/overrides/<suite>/adjudications.jsonl`: a ruling that overrides every judge, with its
+    reason.
 
-    It names the task's digest and the command's, so it holds for everyone who gave that command, and ends with the
-    task's wording. `task` is for people.
+    The digests identify the task and the command. So the ruling applies to every submission with that command, and ends
+    when the task's wording changes. `task` is for human readers.
     """
 
     format: Literal[1]

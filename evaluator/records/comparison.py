@@ -1,4 +1,4 @@
-"""Two submissions on the same tasks."""
+"""A comparison of two submissions on the same tasks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class PairTally(Record):
 
 
 class TaskPair(Record):
-    """A task that one of two submissions passes and the other does not, with what was found of either's first
-    candidate."""
+    """A task that one of two submissions passes and the other does not, with the finding on each first candidate."""
 
     task: Identifier
     topic: str
@@ -36,9 +35,9 @@ class TaskPair(Record):
 class SubmissionComparison(Record):
     """Two submissions on the tasks of one suite that both were asked and that have a verdict for both.
 
-    `left_out` counts the suite's other tasks. `difference` is the first's accuracy on the tasks compared less the
-    second's, with a 95 % interval for pairs (Newcombe's method 10); `p_value` is the exact one of McNemar's test.
-    A task counts for every utility that its references call. `tasks` are those that only one of the two passes, in
+    `left_out` counts the suite's other tasks. `difference` is the first's accuracy on the compared tasks minus the
+    second's, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the exact p-value of McNemar's test. A
+    task counts for every utility that its references call. `tasks` lists the tasks that only one of the two passes, in
     the suite's order.
     """
 

@@ -1,4 +1,4 @@
-"""What executing a command showed."""
+"""The observed results of executing a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluator.records.record import Bytes, Digest, Record, canonical_json, dige
 
 
 class Kind(StrEnum):
-    """What happened to a path."""
+    """The kind of change to a path."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class FileType(StrEnum):
-    """What stands at a path."""
+    """The type of the file at a path."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -35,7 +35,7 @@ class FileType(StrEnum):
 
 
 class Member(Record):
-    """One entry of an archive, with its name as stored; `content` is the digest of its bytes."""
+    """One entry of an archive, with its name as stored. `content` is the digest of its bytes."""
 
     name: Bytes
     type: FileType
@@ -47,11 +47,11 @@ class Member(Record):
 class PathChange(Record):
     """One path that differs from the world before the command.
 
-    For deletions only `path` and `kind` are set. `mode` holds permission bits, `content` the digest of a
-    regular file's bytes (of the first 64 MB), `text` those bytes where the task lists the path, `members`
-    what an archive or compressed file holds and `packing` how (`tar`, `gzip+tar`, `zip`, `gzip`, ...),
-    `target` a symbolic link's text. The `old_` fields hold what stood there before, for kinds modified, mode
-    and type, so that a judge can tell what a command set from what it found.
+    For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
+    file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
+    entries of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
+    `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for kinds modified,
+    mode and type. With them a judge can distinguish the values that the command set from earlier ones.
     """
 
     path: Bytes
@@ -73,7 +73,7 @@ class PathChange(Record):
 
 
 class Output(Record):
-    """A stream's bytes up to the cap, with size and digest of all of it."""
+    """The bytes of a stream up to the cap, with the size and digest of the full stream."""
 
     data: Bytes = b""
     size: int = 0
@@ -81,12 +81,12 @@ class Output(Record):
 
     @property
     def truncated(self) -> bool:
-        """True where more was printed than is kept."""
+        """Return whether the command printed more than is stored."""
         return self.size > len(self.data)
 
 
 class Ending(StrEnum):
-    """How a command ended: by itself, or at a limit."""
+    """How a command ended: by itself or at a limit."""
 
     EXITED = "exited"
     TIMEOUT = "timeout"
@@ -96,7 +96,7 @@ class Ending(StrEnum):
 
 
 class ShellState(Record):
-    """What the shell held when the command ended. `alive` is false after `exec` or where it cannot be seen."""
+    """The state of the shell when the command ended. `alive` is false after `exec`, or if the state is not visible."""
 
     alive: bool
     cwd: Bytes = b""
@@ -109,7 +109,7 @@ class ShellState(Record):
 
 
 class Process(Record):
-    """A process left running: its arguments joined by NUL as the kernel keeps them, and its user id."""
+    """A process left running: its arguments joined by NUL as in the kernel, and its user id."""
 
     arguments: Bytes
     uid: int
@@ -117,10 +117,10 @@ class Process(Record):
 
 
 class Evidence(Record):
-    """What executing one command in one variant once showed.
+    """The observed results of executing one command once in one variant.
 
-    `status` is bash's exit status (128 + n after signal n). `changes` are sorted by path. `verifier` is the
-    exit status of the task's verifier script. `cpu_ms` and `wall_ms` are informative and outside `digest`.
+    `status` is bash's exit status (128 + n after signal n). `changes` are sorted by path. `verifier` is the exit status
+    of the task's verifier script. `cpu_ms` and `wall_ms` are for information only and are not part of `digest`.
     """
 
     ending: Ending
@@ -137,14 +137,14 @@ class Evidence(Record):
 
     @property
     def digest(self) -> str:
-        """Digest of everything but durations and times of day: equal evidence, equal digest."""
+        """Return the digest of everything except durations, so that equal evidence has an equal digest."""
         return digest_of(
             canonical_json(self.model_dump(mode="json", exclude={"cpu_ms", "wall_ms"}, exclude_defaults=True))
         )
 
 
 class Trial(Record):
-    """A command's runs in one variant: the first, and where one was made a second, spaced one."""
+    """A command's runs in one variant: the first, and a second, later run if there was one."""
 
     first: Evidence
     again: Evidence | None = None

@@ -1,6 +1,7 @@
-"""What is measured of one candidate beside its verdict, and the figures of a submission that follow from it.
+"""Measurements of one candidate besides its verdict, and the metrics of a submission computed from them.
 
-Whatever was not measured is None, never 0: a suite whose commands were not executed has no rate of runnable ones.
+A value that was not measured is None, never 0. For example, a suite without executed commands has no rate of runnable
+commands.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class BleuCounts(Record):
-    """What a command adds to the BLEU score of a corpus (Papineni et al. 2002).
+    """A command's contribution to the BLEU score of a corpus (Papineni et al. 2002).
 
-    `matches` are the n-grams, for n = 1 to 4, that it shares with its task's references; `tokens` its length,
-    `reference_tokens` that of the reference nearest in length.
+    `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is its
+    length. `reference_tokens` is the length of the reference with the nearest length.
     """
 
     matches: tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt] = (0, 0, 0, 0)
@@ -28,10 +29,11 @@ class BleuCounts(Record):
 
 
 class TextMetrics(Record):
-    """What a command's text has in common with its task's references.
+    """How a command's text matches its task's references.
 
-    `verbatim`: the same bytes as one of them, outer white space apart; `full_command`: equal to one when both
-    are normalised; `template`: equal to one when arguments are replaced by their kind. Each implies the next.
+    `verbatim`: the same bytes as a reference, except for outer white space. `full_command`: equal to a reference after
+    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. Each implies the
+    next.
     """
 
     verbatim: bool = False
@@ -43,9 +45,9 @@ class TextMetrics(Record):
 class RunMetrics(Record):
     """How a command ran, over all variants of its task's world.
 
-    `valid`: no shell reported a syntax error; `runnable`: valid, and what it calls was found and could be started;
-    `exit_zero`: it always ended with 0; `clean_stderr`: it never wrote to standard error. `wall_ms` is the median
-    of the times measured; it differs from run to run, so it goes into no file.
+    `valid`: no shell reported a syntax error. `runnable`: valid, and every program that it calls was found and could be
+    started. `exit_zero`: it always ended with 0. `clean_stderr`: it never wrote to standard error. `wall_ms` is the
+    median of the measured times. It differs from run to run, so it is not written to files.
     """
 
     valid: bool
@@ -56,7 +58,7 @@ class RunMetrics(Record):
 
 
 class Usage(Record):
-    """What a submission says that answering a task took: reported by itself, and not checked."""
+    """The cost of answering a task. The submission reports these values itself, and they are not checked."""
 
     latency_s: NonNegativeFloat | None = None
     energy_j: NonNegativeFloat | None = None
@@ -65,21 +67,21 @@ class Usage(Record):
 
 
 class Tally(Record):
-    """Passes of a group of tasks, and how many were asked."""
+    """The number of tasks asked in a group, and how many of them passed."""
 
     asked: Annotated[int, Field(ge=0)]
     passed: Annotated[int, Field(ge=0)]
 
 
 def _tallies_by_name(value: Any) -> Any:
-    """Rows of a frame, `{name, asked, passed}` each, as a mapping; what is one already stays."""
+    """Convert rows of a frame, `{name, asked, passed}` each, to a mapping. Other values stay as they are."""
     if not isinstance(value, list):
         return value
     return {row["name"]: {"asked": row["asked"], "passed": row["passed"]} for row in value}
 
 
 def _shares_by_depth(value: Any) -> Any:
-    """Rows of a frame, `{k, share}` each, as a mapping; what is one already stays."""
+    """Convert rows of a frame, `{k, share}` each, to a mapping. Other values stay as they are."""
     return {row["k"]: row["share"] for row in value} if isinstance(value, list) else value
 
 
@@ -88,11 +90,11 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 
 
 class HorizonSlice(Record):
-    """What a submission passes in the time of a person, of the tasks whose human time is known in one way.
+    """The tasks that a submission passes in the time of a person, for one source of that time.
 
-    `slice` says how it is known (`all` is either); `asked` are its tasks, `timed` those of a reported latency. `within`
-    is the share of them that is passed within k times a person's time, None where no task was timed; `excess_s` the
-    median time above a person's over tasks passed.
+    `slice` names the source of the human time, or is `all`. `asked` counts its tasks, and `timed` the tasks with a
+    reported latency. `within` is the share of the tasks passed within k times a person's time, or None if no task was
+    timed. `excess_s` is the median difference to a person's time over passed tasks, in seconds.
     """
 
     slice: str
@@ -103,15 +105,15 @@ class HorizonSlice(Record):
 
 
 class SubmissionMetrics(Record):
-    """The figures of a submission that do not rank it. Shares are of the tasks asked unless said otherwise.
+    """The metrics of a submission that do not affect its rank. Shares are of the tasks asked unless stated otherwise.
 
-    `judge_low` and `judge_high` bound accuracy as it would be if the judge erred as it was measured to.
-    `full_command_at`, `template_at`: by the first k candidates. `bleu` in [0, 1] and `verbatim` are of first
-    candidates. `mrr` and `map` are over all candidates. `ece` and `brier` are of the `calibrated_on` first
-    candidates that have a verdict. `valid`, `runnable`, `exit_zero` and `clean_stderr` are of the `measured` first
-    candidates that have evidence or need none. `utility_weighted` is accuracy over utilities by how often the
-    references call them. `latency_s`, `energy_j`, `input_tokens` and `output_tokens` are medians of what the
-    submission reported itself, on as many tasks as `…_reported` says.
+    `judge_low` and `judge_high` bound the accuracy if the judge errs at its measured rates. `full_command_at` and
+    `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use first candidates. `mrr` and
+    `map` use all candidates. `ece` and `brier` use the `calibrated_on` first candidates that have a verdict. `valid`,
+    `runnable`, `exit_zero` and `clean_stderr` use the `measured` first candidates that have evidence or need none.
+    `utility_weighted` is accuracy over utilities, weighted by how often the references call them. `latency_s`,
+    `energy_j`, `input_tokens` and `output_tokens` are medians of the submission's own reports, and `…_reported` counts
+    the tasks with a report.
     """
 
     judge_low: Share | None = None

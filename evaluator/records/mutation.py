@@ -1,4 +1,4 @@
-"""What testing a suite by mutation keeps and finds."""
+"""The marks and reports of testing a suite by mutation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from evaluator.records.verdicts import Outcome
 
 
 class Equivalence(Record):
-    """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, and why.
+    """One line of `fixtures/overrides/<suite>/equivalent.jsonl`: a mutant that does what the task asks, with the
+    reason.
 
-    It is keyed by the task's digest and the command's: a reworded task or another command is not meant. `task` is
-    for people, and tells a mark without a task from one whose task was reworded.
+    The digests identify the task and the command, so the mark does not apply to a reworded task or another command.
+    `task` is for human readers. It also distinguishes a mark without a task from a mark with a reworded task.
     """
 
     format: Literal[1]
@@ -25,7 +26,7 @@ class Equivalence(Record):
 
 
 class JudgedMutant(Record):
-    """A mutant of a reference (1-based) and what became of it; `variant` is where that was decided."""
+    """A mutant of a reference (1-based) with its outcome. `variant` is the variant that decided the outcome."""
 
     task: Identifier
     reference: Annotated[int, Field(ge=1)]
@@ -38,7 +39,7 @@ class JudgedMutant(Record):
 
 
 class StaleEquivalence(Record):
-    """A mark that says nothing any more, or something untrue, and why."""
+    """A mark of equivalence that is outdated or wrong, with the reason."""
 
     mark: Equivalence
     line: int
@@ -46,7 +47,7 @@ class StaleEquivalence(Record):
 
 
 class OperatorTally(Record):
-    """How many mutants of one operator were judged and what became of them."""
+    """The number of judged mutants of one operator, by result."""
 
     operator: str
     mutants: int
@@ -57,15 +58,15 @@ class OperatorTally(Record):
 
 
 class MutationReport(Record):
-    """What became of the mutants of a suite's references.
+    """The results for the mutants of a suite's references.
 
-    `score` is failed / (mutants - equivalent), undecided mutants among the denominator and not the numerator; null
-    where there is nothing to divide by. `whole` tells that all tasks were asked: only then is the share that is marked
-    one of the suite. `refused` mutants are those that bash does not accept: they are not counted
-    among `mutants`. `infra` are not either: our failure says nothing of them.
+    `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the denominator
+    only. `whole` is true if all tasks of the suite were included. Only then does `marked_share` describe the suite.
+    `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of `mutants`.
+    `survivors` also lists the undecided mutants.
     """
 
-    most_marked: ClassVar[float] = 0.10  # beyond it, marking has taken the place of testing
+    most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.
 
     suite: Slug
     whole: bool = True
@@ -85,10 +86,10 @@ class MutationReport(Record):
 
     @property
     def is_over_marked(self) -> bool:
-        """Whether more of the suite's mutants are marked equivalent than may be."""
+        """Return whether more of the suite's mutants are marked equivalent than allowed."""
         return self.whole and self.marked_share > self.most_marked
 
     @property
     def is_clean(self) -> bool:
-        """Nothing survived or was left open, every mark holds, and there are not too many of them."""
+        """Return whether there are no survivors, stale marks or infra-errors, and not too many marks."""
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

@@ -1,4 +1,4 @@
-"""Whose a submission's name is: the account that offered it first, by the number that stays when it is renamed."""
+"""The owner of each submission's name: the account that submitted it first, by its permanent numeric id."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ AccountId = Annotated[int, Field(gt=0, strict=True)]
 
 
 class Owners(Record):
-    """`submissions/owners.json`: the numeric GitHub account that each submission's name belongs to.
+    """`submissions/owners.json`: the numeric id of the GitHub account that owns each submission's name.
 
-    None is the project's own. The publish workflow adds a name when it is merged first; a name that is withdrawn
-    stays its owner's.
+    None means that the project owns the name. The publish workflow adds a name when its first submission is merged. A
+    withdrawn name stays with its owner.
     """
 
     format: Literal[1]

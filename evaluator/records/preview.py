@@ -1,8 +1,9 @@
-"""What a submission would come to on the board, before it is merged.
+"""The expected result of a submission on the board, before it is merged.
 
-The record travels from a pull request's own run, whose program the pull request may have changed, to one that
-writes to people. So it holds counts, shares, names of a fixed form and short texts, every list has a limit, and what
-does not add up is refused: a forged one can lie about its own submission and do nothing else.
+A pull request's own workflow run makes this record, and the pull request may have changed the program of that run. A
+second, trusted run posts the record as a comment. So the record holds only counts, shares, names of a fixed form and
+short texts. Every list has a limit, and inconsistent numbers are refused. A forged record can only misreport its own
+submission.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from evaluator.records.suites import Topic
 from evaluator.records.verdicts import Step
 
 NAMED: Final = 100
-"""Tasks that a list names at most; its total counts the rest."""
+"""Maximum number of tasks that a list names. Its total counts the rest too."""
 TOLD: Final = 50
-"""Tasks whose verdict or collateral is told at most."""
+"""Maximum number of tasks with details of a verdict or of collateral changes."""
 PATHS: Final = 5
-"""Paths that are told of one task at most."""
+"""Maximum number of paths listed for one task."""
 TEXT: Final = 500
-"""Characters of one text at most."""
+"""Maximum length of one text, in characters."""
 _ROUNDING: Final = 1e-6
-"""By how much shares may miss each other that are computed in several ways."""
+"""Tolerance for shares that are computed in several ways."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
-Place = Annotated[int, Field(ge=1, le=1_000_000)]
+PositiveCount = Annotated[int, Field(ge=1, le=1_000_000)]
 Text = Annotated[str, StringConstraints(max_length=TEXT)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$")]
 
 
 class Role(StrEnum):
-    """Why a ranked submission is compared with: it leads the board, or stands next above or below."""
+    """The reason for comparing with a ranked submission: it leads the board, or is the next above or below."""
 
     LEADER = "leader"
     BETTER = "better"
@@ -47,34 +48,34 @@ class Role(StrEnum):
 
 
 class TaskList(Record):
-    """So many tasks, of which the first are named."""
+    """A number of tasks, and the names of the first ones."""
 
     total: Count = 0
     tasks: Annotated[tuple[Identifier, ...], Field(max_length=NAMED)] = ()
 
     @model_validator(mode="after")
-    def _names_no_more_than_it_counts(self) -> Self:
-        _require(len(self.tasks) <= self.total, f"{len(self.tasks)} tasks named of {self.total}")
+    def _lists_no_more_tasks_than_it_counts(self) -> Self:
+        _require(len(self.tasks) <= self.total, f"{len(self.tasks)} tasks listed, but the total is {self.total}")
         return self
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """The list of these tasks."""
-        every = tuple(tasks)
-        return cls(total=len(every), tasks=every[:NAMED])
+        """Return the list of these tasks."""
+        names = tuple(tasks)
+        return cls(total=len(names), tasks=names[:NAMED])
 
 
 class Neighbour(Record):
-    """A submission on the board, beside the one previewed.
+    """A submission on the board, compared with the previewed one.
 
-    `difference` is the previewed one's accuracy on the tasks that both have a verdict for, less the rival's, with a
-    95 % interval for pairs, and `p_value` McNemar's exact one. `gained` are the tasks that the previewed one passes
-    and the rival does not, `lost` those of the rival alone.
+    `difference` is the previewed submission's accuracy minus the neighbour's, on the tasks with a verdict for both,
+    with a 95 % interval for pairs. `p_value` is the exact p-value of McNemar's test. `gained` lists the tasks that only
+    the previewed submission passes, and `lost` the tasks that only the neighbour passes.
     """
 
     submission: Slug
     roles: Annotated[tuple[Role, ...], Field(min_length=1, max_length=len(Role))]
-    asked: Place
+    asked: PositiveCount
     passed: Count
     topics: Mapping[Topic, Tally]
     difference: Difference
@@ -86,16 +87,16 @@ class Neighbour(Record):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        _require(len(set(self.roles)) == len(self.roles), "a role is given twice")
+        _require(len(set(self.roles)) == len(self.roles), "a role occurs twice")
         low, high = self.difference_low, self.difference_high
-        _require(_within(self.difference, low, high), "the difference's interval misses it")
-        _require(self.lost.total <= self.passed, "more tasks lost to it than it passes")
+        _require(_within(self.difference, low, high), "the difference is outside its interval")
+        _require(self.lost.total <= self.passed, "more tasks are lost to the neighbour than it passes")
         _require_topics(self.topics, self.asked, self.passed)
         return self
 
 
 class OpenVerdict(Record):
-    """A task that the judge could not decide, and why: up for a maintainer's adjudication."""
+    """A task that the judge could not decide, with the reason. A maintainer can adjudicate it."""
 
     task: Identifier
     step: Step | None = None
@@ -104,26 +105,28 @@ class OpenVerdict(Record):
 
 
 class UnrelatedPaths(Record):
-    """A task whose command changes, leaves or deletes what no reference touches: the first such paths of `total`, 0
-    where the paths are not known."""
+    """A task with changes, leftovers or deletions at paths that no reference touches.
+
+    `paths` holds the first of `total` such paths. `total` is 0 if the paths are unknown.
+    """
 
     task: Identifier
     total: Count = 0
     paths: Annotated[tuple[Text, ...], Field(max_length=PATHS)] = ()
 
     @model_validator(mode="after")
-    def _tells_no_more_than_it_counts(self) -> Self:
-        _require(len(self.paths) <= self.total, f"{len(self.paths)} paths told of {self.total}")
+    def _lists_no_more_than_it_counts(self) -> Self:
+        _require(len(self.paths) <= self.total, f"{len(self.paths)} paths listed, but the total is {self.total}")
         return self
 
 
 class Preview(Record):
-    """One submission on one suite, among those that the board has.
+    """One submission's result on one suite, compared with the submissions on the board.
 
-    Counts and shares are those of a standing. The rank range and the tie group are what it would take among `ranked`
-    submissions, itself one of them; all three are None where it is not ranked, and `unranked` says why. `rivals`
-    are the leader and the nearest neighbours; `alone` are the tasks that it passes and no other ranked submission
-    does, none where there is no other.
+    Counts and shares are those of a standing. The rank range and the tie group are the submission's place among
+    `ranked` submissions, including itself. All three are None if the submission is not ranked, and `unranked` gives the
+    reason. `rivals` are the leader and the nearest neighbours. `alone` lists the tasks that no other ranked submission
+    passes, and is empty if there is no other.
     """
 
     format: Literal[1] = 1
@@ -132,7 +135,7 @@ class Preview(Record):
     suite_version: Version
     judge: Text
     judge_version: Count
-    asked: Place
+    asked: PositiveCount
     passed: Count
     failed: Count
     timeout: Count
@@ -147,9 +150,9 @@ class Preview(Record):
     accuracy_upper: Share
     unranked: Unranked | None
     ranked: Count
-    rank_low: Place | None
-    rank_high: Place | None
-    tie_group: Place | None
+    rank_low: PositiveCount | None
+    rank_high: PositiveCount | None
+    tie_group: PositiveCount | None
     topics: Mapping[Topic, Tally]
     rivals: Annotated[tuple[Neighbour, ...], Field(max_length=len(Role))]
     alone: TaskList
@@ -160,51 +163,52 @@ class Preview(Record):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         outcomes = (self.passed, self.failed, self.timeout, self.invalid, self.unanswered, self.undecided)
-        _require(sum(outcomes) + self.infra_errors == self.asked, "the outcomes are not as many as the tasks asked")
+        _require(sum(outcomes) + self.infra_errors == self.asked, "the outcomes do not add up to the tasks asked")
         _require(_near(self.accuracy, self.passed / self.asked), "accuracy is not passed / asked")
         upper = (self.passed + self.undecided) / self.asked
         _require(_near(self.accuracy_upper, upper), "accuracy_upper is not (passed + undecided) / asked")
-        _require(_within(self.accuracy, self.accuracy_low, self.accuracy_high), "the interval misses the accuracy")
+        _require(_within(self.accuracy, self.accuracy_low, self.accuracy_high), "the accuracy is outside its interval")
         _require_topics(self.topics, self.asked, self.passed)
-        self._check_place()
+        self._check_position()
         self._check_rivals()
         _require(len(self.open_verdicts) <= self.undecided, "more open verdicts than undecided tasks")
-        _require(len(self.touched) <= self.collateral <= self.asked, "collateral does not fit the tasks")
+        _require(len(self.touched) <= self.collateral <= self.asked, "`touched` or `collateral` counts too many tasks")
         return self
 
-    def _check_place(self) -> None:
-        place = (self.rank_low, self.rank_high, self.tie_group)
+    def _check_position(self) -> None:
+        position = (self.rank_low, self.rank_high, self.tie_group)
         if self.unranked is not None:
-            _require(place == (None, None, None), "what is not ranked has a place")
+            _require(position == (None, None, None), "an unranked submission has a rank or a tie group")
             return
-        _require(None not in place, "what is ranked has no place")
-        low, high, group = (each or 0 for each in place)
-        _require(low <= high <= self.ranked and group <= self.ranked, "the place is none of the ranked")
+        _require(None not in position, "a ranked submission lacks a rank or a tie group")
+        low, high, group = (number or 0 for number in position)
+        _require(low <= high <= self.ranked and group <= self.ranked, "a rank or the tie group exceeds its upper bound")
 
     def _check_rivals(self) -> None:
-        names = [self.submission, *(each.submission for each in self.rivals)]
-        _require(len(set(names)) == len(names), "a rival is named twice, or is the submission itself")
-        roles = [role for each in self.rivals for role in each.roles]
-        _require(len(set(roles)) == len(roles), "two rivals have one role")
-        for won in (self.alone, *(each.gained for each in self.rivals)):
-            _require(won.total <= self.passed, "more tasks gained than passed")
+        names = [self.submission, *(rival.submission for rival in self.rivals)]
+        _require(len(set(names)) == len(names), "a rival occurs twice, or is the submission itself")
+        roles = [role for rival in self.rivals for role in rival.roles]
+        _require(len(set(roles)) == len(roles), "two rivals have the same role")
+        for gained in (self.alone, *(rival.gained for rival in self.rivals)):
+            _require(gained.total <= self.passed, "more tasks are gained than passed")
 
 
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
 
 
-def _near(found: float, expected: float) -> bool:
-    return math.isclose(found, expected, abs_tol=_ROUNDING)
+def _near(value: float, expected: float) -> bool:
+    return math.isclose(value, expected, abs_tol=_ROUNDING)
 
 
-def _within(found: float, low: float, high: float) -> bool:
-    return low - _ROUNDING <= found <= high + _ROUNDING
+def _within(value: float, low: float, high: float) -> bool:
+    return low - _ROUNDING <= value <= high + _ROUNDING
 
 
 def _require_topics(topics: Mapping[Topic, Tally], asked: int, passed: int) -> None:
     rows = topics.values()
-    _require(all(each.passed <= each.asked for each in rows), "a topic has more passes than tasks")
-    found = (sum(each.asked for each in rows), sum(each.passed for each in rows))
-    _require(found == (asked, passed), f"the topics hold {found[1]} of {found[0]} tasks, expected {passed} of {asked}")
+    _require(all(row.passed <= row.asked for row in rows), "a topic has more passes than tasks")
+    total, passes = sum(row.asked for row in rows), sum(row.passed for row in rows)
+    message = f"the topics hold {passes} of {total} tasks, expected {passed} of {asked}"
+    _require((total, passes) == (asked, passed), message)

@@ -1,7 +1,7 @@
-"""What is published of a submission: its verdicts on the main branch, and the evidence they follow from beside it.
+"""The published files of a submission: its verdicts on the main branch, and the evidence behind them on its own branch.
 
-Both files are JSON lines, the first of which says what the others are of. They are written by the publish workflow
-alone, and read as what a stranger may have written.
+Both files are JSON lines with a header in the first line. Only the publish workflow writes them, but readers treat them
+as untrusted.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ ImageReference = Annotated[
 
 
 class VerdictsHeader(Record):
-    """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: by what the verdicts that follow were given.
+    """First line of `submissions/<slug>/<suite>.verdicts.jsonl`: the suite, judge and environment of the verdicts below
+    it.
 
-    `fingerprint` is that of the environment (see `bashboard doctor`). The lines that follow are sorted by key.
+    `fingerprint` identifies the environment (see `bashboard doctor`). The following lines are sorted by key.
     """
 
     format: Literal[1]
@@ -37,11 +38,11 @@ class VerdictsHeader(Record):
 
 
 class PublishedVerdict(Record):
-    """A published verdict: what was found of one command on one task, under the verdict's key, and how it ran.
+    """A published verdict: the finding on one command on one task, under the verdict's key, and how the command ran.
 
-    `command` is the digest of the command's bytes, of no bytes where nothing was given. `run` is None where the
-    judge looked at the text alone. `panel` is the digest of who voted and how they were asked, where the panel of
-    models decided. No infra-error is ever published.
+    `command` is the digest of the command's bytes, or of no bytes if there is no answer. `run` is None if the judge
+    used only the text. `panel` is a digest of the panel's models and prompts, if the panel decided. An infra-error is
+    never published.
     """
 
     key: Digest
@@ -53,9 +54,9 @@ class PublishedVerdict(Record):
 
 
 class BundleHeader(Record):
-    """First line of a bundle of evidence; `submission` is None where it is of a suite's references.
+    """First line of an evidence bundle. `submission` is None for the evidence of a suite's references.
 
-    `verdicts` is the SHA-256 of the verdict file that was derived from it, None where none was yet.
+    `verdicts` is the SHA-256 of the verdict file derived from the bundle, or None before there is one.
     """
 
     format: Literal[1]
@@ -66,7 +67,7 @@ class BundleHeader(Record):
 
 
 class KeptEvidence(Record):
-    """One run's evidence under its key: run 0, or 1 for the second, spaced one."""
+    """The evidence of one run under its key: run 0, or 1 for the second, later run."""
 
     key: Digest
     run: Literal[0, 1]
@@ -74,7 +75,7 @@ class KeptEvidence(Record):
 
 
 class KnownImage(Record):
-    """A sandbox image as the publish workflow saved it: its fingerprint and the SHA-256 of its file.
+    """A sandbox image that the publish workflow saved: its fingerprint and the SHA-256 of its file.
 
     One file may hold the images of several suites.
     """
@@ -84,7 +85,7 @@ class KnownImage(Record):
 
 
 class Images(Record):
-    """`images.json` of the branch `evidence`: the images that published evidence was made in, by reference."""
+    """`images.json` of the branch `evidence`: the images that produced the published evidence, by reference."""
 
     format: Literal[1]
     images: Mapping[ImageReference, KnownImage] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What every record is made of: bytes in JSON, names, digests, and the frozen base class."""
+"""The building blocks of all records: bytes in JSON, names, digests, and the frozen base class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
 
 FORMAT: Final = 1
-"""Version of the file formats here, but for those whose record names a newer one."""
+"""Current version of the file formats, except for records with a `newest_format` of their own."""
 
 
 def _bytes_of(value: object) -> bytes:
@@ -22,7 +22,7 @@ def _bytes_of(value: object) -> bytes:
         try:
             return value.encode()
         except UnicodeEncodeError as error:
-            raise ValueError("a string with a lone surrogate; give such bytes as {'base64': '...'}") from error
+            raise ValueError("a string with a lone surrogate: write such bytes as {'base64': '...'}") from error
     if isinstance(value, dict) and set(value) == {"base64"} and isinstance(value["base64"], str):
         try:
             return base64.b64decode(value["base64"], validate=True)
@@ -56,11 +56,11 @@ Bytes = Annotated[
         }
     ),
 ]
-"""Arbitrary bytes; a string in JSON where they are UTF-8."""
+"""Arbitrary bytes. In JSON they are a string if they are valid UTF-8."""
 
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
-"""A name that is safe as a folder, an address and a table cell: lower case, digits, inner dashes; at most 64."""
+"""A name for folders, URLs and table cells: lower case, digits and inner dashes, at most 64 characters."""
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 """A task's or world's name, unique in its suite."""
@@ -69,9 +69,12 @@ VersionText = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
 
 
 def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
-    """A version's three numbers, comparable whatever their length: no conversion that could be refused."""
-    stripped = (number.lstrip("0") for number in version.split("."))
-    return tuple((len(number), number) for number in stripped)
+    """Return a version's three numbers in a comparable form.
+
+    The numbers stay text with their length, because Python refuses to convert very long ones.
+    """
+    numbers = (number.lstrip("0") for number in version.split("."))
+    return tuple((len(number), number) for number in numbers)
 
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -79,7 +82,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def digest_of(*parts: bytes) -> str:
-    """SHA-256 over length-prefixed parts, so that no two different lists of parts collide by concatenation."""
+    """Return the SHA-256 of the parts, each prefixed with its length, so that different parts never collide."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))
@@ -88,28 +91,28 @@ def digest_of(*parts: bytes) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """The one JSON text of a value: sorted keys, no spaces, UTF-8. Keys and published lines are made of it."""
+    """Return the only JSON text of a value: sorted keys, no spaces, UTF-8. Cache keys and published lines use it."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Record(BaseModel):
-    """Base of all records: frozen, closed, strict about types that JSON can tell apart."""
+    """Base class of all records. Instances are frozen and refuse unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:
-        """One line of JSON without the fields that hold their default."""
+        """Return one line of JSON without the fields that hold their default."""
         return self.model_dump_json(exclude_defaults=True)
 
 
 def read_format(value: object, reader: str, newest: int = FORMAT) -> None:
-    """Refuse by name a file whose `format` is newer than this program's, which is `newest`; raise ValueError."""
-    found = value.get("format") if isinstance(value, Mapping) else None
-    if isinstance(found, int) and found > newest:
-        raise ValueError(f"{reader} has format {found}; this bashboard reads format {newest}: upgrade bashboard")
+    """Raise ValueError if the file's `format` is newer than `newest`, the newest format that this program reads."""
+    number = value.get("format") if isinstance(value, Mapping) else None
+    if isinstance(number, int) and number > newest:
+        raise ValueError(f"{reader} has format {number}; this bashboard reads format {newest}: upgrade bashboard")
 
 
 def json_lines(records: Iterable[Record]) -> str:
-    """Records as JSON lines with a final newline."""
+    """Return records as JSON lines with a final newline."""
     return "".join(f"{record.to_json()}\n" for record in records)

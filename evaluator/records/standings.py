@@ -1,4 +1,4 @@
-"""What the board shows: graded candidates, and a submission's place among the others."""
+"""The contents of the board: graded candidates, and the rank of each submission."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from evaluator.records.verdicts import Finding
 class Result(Record):
     """One candidate with its finding.
 
-    Every task asked has a result of rank 1; where nothing was given its `command` is None and its outcome
-    unanswered. `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text`
-    compares it with them, `run` says how it ran (None where nothing was executed, or not in every variant), and
-    `usage` what the submission reports of answering the task.
+    Every task asked has a result of rank 1. Without an answer, its `command` is None and its outcome is unanswered.
+    `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text` compares it with
+    them. `run` describes how it ran, and is None unless it was executed in every variant. `usage` is the submission's
+    own report for the task.
     """
 
     submission: Slug
@@ -37,7 +37,7 @@ class Result(Record):
 
 
 class Unranked(StrEnum):
-    """Why a submission is listed without a rank; the first reason that holds."""
+    """The reason for listing a submission without a rank. The first reason that holds is used."""
 
     CONTROL = "control"
     NOT_ASKED = "not-asked"
@@ -45,10 +45,10 @@ class Unranked(StrEnum):
 
 
 class DetectableDifference(Record):
-    """What a board of so many tasks tells apart, where two submissions differ on a share of them, `discordance`.
+    """The smallest difference in accuracy that a board of this many tasks can detect.
 
-    `difference` is the smallest one in accuracy that the test finds with a power of 0.8 at 0.05; None where it finds
-    none.
+    `discordance` is the share of tasks on which two submissions differ. `difference` is the smallest difference that
+    the test finds with a power of 0.8 at level 0.05, or None if there is none.
     """
 
     tasks: Annotated[int, Field(ge=1)]
@@ -57,10 +57,10 @@ class DetectableDifference(Record):
 
 
 class JudgedBy(Record):
-    """By what the published verdicts of a row were given; `fingerprint` is that of the environment.
+    """The judge, suite version and environment of a row's published verdicts. `fingerprint` identifies the environment.
 
-    `differs` names what of it is not as it is today: another `judge` or version of it, another version of the `suite`,
-    another `environment` than most rows of the board were judged in.
+    `differs` lists the parts that are outdated: another `judge` or judge version, another version of the `suite`, or
+    another `environment` than for most rows of the board.
     """
 
     judge: str
@@ -73,20 +73,20 @@ class JudgedBy(Record):
 class Standing(Record):
     """A submission's place on one suite's board.
 
-    Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval; `accuracy_upper` counts every
-    undecided task as passed. `rank_low` and `rank_high` are the best and worst place of a bootstrap over
-    tasks. A standing that is not `ranked` says why in `unranked`, and has neither ranks nor a tie group; tasks that are
-    newer than the version it answered are `not_asked`. `figures` do not rank.
+    Execution `accuracy` is passed ÷ asked with a Wilson 95 % interval. `accuracy_upper` counts every undecided task as
+    passed. `rank_low` and `rank_high` are the best and worst rank in a bootstrap over tasks. If a standing is not
+    `ranked`, `unranked` gives the reason, and there are no ranks and no tie group. `not_asked` counts the tasks that
+    are newer than the answered version of the suite. `figures` do not affect the rank.
 
-    Submissions of one `tie_group`, counted from 1, are not told from the best of it. `compared_with` is that best, or
-    for the best of a later group the best of the group above, from which it is told apart; `only_this` and
-    `only_other` are the tasks that one of the two passes and the other does not, `p_value` is McNemar's exact one of
-    them, `p_adjusted` the same by Holm for all comparisons made with that best.
+    Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
+    `compared_with` is that best. For the best of a later group, it is the best of the group above, which differs
+    significantly. `only_this` and `only_other` count the tasks that only one of the two passes. `p_value` is the exact
+    p-value of McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with that best.
 
-    A row of published verdicts says in `judged_by` by what they were given.
+    `judged_by` is set for a row of published verdicts.
 
-    Format 2 brought `format` itself, tie groups, why a standing is unranked, and `figures`, format 3 `judged_by`; all
-    of it has a default, so a row of an earlier format still reads.
+    Format 2 added `format` itself, tie groups, `unranked` and `figures`. Format 3 added `judged_by`. All of them have a
+    default, so a row of an earlier format is still valid.
     """
 
     newest_format: ClassVar[int] = 3

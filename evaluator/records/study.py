@@ -1,4 +1,4 @@
-"""What a study of how long people take writes down, and nothing else."""
+"""The only data that a study of human times stores."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pydantic import Field, StringConstraints
 from evaluator.records.record import Identifier, Record, Slug, VersionText
 
 Participant = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
-"""Drawn by chance for one sitting: it says which lines belong together, and of whom nothing."""
+"""A random id for one session. It links the lines of a session and does not identify the person."""
 
 
 class Measurement(Record):
-    """One line of a study's file: one participant, one task, how long it took.
+    """One line of a study's file: one participant, one task, and the time taken.
 
-    `seconds` run from when the instruction was shown to Enter of the command that `passed`, less the time in which
-    commands were executed and the participant could only wait; where the task was skipped, until then. There is
-    no date, name, address or command in it. Every line carries its format, so that files are merged by `cat`.
+    `seconds` run from the display of the instruction to the Enter key of the command that `passed`, or to the skipping
+    of the task. The time in which commands were executed and the participant could only wait is subtracted. The record
+    contains no date, name, address or command. Every line has its format, so that `cat` can merge files.
     """
 
     format: Literal[1]

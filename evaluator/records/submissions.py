@@ -1,4 +1,4 @@
-"""A submission on disk: who and what, and one line of candidates a task."""
+"""A submission on disk: its manifest, and one line of candidates per task."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from evaluator.records.record import Bytes, Identifier, Record, Slug, VersionText
 
 MAX_CANDIDATES: Final = 5
-"""A system gives at most five commands a task, as NLC2CMD asked (Agarwal et al. 2021)."""
+"""A system gives at most five commands per task, as in NLC2CMD (Agarwal et al. 2021)."""
 
 
 class Author(Record):
-    """A person or group answerable for a submission."""
+    """A person or group responsible for a submission."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     affiliation: Annotated[str, StringConstraints(max_length=200)] | None = None
@@ -24,7 +24,7 @@ class Author(Record):
 
 def _web_address(value: str) -> str:
     if not re.fullmatch(r"https?://[!-~]{1,500}", value) or re.search(r"[<>\"'`\\{}|^]", value):
-        raise ValueError("expected an address that begins with http:// or https://, in plain ASCII")
+        raise ValueError("expected a URL in plain ASCII that begins with http:// or https://")
     return value
 
 
@@ -32,7 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """How a system makes its commands. A control is no system: it tests the board itself and is not ranked."""
+    """How a system produces its commands. A control is not a system: it tests the board itself and is not ranked."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"
@@ -44,7 +44,7 @@ class Method(StrEnum):
 
 
 class Extraction(StrEnum):
-    """How a command is taken from raw model text: the whole text, or the first fenced block."""
+    """How a command is extracted from raw model text: the whole text, or the first fenced block."""
 
     NONE = "none"
     MARKDOWN = "markdown"
@@ -54,10 +54,10 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class SubmissionManifest(Record):
-    """`submission.toml`: who submitted what. `suites` maps a suite's name to the version answered.
+    """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
-    `parameters` counts the model's parameters; `models` lists every model used, as its maker names it. Format 2
-    brought the method `control`.
+    `parameters` is the number of the model's parameters. `models` lists every model used, by its maker's name for it.
+    Format 2 added the method `control`.
     """
 
     newest_format: ClassVar[int] = 2
@@ -78,32 +78,32 @@ class SubmissionManifest(Record):
     @model_validator(mode="after")
     def _control_is_newer(self) -> Self:
         if self.method is Method.CONTROL and self.format < 2:
-            raise ValueError("method control: expected format = 2, which brought it")
+            raise ValueError(f"method control: expected format = 2, found {self.format}")
         return self
 
 
 class Candidate(Record):
-    """One predicted command; an empty one is legal and judged invalid."""
+    """One predicted command. An empty command is allowed and judged invalid."""
 
     command: Bytes
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1.0
 
     @property
     def digest(self) -> str:
-        """Names the command by its bytes alone."""
+        """Return the digest of the command's bytes."""
         return command_digest(self.command)
 
 
 def command_digest(command: bytes) -> str:
-    """SHA-256 of the command's bytes: what an adjudication and a verdict name it by."""
+    """Return the SHA-256 of the command's bytes. Adjudications and verdicts identify the command by it."""
     return hashlib.sha256(command).hexdigest()
 
 
 class Prediction(Record):
     """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model.
 
-    `nl` is the instruction that was answered. It is there for whoever fills the file in, and so that an answer to
-    another instruction than the task's is noticed.
+    `nl` is the answered instruction. It helps people to fill in the file, and shows when an answer is for another
+    instruction than the task's.
     """
 
     task: Identifier

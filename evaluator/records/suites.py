@@ -22,7 +22,7 @@ from evaluator.records.record import (
 
 
 class Topic(StrEnum):
-    """What a task is about; the board shows accuracy by it."""
+    """The subject of a task. The board shows accuracy by topic."""
 
     FILES = "files"
     TEXT = "text"
@@ -44,7 +44,7 @@ class OutputMode(StrEnum):
 
 
 class Observation(StrEnum):
-    """What a task asks to be compared beyond standard output and the file-system change set."""
+    """An aspect that a task compares besides standard output and file changes."""
 
     EXIT = "exit"
     STDERR = "stderr"
@@ -54,7 +54,7 @@ class Observation(StrEnum):
 
 
 class Limits(Record):
-    """What one command may use in one variant. CPU seconds decide; wall time is ten times that."""
+    """The resources that one command may use in one variant. CPU seconds decide, and wall time is ten times that."""
 
     cpu_s: Annotated[float, Field(gt=0, le=60)] = 2.0
     memory_mb: Annotated[int, Field(ge=64, le=4096)] = 512
@@ -65,12 +65,12 @@ class Limits(Record):
 
     @property
     def wall_s(self) -> float:
-        """Wall-clock limit in seconds: ten times the CPU limit, so a busy machine does not decide."""
+        """Return the wall-clock limit in seconds: ten times the CPU limit, so that a busy machine does not decide."""
         return 10 * self.cpu_s
 
 
 class Base(Record):
-    """The root file system a task sees: a distribution's release and packages on top of its essential ones."""
+    """The root file system of a task: a distribution's release and packages in addition to its essential ones."""
 
     distribution: Literal["debian"] = "debian"
     release: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")] = "trixie"
@@ -84,9 +84,9 @@ def _whole_second(value: datetime) -> datetime:
 
 
 class SuiteSource(Record):
-    """Where a foreign suite comes from: its publisher's name and version for it, and the licence it is under.
+    """The origin of an external suite: the publisher's name and version for it, and its licence.
 
-    `digest` is that of the one file it was read from, where it was one.
+    `digest` is the digest of its source file if there was only one.
     """
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -98,11 +98,11 @@ class SuiteSource(Record):
 class SuiteManifest(Record):
     """`suite.toml`: a named, versioned set of tasks and worlds, and the machine they run on.
 
-    `earlier_versions` lists the versions it had before, which a submission may still answer. Format 2 brought
-    `foreign` and `source`: a suite of somebody else's, made on this machine by `bashboard suite add`. It has what
-    its publisher gave it, so what must hold of a suite of ours is only reported of it, and its texts are not ours
-    to publish. Format 3 brought `since` of a task, and how
-    many measurements a timing rests on, format 4 `variants` of a task.
+    `earlier_versions` lists older versions that a submission may still answer. Format 2 added `foreign` and `source`,
+    for an external suite that `bashboard suite add` made on this machine. An external suite keeps the publisher's
+    content. So the rules for the project's own suites produce only warnings for it, and the project may not publish its
+    texts. Format 3 added `since` of a task and the number of measurements of a timing. Format 4 added `variants` of a
+    task.
     """
 
     newest_format: ClassVar[int] = 4
@@ -125,23 +125,23 @@ class SuiteManifest(Record):
     source: SuiteSource | None = None
 
     @model_validator(mode="after")
-    def _foreign_says_whence(self) -> Self:
+    def _foreign_has_source(self) -> Self:
         if self.foreign and self.format < 2:
-            raise ValueError("foreign: expected format = 2, which brought it")
+            raise ValueError(f"foreign: expected format = 2 or higher, found {self.format}")
         if self.foreign is not (self.source is not None):
-            raise ValueError("foreign and [source] stand together: expected both or neither")
+            raise ValueError("foreign and [source] belong together: expected both or neither")
         return self
 
 
 class Variant(Record):
-    """One build of a world: its name, and the seed its `build.sh` gets as `$SEED`."""
+    """One build of a world: its name, and the seed that its `build.sh` gets as `$SEED`."""
 
     name: Slug
     seed: int
 
 
 class WorldManifest(Record):
-    """`world.toml`: the variants a world is built in."""
+    """`world.toml`: the variants in which a world is built."""
 
     format: Literal[1]
     title: str
@@ -151,9 +151,9 @@ class WorldManifest(Record):
 
 
 class Timing(Record):
-    """How long a person takes for the task, in seconds, and how that is known.
+    """The time that a person takes for the task, in seconds, and its source.
 
-    An empirical one is the median of as many `measurements`; an estimated one rests on none.
+    An empirical time is the median of `measurements` measurements. An estimated time has none.
     """
 
     human_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -163,18 +163,17 @@ class Timing(Record):
     @model_validator(mode="after")
     def _estimates_rest_on_none(self) -> Self:
         if self.measurements is not None and self.provenance == "estimated":
-            raise ValueError("measurements: expected none where the time is estimated")
+            raise ValueError("measurements: expected none for an estimated time")
         return self
 
 
 class Task(Record):
     """One line of `tasks/<topic>.jsonl`: an instruction with its references.
 
-    `volatile` is the reason why this task's output may differ between runs of one reference; without it
-    `suite verify` reports such a difference. `text_files` are paths whose content is compared as `output` says.
-    `since` is the suite's version that brought the task or reworded it, where that is not its first: a submission
-    that answers an earlier one is not asked it. `variants` are those of its world that it runs in, where it does not
-    run in all of them.
+    `volatile` is the reason why this task's output may differ between runs of one reference. Without it, `suite verify`
+    reports such a difference. `text_files` are paths whose content is compared as `output` says. `since` is the suite
+    version that added or reworded the task, if it is not the first. A submission that answers an earlier version is not
+    asked the task. `variants` lists the variants of its world in which the task runs, if not all.
     """
 
     id: Identifier
@@ -195,11 +194,11 @@ class Task(Record):
     variants: tuple[Slug, ...] = ()
 
     def is_asked_of(self, version: str) -> bool:
-        """Whether a submission that answers this version of the suite is asked the task."""
+        """Return whether a submission that answers this version of the suite is asked the task."""
         return self.since is None or version_numbers(self.since) <= version_numbers(version)
 
     @property
     def digest(self) -> str:
-        """Names this task's text and comparison for an adjudication: a reworded task is another one."""
-        apart = {"timing", "difficulty", "topic", "since", "variants"}
-        return digest_of(canonical_json(self.model_dump(mode="json", exclude=apart, exclude_defaults=True)))
+        """Return a digest of the task's text and comparison, for adjudications. A reworded task has another digest."""
+        excluded = {"timing", "difficulty", "topic", "since", "variants"}
+        return digest_of(canonical_json(self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)))

@@ -1,4 +1,4 @@
-"""How good a judge is: what it made of pairs whose label is known, and how it agrees with people."""
+"""The quality of a judge: its results on pairs with known labels, and its agreement with people."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evaluator.records.verdicts import Finding
 
 
 class PairKind(StrEnum):
-    """Where labelled pairs come from.
+    """The source of labelled pairs.
 
-    `table-4`: equivalent pairs of references and rotated ones, as in the paper's Table 4 (Westenfelder et al.
-    2025); `near-misses` and `mutants`: commands that look right; `labelled`: commands labelled by hand.
+    `table-4`: equivalent pairs of references and rotated ones, as in the paper's Table 4 (Westenfelder et al. 2025).
+    `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by hand.
     """
 
     TABLE_4 = "table-4"
@@ -25,7 +25,7 @@ class PairKind(StrEnum):
 
 
 class Part(StrEnum):
-    """Which tasks: all of a suite, those that rules were written from, or those held back."""
+    """The part of a suite: all tasks, the tasks that the rules were written from, or the tasks held back."""
 
     ALL = "all"
     WRITTEN_FROM = "written-from"
@@ -42,10 +42,11 @@ class LabelledCommand(Record):
 
 
 class MutantLabel(Record):
-    """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, and why.
+    """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, with the reason.
 
-    Said after reading the command, whatever any world shows. It names the command by its digest, so that nothing
-    of a suite is quoted that is somebody else's; the command is found again among the task's mutants.
+    A person gave the label after reading the command, independent of the results in any world. The label names the
+    command by its digest, so that it quotes nothing of an external suite. The command is found among the task's
+    mutants.
     """
 
     format: Literal[1]
@@ -56,14 +57,14 @@ class MutantLabel(Record):
 
 
 RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")
-"""The figures that follow from a judge's counts."""
+"""The rates computed from a judge's counts."""
 
 
 class JudgeFigures(Record):
-    """What one judge made of one set of pairs. `seconds` is its own work and nobody's execution.
+    """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
 
-    Counts are of equivalent pairs and of wrong ones, by what was decided; what the judge answers with timeout,
-    invalid or unanswered counts as failed. Infra-errors stand apart and are in no figure.
+    Counts are of equivalent pairs and of wrong pairs, by the judge's decision. Timeout, invalid and unanswered count as
+    failed. Infra-errors are counted separately and are in no rate.
     """
 
     judge: str
@@ -84,42 +85,42 @@ class JudgeFigures(Record):
 
     @property
     def equivalent(self) -> int:
-        """Pairs that are equivalent."""
+        """Return the number of equivalent pairs."""
         return self.equivalent_passed + self.equivalent_failed + self.equivalent_undecided
 
     @property
     def wrong(self) -> int:
-        """Pairs that are not."""
+        """Return the number of wrong pairs."""
         return self.wrong_passed + self.wrong_failed + self.wrong_undecided
 
     @property
     def undecided(self) -> int:
-        """Pairs that the judge did not decide."""
+        """Return the number of pairs that the judge did not decide."""
         return self.equivalent_undecided + self.wrong_undecided
 
     @property
     def precision(self) -> float | None:
-        """Of what passed, the part that is equivalent."""
+        """Return the share of equivalent pairs among the passed pairs."""
         return _ratio(self.equivalent_passed, self.equivalent_passed + self.wrong_passed)
 
     @property
     def recall(self) -> float | None:
-        """Of what is equivalent, the part that passed; undecided did not."""
+        """Return the share of passed pairs among the equivalent pairs. Undecided pairs count as not passed."""
         return _ratio(self.equivalent_passed, self.equivalent)
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall."""
+        """Return the harmonic mean of precision and recall."""
         return _ratio(2 * self.equivalent_passed, self.equivalent_passed + self.wrong_passed + self.equivalent)
 
     @property
     def accuracy(self) -> float | None:
-        """The part that is right, undecided taken for fail, as the paper's heuristics cannot but decide."""
+        """Return the share of right decisions. Undecided counts as fail, since the paper's heuristics always decide."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property
     def accuracy_decided(self) -> float | None:
-        """Of what the judge decided, the part that is right."""
+        """Return the share of right decisions among the decided pairs."""
         decided = self.equivalent + self.wrong - self.undecided
         return _ratio(self.equivalent_passed + self.wrong_failed, decided)
 
@@ -131,8 +132,8 @@ def _ratio(part: int, whole: int) -> float | None:
 class AnnotatorAgreement(Record):
     """How one measure agrees with people on which of `rows` commands are correct.
 
-    `raw` is the part of rows where both say the same, `kappa` Cohen's, None where a side never varies, `auc` the
-    area under the ROC curve, None for what only says yes or no.
+    `raw` is the share of rows with the same answer. `kappa` is Cohen's kappa, or None if one side never varies. `auc`
+    is the area under the ROC curve, or None for a measure that answers only yes or no.
     """
 
     measure: str
@@ -157,7 +158,7 @@ class Mistake(Record):
 
 
 class Validation(Record):
-    """The file of figures that a page about the judges is made from."""
+    """The data file behind the page about the judges."""
 
     format: Literal[1]
     figures: tuple[JudgeFigures, ...] = ()

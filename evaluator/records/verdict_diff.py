@@ -1,4 +1,4 @@
-"""What becomes of a board when published verdicts change, and which of them wait for a maintainer."""
+"""The effect of changed verdicts on a board, and the verdicts that wait for a maintainer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rank = Annotated[int, Field(ge=1)]
 
 
 class BoardPosition(Record):
-    """Where a row stands; the range of ranks is None where it is not ranked."""
+    """The position of a row on the board. The range of ranks is None if the row is not ranked."""
 
     asked: NonNegativeInt
     passed: NonNegativeInt
@@ -26,7 +26,7 @@ class BoardPosition(Record):
 
 
 class RowChange(Record):
-    """A row before and after; None where nothing is published of it."""
+    """A row before and after a change. A side is None if nothing is published for it."""
 
     submission: Slug
     before: BoardPosition | None
@@ -34,15 +34,15 @@ class RowChange(Record):
 
     @property
     def is_moved(self) -> bool:
-        """Whether anything of it changes."""
+        """Return whether the row changes at all."""
         return self.before != self.after
 
 
 class VerdictChange(Record):
-    """A verdict with another outcome than before, on a candidate of so high a `rank`, and why.
+    """A verdict with a new outcome, on the candidate of this `rank`, with the reasons.
 
-    `command` holds the first bytes of `size`, and is None where nothing was given. `why` says what the verdict was
-    given by that is another now.
+    `command` holds the first of `size` bytes, or is None if there is no answer. `why` lists the inputs of the verdict
+    that changed.
     """
 
     submission: Slug
@@ -56,10 +56,11 @@ class VerdictChange(Record):
 
 
 class SuiteDiff(Record):
-    """One suite's board before and after: its rows, in the order after, and its flips.
+    """One suite's board before and after a change: its rows, in the order after the change, and its changed outcomes.
 
-    `kinds` counts the flips by outcomes, such as `fail → pass`. `given` are commands that had no verdict before, `gone`
-    those that have none any more, and `reasoned` those of the same outcome by another step or reason.
+    `flips` lists the changed outcomes, and `kinds` counts them by outcomes, such as `fail → pass`. `given` counts
+    commands with a new verdict, `gone` commands without a verdict now, and `reasoned` verdicts with the same outcome
+    but another step or reason.
     """
 
     suite: Slug
@@ -73,31 +74,31 @@ class SuiteDiff(Record):
 
 
 class VerdictDiff(Record):
-    """What changes when published verdicts do, suite by suite; a suite in which nothing changes is left out."""
+    """The effect of changed verdicts on every suite. Unchanged suites are left out."""
 
     format: Literal[1]
     suites: tuple[SuiteDiff, ...] = ()
 
 
 Line = Annotated[str, StringConstraints(pattern=r"^bashboard [a-z]+ [\w. '-]+$")]
-"""A command to type."""
+"""A command to run in a terminal."""
 FormAddress = Annotated[str, StringConstraints(pattern=r"^https?://[\w.:/?=&%+-]+$")]
-"""Of an issue form with fields filled in."""
+"""The URL of an issue form with some fields filled in."""
 
 
 class CandidateSource(Record):
-    """Who gave a command, as which of its candidates."""
+    """The submission that gave a command, and the rank of the candidate."""
 
     submission: Slug
     rank: Rank
 
 
 class Contested(Record):
-    """A published verdict that is undecided: one command on one task, whoever gave it.
+    """An undecided published verdict on one command of one task, for all submissions that gave the command.
 
-    `command` holds the first bytes of `size`; `digest` names all of it. `rows` counts the rows whose accuracy a ruling
-    may move. `explain` and `adjudicate` are lines to type; `appeal` is the address of the form, None where the
-    repository's own is not known.
+    `command` holds the first of `size` bytes, and `digest` identifies the full command. `rows` counts the rows with an
+    accuracy that a ruling may change. `explain` and `adjudicate` are commands to run. `appeal` is the URL of the issue
+    form, or None if the repository's own URL is unknown.
     """
 
     suite: Slug

@@ -1,4 +1,4 @@
-"""What a judge says of a command, and how it is published."""
+"""A judge's verdict on a command, and its stored form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluator.records.record import Bytes, Digest, Identifier, Record, Slug
 
 
 class Outcome(StrEnum):
-    """The seven verdicts."""
+    """The seven possible outcomes of judging a command."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Step(StrEnum):
-    """Which part of a judge decided."""
+    """The part of a judge that decided."""
 
     SYNTAX = "syntax"
     LIMIT = "limit"
@@ -39,10 +39,10 @@ class Step(StrEnum):
 
 
 class Finding(Record):
-    """What a judge says of one command on one task: the outcome, and what decided it.
+    """A judge's verdict on one command on one task: the outcome and its reason.
 
-    `variant` names the world's variant in which it was decided; `place` the path or output line.
-    `collateral` tells that the command changed, left or deleted something that no reference touches.
+    `variant` names the world's variant that decided it. `place` is the path or output line that decided it.
+    `collateral` is true if the command changed, left or deleted something that no reference touches.
     """
 
     outcome: Outcome
@@ -54,7 +54,7 @@ class Finding(Record):
 
 
 class Verdict(Record):
-    """A verdict: a finding about one command on one task, by one judge, under its key."""
+    """A stored verdict: one judge's finding on one command on one task, under its cache key."""
 
     key: Digest
     suite: Slug

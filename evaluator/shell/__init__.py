@@ -1,10 +1,10 @@
-"""Commands as structure: which utilities a command calls, with which flags and arguments, nested how.
+"""Shell commands as structure: the utilities that a command calls, with their flags, arguments and nesting.
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
-What is plain needs no parser (`plain`); bashlex reads what it can of the rest, tree-sitter what bashlex refuses; text
-that neither reads is None. Whatever the text is, nothing here raises: commands are an attacker's, and unreadable is
-an answer.
+Plain commands need no parser and take the fast path. bashlex reads most of the rest, and tree-sitter reads what bashlex
+refuses. The result is None if neither parser can read the text. No function here raises an error for any text, because
+commands are untrusted: "unreadable" is a normal result.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 _LOOSE_END: Final = re.compile(r"(?<=\s)\\\s*\Z")
-"""Both readers stumble over a lone backslash at the very end, which to bash announces a line that never comes."""
+"""A lone backslash at the very end. It announces a next line that never comes, and both parsers fail on it."""
 
 
 def calls_of(command: str) -> tuple[Call, ...] | None:
-    """The calls of a command in the order they are written, or None where no reader can make sense of it."""
+    """Return the calls of a command in the order they are written, or None if no reader can parse it."""
     try:
         return _read(command)
     except UnreadableError:
@@ -45,15 +45,16 @@ def calls_of(command: str) -> tuple[Call, ...] | None:
 
 @lru_cache(maxsize=16_384)
 def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
-    """The utilities a command calls, stage by stage, each with those nested in it; None where it is unreadable.
+    """Return the utilities that a command calls, stage by stage, each with its nested utilities.
 
-    Bytes that are not UTF-8 are replaced: no flag or utility has such a name. An empty command calls nothing.
+    Return None if the command is unreadable. Bytes that are not UTF-8 are replaced, because no flag or utility has such
+    a name. An empty command calls nothing.
     """
     return read_utilities(command, option_table())
 
 
 def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[Utility, ...] | None:
-    """`utilities_of` by another option table, and not remembered."""
+    """Read utilities like `utilities_of`, but with the given option table and without a cache."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         return utilities_of_calls(_read(text), CallReader(_read, table))

@@ -1,9 +1,8 @@
-"""Read plain commands, which need no parser: words, pipes, lists and redirections, with nothing in them that is run to
-expand a word.
+"""Read plain commands without a parser: words, pipes, lists and redirections, without command substitutions.
 
-Four fifths of NL2Bash's commands are plain, and reading one takes a fiftieth of bashlex's time. What is plain is drawn
-tightly, so that it is nowhere a matter of opinion: on everything that is read here bashlex reads the same, which tests
-hold to it.
+Four fifths of NL2Bash's commands are plain. Reading one takes a fiftieth of bashlex's time. The definition of "plain"
+is narrow, so that there is only one way to read such a command. Tests check that bashlex reads every plain command in
+the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from typing import Final
 
 from evaluator.shell.syntax import Call, Word
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _TOKEN: Final = re.compile(
     r"""[ \t]*+(?:
@@ -64,17 +63,17 @@ _QUOTING: Final = re.compile(r"['\"\\]")
 
 
 def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
-    """The words of each stage of a plain pipeline as they are written; None where the command is not plain."""
+    """Return the source words of each stage of a plain pipeline, or None if the command is not plain."""
     command = command.rstrip(" \t")
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
     at = 0
     while at < len(command):
-        found = _TOKEN.match(command, at)
-        if found is None:
+        token = _TOKEN.match(command, at)
+        if token is None:
             return None
-        at = found.end()
-        word = found["word"]
+        at = token.end()
+        word = token["word"]
         if word is None:
             stages.append(tuple(words))
             words = []
@@ -87,7 +86,7 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def is_list(command: str) -> bool:
-    """Whether a command is certainly several, one after the other: no parser that reads it can find anything else."""
+    """Return whether the text is certainly a list: every parser must read it as several commands in a row."""
     return _LIST.match(command) is not None
 
 
@@ -96,9 +95,9 @@ def _is_call(words: tuple[str, ...]) -> bool:
 
 
 def expansion(source: str) -> str:
-    """What bashlex expands first in a word of a plain command: "parameter", "tilde" or nothing.
+    """Return what bashlex expands first in a word of a plain command: "parameter", "tilde" or an empty string.
 
-    To it a dollar alone is a parameter.
+    bashlex also treats a dollar sign alone as a parameter.
     """
     if source[0] == "~":
         return "tilde"
@@ -106,8 +105,10 @@ def expansion(source: str) -> str:
 
 
 def _is_half_quoted(word: str) -> bool:
-    """Whether bashlex's way with a word depends on its quotes: it expands what is in single quotes, unless they are the
-    whole word, and no home directory where there are any.
+    """Return whether quotes change how bashlex expands a word.
+
+    Unlike bash, bashlex expands inside single quotes unless they enclose the whole word. It does not expand `~` in a
+    word with quotes.
     """
     if word[0] == "~":
         return _QUOTING.search(word) is not None
@@ -115,40 +116,39 @@ def _is_half_quoted(word: str) -> bool:
 
 
 def read_calls(command: str) -> tuple[Call, ...] | None:
-    """The calls of a plain command, or of several with redirections, one after the other; None where it is neither."""
+    """Return the calls of plain commands, with or without redirections, or None if the text is not plain."""
     stages = plain_stages(command) or _script_stages(command)
     if stages is None:
         return None
-    return tuple(Call(tuple(Word(_text(source)) for source in stage)) for stage in stages)
+    return tuple(
+        Call(tuple(Word(remove_quotes(source) if _QUOTING.search(source) else source) for source in stage))
+        for stage in stages
+    )
 
 
 def _script_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
     command = command.strip(" \t\n")
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
-    target, last = False, None
+    is_target, separator = False, None
     at = 0
     while at < len(command):
-        found = _SCRIPT_TOKEN.match(command, at)
-        if found is None:
+        token = _SCRIPT_TOKEN.match(command, at)
+        if token is None:
             return None
-        at = found.end()
-        word = found["word"]
+        at = token.end()
+        word = token["word"]
         if word is not None and (word[0] == "#" or word in _NEVER or _is_half_quoted(word)):
             return None
-        if target and word is None:
+        if is_target and word is None:
             return None
-        last = found["separator"]
-        if last:
+        separator = token["separator"]
+        if separator:
             stages.append(tuple(words))
             words = []
-        elif word is not None and not target:
+        elif word is not None and not is_target:
             words.append(word)
-        target = found["redirect"] is not None
-    if words or last not in (";", "&"):
+        is_target = token["redirect"] is not None
+    if words or separator not in (";", "&"):
         stages.append(tuple(words))
-    return tuple(stages) if not target and all(map(_is_call, stages)) else None
-
-
-def _text(source: str) -> str:
-    return unquoted(source) if _QUOTING.search(source) else source
+    return tuple(stages) if not is_target and all(map(_is_call, stages)) else None

@@ -1,7 +1,7 @@
-"""Which flags the common utilities have: what `options.toml` says, ready to be looked up.
+"""The options of common utilities, read from `options.toml`.
 
-Only the utility itself knows whether `-n5` is one flag with a value or two flags, so commands cannot be read
-as structure without such a table. It is data; the reading is in `evaluator.shell.utilities`.
+Only the utility itself defines whether `-n5` is one flag with a value or two flags. Commands cannot be read as
+structure without such a table. This module loads the data, and `evaluator.shell.utilities` applies it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 
 class Options(NamedTuple):
-    """One utility's options. Letters stand for single-letter flags, which cluster after one dash.
+    """The options of one utility. A letter stands for a single-letter flag. Several letters can cluster after one dash.
 
     flags       letters that take no value
     values      letters that take a value, attached or as the next word
-    attached    letters whose value, where there is one, is attached
+    attached    letters that take an optional value, which must be attached
     long_values long options that take the next word as value, without dashes
     words       whole single-dash words (`find -name`), mapped to the number of words that follow as values
-    number      what may follow a dash as a count, a signal or an index (`head -5`, `kill -KILL`)
-    runs        words before the command that this utility runs; None where it runs none
+    number      pattern of a count, a signal or an index after a dash (`head -5`, `kill -KILL`)
+    runs        number of operands before the command that this utility runs, or None if it runs no command
     script      the letter whose value is a command line for a shell (`sh -c`, `rsync -e`)
     bundled     the first word is a cluster with or without a dash (`tar xvf`)
     known       False for a utility that is not in the table: any letter is then a flag without a value
@@ -40,7 +40,7 @@ class Options(NamedTuple):
     known: bool = True
 
     def has(self, letter: str) -> bool:
-        """Whether a single-letter flag is one of this utility's."""
+        """Return whether the utility has this single-letter flag."""
         if not self.known:
             return letter.isalpha()
         return letter in self.flags or letter in self.values or letter in self.attached or letter == self.script
@@ -51,7 +51,7 @@ UNKNOWN = Options(known=False)
 
 @cache
 def option_table() -> dict[str, Options]:
-    """Options by utility name."""
+    """Return the options of utilities by name."""
     table = tomllib.loads(files("evaluator.shell").joinpath("options.toml").read_text(encoding="utf-8"))
     return {name: _options(entry) for name, entry in table.items()}
 

@@ -1,8 +1,7 @@
-"""What a shell parser has to tell us, whichever parser it is: calls, their words, and the calls nested in
-those.
+"""The common output of the shell parsers: calls, their words, and the calls nested in the words.
 
-Both readers (bashlex and tree-sitter) produce these records, so that nothing above them knows which one read
-a command, and so that the two can be tested against each other.
+Both readers (bashlex and tree-sitter) return these types. The code above them does not depend on the parser, and tests
+can compare the two readers.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ import re
 from typing import Final, NamedTuple
 
 MAX_CHARACTERS: Final = 16_384
-"""Longest command read. The longest of the 12,607 commands of NL2Bash has 531; hostile text costs time that grows
-with the square of its length."""
+"""Maximum length of a command, in characters. The longest of the 12,607 commands of NL2Bash has 531. Reading hostile
+text takes time that grows with the square of its length."""
 
 MAX_DEPTH: Final = 60
-"""Deepest nesting read; Python's own stack ends near 1,000 frames, of which one level takes several."""
+"""Maximum nesting depth. Python's own stack ends near 1,000 frames, and one level takes several of them."""
 
 
 class UnreadableError(Exception):
-    """The text is not a shell command, or is too long or too deep for this reader. Never leaves the room."""
+    """The text is not a shell command, or it is too long or nested too deeply. This package handles the error."""
 
 
 class Word(NamedTuple):
-    """One word of a call: its text with quotes removed, and the calls its substitutions make, in order."""
+    """One word of a call: its text without quotes, and the calls in its substitutions, in order."""
 
     text: str
     nested: tuple[Call, ...] = ()
@@ -32,7 +31,7 @@ class Word(NamedTuple):
 class Call(NamedTuple):
     """One simple command: its words, then the calls in its assignments and redirections.
 
-    `words` is empty where a command consists of assignments or redirections alone.
+    `words` is empty if a command consists only of assignments or redirections.
     """
 
     words: tuple[Word, ...]
@@ -44,10 +43,10 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError for text that would cost a reader its stack or seconds, before it sees any of it.
+    """Raise UnreadableError for text that could exhaust a parser's stack or take seconds, before any parser sees it.
 
-    Unclosed parentheses and here-documents are what tree-sitter's time explodes on (`a=(a=(a=(…`); none of the
-    commands of NL2Bash comes near these limits. A command with NUL in it cannot be run at all.
+    tree-sitter's time explodes on unclosed parentheses and here-documents (`a=(a=(a=(…`). No command of NL2Bash comes
+    near these limits. A command with a NUL character cannot be run at all.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")

@@ -1,8 +1,7 @@
-"""Read commands with tree-sitter, where bashlex refuses what bash accepts.
+"""Read commands with tree-sitter, for input that bash accepts but bashlex refuses.
 
-It knows `case`, arrays, arithmetic, `[[ ]]` and `time`, takes 0.02 ms for an everyday command and time
-linear in the length of a hostile one; but it is another grammar than bash's, and it trips on a trailing
-backslash.
+tree-sitter knows `case`, arrays, arithmetic, `[[ ]]` and `time`. It takes 0.02 ms for an everyday command, and its time
+is linear in the length of a hostile command. Its grammar is not bash's own, and it fails on a trailing backslash.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _CALLS: Final = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _SIDE: Final = frozenset({"heredoc_redirect", "herestring_redirect"})
@@ -26,23 +25,42 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
+def parse_bytes(source: bytes) -> Node:
+    """Return the root of tree-sitter's tree of a command."""
+    return _parser().parse(source).root_node
+
+
+def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+    """Yield the nodes of each word. tree-sitter splits words such as `a`date`.txt` and `$a/$b` into several nodes."""
+    at = 0
+    while at < len(nodes):
+        end = at + 1
+        while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
+            end += 1
+        yield nodes[at:end]
+        at = end
+
+
 def read_calls(command: str) -> tuple[Call, ...]:
-    """All calls of a command in the order they are written. Raises UnreadableError."""
+    """Return all calls of a command in the order they are written. Raise UnreadableError if the tree has an error."""
     source = command.encode(errors="replace")
-    root = _parser().parse(source).root_node
+    root = parse_bytes(source)
     if root.has_error:
         raise UnreadableError("tree-sitter: not a shell command")
     return tuple(_Tree(source).calls(root, 0))
 
 
 class _Tree:
-    """tree-sitter's tree of one command; its nodes say where in the source's bytes they stand."""
+    """The tree-sitter tree of one command. Its nodes hold positions in the bytes of the source."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
 
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
-        """Calls at or under a node. No recursion but into words: lists nest as deep as they are long."""
+        """Yield the calls at or under a node.
+
+        Only words are read recursively, because the tree of a list is as deep as the list is long.
+        """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
         stack = [root]
@@ -56,37 +74,30 @@ class _Tree:
                 stack.extend(reversed(node.named_children))
 
     def _call(self, nodes: Sequence[Node], depth: int) -> Call:
-        """A call from its node and the redirections beside it."""
+        """Build a call from its node and the redirections next to it."""
         words: list[Node] = []
-        aside: list[Node] = []
+        others: list[Node] = []
         for node in _parts(nodes):
             if node.type == "file_redirect":
-                # tree-sitter takes every word after `> file` for a target; the shell takes one.
+                # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
                 targets = node.children_by_field_name("destination")
-                aside += targets[:1]
+                others += targets[:1]
                 words += targets[1:]
             elif node.type in _SIDE or (node.type == "variable_assignment" and not words):
-                aside.append(node)
+                others.append(node)
             else:
                 words.append(node)
-        nested = (call for node in aside for call in self.calls(node, depth + 1))
+        nested = (call for node in others for call in self.calls(node, depth + 1))
         return Call(tuple(self._words(words, depth)), tuple(nested))
 
     def _words(self, nodes: Sequence[Node], depth: int) -> Iterator[Word]:
-        """Nodes that touch are one word: tree-sitter sees two in `a`date`.txt` and in `$a/$b`."""
-        at = 0
-        while at < len(nodes):
-            end = at + 1
-            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
-                end += 1
-            source = self.source[nodes[at].start_byte : nodes[end - 1].end_byte].decode(errors="replace")
-            nested = (call for node in nodes[at:end] for call in self.calls(node, depth + 1))
-            yield Word(unquoted(source), tuple(nested))
-            at = end
+        for group in joined_nodes(nodes):
+            source = self.source[group[0].start_byte : group[-1].end_byte].decode(errors="replace")
+            yield Word(remove_quotes(source), tuple(call for node in group for call in self.calls(node, depth + 1)))
 
 
 def _parts(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Words, assignments and redirections in order; the expression of a test comes apart into its words."""
+    """Yield words, assignments and redirections in order. The expression of a test is split into its words."""
     for node in nodes:
         if node.type in _CALLS or node.type.endswith("_expression"):
             yield from _parts(node.children)

@@ -1,8 +1,7 @@
-"""Calls become utilities: which program, with which flags, which arguments, and which utilities it runs in
-turn.
+"""Convert calls to utilities: the program, its flags, its arguments, and the utilities that it runs.
 
-The shell knows words only. That `-la` is two flags, that what follows `find -exec` or `xargs` is a command,
-and that what follows `sh -c` is a script, is knowledge about utilities: it comes from the option table.
+The shell knows only words. The option table adds what each utility makes of them: `-la` is two flags, the words after
+`find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from evaluator.shell.options import UNKNOWN, Options
 from evaluator.shell.syntax import MAX_DEPTH, Call, UnreadableError, Word
 
 EXECUTORS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-"""The predicates of `find` that run a command up to `;` or `+`."""
+"""The predicates of `find` that run a command, which ends at `;` or `+`."""
 
 _OPERATORS: Final = frozenset({"-o", "-a", "-or", "-and", "-not", "-prune", "!", "(", ")", ","})
-"""What joins the predicates of `find` instead of being one."""
+"""Operators between the predicates of `find`. They are not predicates themselves."""
 
 
 class Flag(NamedTuple):
-    """An option as it was given: `-n`, `--all`, `-name`; `value` is "" where it takes none or none was given.
+    """An option as written in the command: `-n`, `--all` or `-name`. `value` is "" if it has no value.
 
-    Short options that cluster are one flag each; a number (`head -5`) is the flag `-` with the number as
-    value. The value of `find -exec` is what ends it: `;` or `+`.
+    Each letter of a cluster is one flag. A number (`head -5`) is the flag `-` with the number as its value. The value
+    of `find -exec` is its terminator, `;` or `+`.
     """
 
     name: str
@@ -32,9 +31,9 @@ class Flag(NamedTuple):
 
 
 class Utility(NamedTuple):
-    """A program as a command calls it. `nested` are the utilities it runs, in order.
+    """A program as a command calls it. `nested` holds the utilities that it runs, in order.
 
-    `name` has no folder, unless it is one that the shell must expand first (`~/run.sh`, `$EDITOR`).
+    `name` has no folder, unless the shell must expand it first (`~/run.sh`, `$EDITOR`).
     """
 
     name: str
@@ -43,37 +42,37 @@ class Utility(NamedTuple):
     nested: tuple[Utility, ...] = ()
 
     def walk(self) -> Iterator[Utility]:
-        """This utility, then everything nested in it, depth first."""
+        """Yield this utility, then everything nested in it, depth first."""
         yield self
         for utility in self.nested:
             yield from utility.walk()
 
 
 class CallReader(NamedTuple):
-    """How calls are read: `read` reads the scripts in their words, `table` says which options utilities have."""
+    """The inputs for reading calls: `read` parses scripts inside words, `table` lists the options of utilities."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Utilities of calls in order. Raises UnreadableError where they are nested too deep."""
+    """Return the utilities of the calls, in order. Raise UnreadableError if they are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
-    found: list[Utility] = []
+    utilities: list[Utility] = []
     for call in calls:
         outer = utilities_of_calls(call.nested, reading, depth + 1)
-        if call.words and not _printed(call.words[0]):
-            found.append(_Words(call.words, reading, depth).utility(outer))
+        if call.words and not _is_substitution(call.words[0]):
+            utilities.append(_Words(call.words, reading, depth).utility(outer))
         else:
             for word in call.words:
-                found.extend(utilities_of_calls(word.nested, reading, depth + 1))
-            found.extend(outer)
-    return tuple(found)
+                utilities.extend(utilities_of_calls(word.nested, reading, depth + 1))
+            utilities.extend(outer)
+    return tuple(utilities)
 
 
-def _printed(program: Word) -> bool:
-    """Whether a program's name is what a substitution prints: then it has no name until it is run."""
+def _is_substitution(program: Word) -> bool:
+    """Return whether a program's name is the output of a substitution, and so unknown until the command runs."""
     return bool(program.nested) and program.text.startswith(("$(", "`"))
 
 
@@ -87,7 +86,7 @@ class _Words:
         self.at = 1
         self.flags: list[Flag] = []
         self.arguments: list[str] = []
-        self.nested: list[Utility] = list(self._substituted(words[0]))
+        self.nested: list[Utility] = list(self._utilities_in(words[0]))
 
     def utility(self, outer: tuple[Utility, ...]) -> Utility:
         name = self.words[0].text
@@ -101,10 +100,10 @@ class _Words:
         return Utility(name, tuple(self.flags), tuple(self.arguments), (*self.nested, *outer))
 
     def _read_options(self, options: Options) -> None:
-        if options.bundled and self._left() and not self.words[1].text.startswith("-"):
+        if options.bundled and self._has_more() and not self.words[1].text.startswith("-"):
             self._take_cluster("-" + self._take().text, options)
         operands = 0
-        while self._left():
+        while self._has_more():
             text = self.words[self.at].text
             if text == "--":
                 self.at += 1
@@ -119,18 +118,19 @@ class _Words:
                 return
             operands += 1
             self._take_argument()
-        if self._left() and options.runs is not None:
+        if self._has_more() and options.runs is not None:
             self._run(self.words[self.at :])
-        while self._left():
+        while self._has_more():
             self._take_argument()
 
     def _take_flag(self, text: str, options: Options) -> bool:
-        """Take a word that is a flag, with its value; False where it is an argument."""
+        """Take the next word and its value if it is a flag, and return whether it was one."""
         if len(text) < 2 or text[0] != "-":
             return False
         if text in options.words:
             self._take()
-            self._take_values(text, options.words[text])
+            values = [self._take().text for _ in range(options.words[text]) if self._has_more()]
+            self.flags.append(Flag(text, " ".join(values)))
         elif text[1] == "-":
             if not text[2:3].isalpha():
                 return False
@@ -148,7 +148,7 @@ class _Words:
     def _take_long(self, options: Options) -> None:
         name, equals, value = self._take().text.partition("=")
         self.flags.append(Flag(name, value))
-        if not equals and name[2:] in options.long_values and self._left():
+        if not equals and name[2:] in options.long_values and self._has_more():
             self.flags[-1] = Flag(name, self._take().text)
 
     def _take_cluster(self, text: str, options: Options) -> None:
@@ -159,14 +159,14 @@ class _Words:
                 script = True
                 self.flags.append(Flag(f"-{letter}"))
             elif letter in options.values:
-                self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._left() else "")))
+                self.flags.append(Flag(f"-{letter}", rest or (self._take().text if self._has_more() else "")))
                 return
             elif letter in options.attached:
                 self.flags.append(Flag(f"-{letter}", rest))
                 return
             elif letter in options.flags or not options.known:
                 self.flags.append(Flag(f"-{letter}"))
-        if script and self._left():
+        if script and self._has_more():
             self._run_text(self._take().text)
 
     def _run(self, words: tuple[Word, ...]) -> None:
@@ -177,7 +177,7 @@ class _Words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
     def _run_text(self, text: str) -> None:
-        """A word that is a command line for another shell; one that no reader can read runs nothing we know of."""
+        """Read a word that is a command line for another shell. If it is unreadable, no utility is added."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:
@@ -185,30 +185,29 @@ class _Words:
         self.nested.extend(utilities_of_calls(calls, self.reading, self.depth + 1))
 
     def _read_find(self, options: Options) -> None:
-        while self._left():
+        while self._has_more():
             text = self.words[self.at].text
             if text in _OPERATORS:
                 self._take()
             elif text in EXECUTORS:
                 self._take()
-                self._take_executed(text)
+                self._take_exec(text)
             elif not self._take_flag(text, options):
                 self._take_argument()
 
-    def _take_executed(self, name: str) -> None:
+    def _take_exec(self, name: str) -> None:
         start = self.at
         position = len(self.flags)
-        while self._left() and self.words[self.at].text not in (";", "+", "{};"):
+        while self._has_more() and self.words[self.at].text not in (";", "+", "{};"):
             self.at += 1
         words = self.words[start : self.at]
-        end = self._take_silently() if self._left() else ""
-        self.flags.insert(position, Flag(name, end[-1:]))
+        terminator = ""
+        if self._has_more():
+            terminator = self.words[self.at].text
+            self.at += 1
+        self.flags.insert(position, Flag(name, terminator[-1:]))
         if words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
-
-    def _take_values(self, name: str, count: int) -> None:
-        values = [self._take().text for _ in range(count) if self._left()]
-        self.flags.append(Flag(name, " ".join(values)))
 
     def _take_argument(self) -> None:
         self.arguments.append(self._take().text)
@@ -216,17 +215,11 @@ class _Words:
     def _take(self) -> Word:
         word = self.words[self.at]
         self.at += 1
-        self.nested.extend(self._substituted(word))
+        self.nested.extend(self._utilities_in(word))
         return word
 
-    def _take_silently(self) -> str:
-        self.at += 1
-        return self.words[self.at - 1].text
-
-    def _left(self) -> bool:
+    def _has_more(self) -> bool:
         return self.at < len(self.words)
 
-    def _substituted(self, word: Word) -> tuple[Utility, ...]:
-        if not word.nested:
-            return ()
-        return utilities_of_calls(word.nested, self.reading, self.depth + 1)
+    def _utilities_in(self, word: Word) -> tuple[Utility, ...]:
+        return utilities_of_calls(word.nested, self.reading, self.depth + 1) if word.nested else ()

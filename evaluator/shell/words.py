@@ -1,7 +1,7 @@
-"""Quote removal: what a word of shell text is once the shell has taken its quotes away.
+"""Remove quotes from the words of a command, as the shell does.
 
-bashlex drops every backslash between double quotes (`"%p\\n"` becomes `%pn`) and tree-sitter removes no quotes at
-all, so both readers hand the source of a word to this one function.
+Both readers pass the source of each word to this module, because neither parser removes quotes correctly. bashlex drops
+every backslash between double quotes (`"%p\\n"` becomes `%pn`), and tree-sitter removes no quotes at all.
 """
 
 from __future__ import annotations
@@ -24,32 +24,31 @@ _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1
 _ANSI_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
-def unquoted(source: str) -> str:
-    """A word's text with quotes removed. Expansions and substitutions stay as they are written, quotes and all."""
+def remove_quotes(source: str) -> str:
+    """Return a word's text without its quotes. Expansions and substitutions stay as written, including their quotes."""
     pieces: list[str] = []
     at = 0
-    while found := _PIECE.match(source, at):
-        at = found.end()
-        match found.lastgroup:
+    while piece := _PIECE.match(source, at):
+        at = piece.end()
+        match piece.lastgroup:
             case "escaped":
-                pieces.append(found["escaped"].strip("\n"))
+                pieces.append(piece["escaped"].strip("\n"))
             case "ansi":
-                pieces.append(_ANSI_ESCAPE.sub(lambda escape: _ANSI.get(escape[1], escape[1]), found["ansi"]))
+                pieces.append(_ANSI_ESCAPE.sub(lambda escape: _ANSI.get(escape[1], escape[1]), piece["ansi"]))
             case "quote":
                 at = _double_quoted(source, at, pieces)
             case "substitution":
-                end = _end_of_substitution(source, found.start())
-                pieces.append(source[found.start() : end])
-                at = end
+                at = _end_of_substitution(source, piece.start())
+                pieces.append(source[piece.start() : at])
             case name:
-                pieces.append(found[name or "plain"])
+                pieces.append(piece[name or "plain"])
         if at >= len(source):
             break
     return "".join(pieces)
 
 
 def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
-    """Take what stands between double quotes from `at`; returns where the word goes on."""
+    """Append the text between double quotes from `at` to `pieces`, and return the position after the closing quote."""
     while at < len(source) and source[at] != '"':
         if source[at] == "\\" and source[at + 1 : at + 2] in ("$", "`", '"', "\\", "\n"):
             pieces.append(source[at + 1].strip("\n"))
@@ -65,7 +64,7 @@ def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
 
 
 def _end_of_substitution(source: str, at: int) -> int:
-    """Where a substitution that begins at `at` ends; the end of the text where it does not."""
+    """Return the end of the substitution that begins at `at`, or the end of the text if it is not closed."""
     if source[at] == "`":
         end = source.find("`", at + 1)
         return len(source) if end < 0 else end + 1

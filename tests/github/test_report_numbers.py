@@ -50,7 +50,7 @@ HTML = "<img src=https://evil.example/x.png onerror=alert(1)>"
 FORGED: dict[str, tuple[bytes | None, str]] = {
     "none": (None, "the run has no artifact 'preview'"),
     "another's": (previewed("best", rivals=[]), "is of submission 'best': expected 'mine'"),
-    "one that does not add up": (previewed(passed=5), "the outcomes are not as many as the tasks asked"),
+    "one that does not add up": (previewed(passed=5), "the outcomes do not add up to the tasks asked"),
     "another suite": (previewed(suite="core"), "it is of suite 'core'"),
     "another version": (previewed(suite_version="2.0.0"), "it is of tiny 2.0.0: expected version 1.0.0"),
     "more tasks than there are": (previewed(not_asked=7), "it counts 12 tasks: expected at most 5"),

@@ -1,4 +1,4 @@
-"""Agreement with the competition organisers' own program, where its scores are at hand."""
+"""Agreement with the competition organisers' own program, if its scores are available."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_read(row: dict[str, Any]) -> bool:
 
 
 def test_pairs_score_as_theirs() -> None:
-    """Of the pairs that their program reads on both sides, at least 99.5 % score the same."""
+    """Of the pairs that the program reads on both sides, at least 99.5 % score the same."""
     read = [row for row in rows(PAIRS) if is_read(row)]
     equal = sum(
         score_pair(row["pred"], row["ref"]) * row["confidence"] == pytest.approx(row["score"], abs=1e-9) for row in read
@@ -38,7 +38,7 @@ def test_pairs_score_as_theirs() -> None:
 
 
 def test_pairs_that_they_refused_score_as_theirs_when_read_strictly() -> None:
-    """With one or both sides refused, at least 99 % of the pairs score what they scored."""
+    """With one or both sides refused, at least 99 % of the pairs score the same."""
     refused = [row for row in rows(PAIRS) if not is_read(row)]
     equal = sum(
         score_pair(row["pred"], row["ref"], strict_2020=True) * row["confidence"] == pytest.approx(row["score"])
@@ -56,7 +56,7 @@ def test_utilities_and_flags_are_theirs() -> None:
 
 
 def test_what_is_refused_is_what_they_refused() -> None:
-    """Of all commands, at least 99.5 % are refused if and only if their program refused them."""
+    """At least 99.5 % of all commands are refused if and only if the program refused them."""
     commands = rows(PARSES)
     equal = sum((reading_of(row["cmd"]).refused is None) == (row["utils"] is not None) for row in commands)
     assert equal >= 0.995 * len(commands)
@@ -64,7 +64,7 @@ def test_what_is_refused_is_what_they_refused() -> None:
 
 @pytest.mark.parametrize("strict_2020", [False, True])
 def test_lists_score_as_theirs(strict_2020: bool) -> None:
-    """Both aggregations over lists of candidates are theirs on at least 99 % of the lists."""
+    """Both aggregations over lists of candidates equal the program's on at least 99 % of the lists."""
     lists = rows(LISTS)
     mine = [score_task(row["preds"], row["confidences"], row["refs"], strict_2020=strict_2020) for row in lists]
     for name, key in (("organisers", "score_code"), ("paper", "score_paper")):

@@ -50,7 +50,8 @@ def names(utilities: tuple[Utility, ...]) -> list[str]:
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_the_parsers_agree_on_nl2bash(every: int) -> None:
-    """On what both read, at least 99.6 % have the same utilities in order and 99.4 % the same everything."""
+    """Of the commands that both parsers read, at least 99.6 % have the same utilities in order and 99.4 % equal
+    results."""
     chosen = commands(every)
     pairs = [(read(bashlex_reader.read_calls, each), read(treesitter_reader.read_calls, each)) for each in chosen]
     both = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
@@ -61,7 +62,7 @@ def test_the_parsers_agree_on_nl2bash(every: int) -> None:
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: int) -> None:
-    """What needs no parser is read as the parser reads it, without exception."""
+    """The fast path and bashlex read every plain command in the same way."""
     chosen = commands(every)
     read_plain = [(each, calls) for each in chosen if (calls := fast_path.read_calls(each)) is not None]
     assert len(read_plain) >= 0.8 * len(chosen)
@@ -70,7 +71,7 @@ def test_plain_commands_are_four_fifths_and_bashlex_reads_them_the_same(every: i
 
 @pytest.mark.parametrize("every", [EVERY, WHOLE])
 def test_what_was_refused_in_2020_is_read_with_the_same_eyes(every: int) -> None:
-    """Of what the organisers' program did read, our own reading sees the same utilities and flags in at least 99 %."""
+    """For commands that the organisers' program did read, our own reader agrees on at least 99 %."""
     readings = [(each, reading_of(each)) for each in commands(every)]
     accepted = [(each, reading) for each, reading in readings if reading.refused is None]
     equal = sum(

@@ -1,4 +1,4 @@
-"""Commands are an attacker's: none may raise, or take long."""
+"""Commands are untrusted: no command may raise an error or take long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.shell import utilities_of
-from evaluator.shell.nlc2cmd.score import score_pair, signatures_of
+from evaluator.shell.nlc2cmd.score import reading_of, score_pair
 
 SIZE = 100_000
 SYNTAX = st.text(alphabet="ab-{}()[]<>|&;$`'\"\\!#=*?+~/ \n\t0", max_size=60)
@@ -23,7 +23,7 @@ WORDS = st.lists(st.sampled_from(sorted(set(PIECES.split()))), max_size=25).map(
 @given(SYNTAX | WORDS | st.text(max_size=40) | st.binary(max_size=40))
 @settings(max_examples=300, deadline=None)
 def test_no_text_raises(command: str | bytes) -> None:
-    """Whatever the text, the answer is utilities or None, and a score within bounds."""
+    """Any text gives utilities or None, and a score within bounds."""
     utilities_of(command)
     assert -1 <= score_pair(command, "ls -l") <= 1
     assert -1 <= score_pair("ls -l", command) <= 1
@@ -37,17 +37,17 @@ def test_no_text_raises(command: str | bytes) -> None:
      "f(){ ", "{a,", "\\", "\0", "\n", "&", "<", "$", ";;", "#", "-", "\u2014", "\ud800", "for a in b; do "],
 )  # fmt: skip
 def test_repeated_text_is_answered_quickly(unit: str, size: int) -> None:
-    """Text built to exhaust a parser's stack or its time costs less than a few seconds of CPU and raises nothing."""
+    """Text that attacks a parser's stack or time costs less than a few seconds of CPU and raises nothing."""
     command = unit * (size // len(unit))
     before = time.process_time()
-    signatures_of(command)
+    reading_of(command)
     utilities_of(command + "ls")
     assert time.process_time() - before < 10
 
 
 @pytest.mark.parametrize(("before", "after"), [("$(echo ", ")"), ("(", ")"), ("{ ", "; }"), ("sh -c 'ls ", "'")])
 def test_deep_nesting_is_unreadable_or_read_but_never_an_error(before: str, after: str) -> None:
-    """Closed nesting a thousand deep is no more dangerous than unclosed."""
+    """Balanced nesting a thousand levels deep is as harmless as unbalanced nesting."""
     utilities_of(before * 1000 + "ls" + after * 1000)
 
 
@@ -58,11 +58,11 @@ READ = "import sys; from evaluator.shell import utilities_of; utilities_of(sys.a
     "command", ["echo a'${'", "echo 'a${' }", "echo \"$(echo a'${')\"", "a'-\"${;\"<\n'\n*aas'*|*1<", "x=a'${'$(ls)"]
 )
 def test_an_expansion_without_an_end_is_not_looked_for_for_ever(command: str) -> None:
-    """bashlex expands what stands in single quotes, and where no brace closes begins the word again and again."""
+    """bashlex expands inside single quotes, and without a closing brace it starts the word again and again."""
     done = subprocess.run([sys.executable, "-c", READ, command], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "read\n"
 
 
 def test_a_command_with_nul_is_unreadable() -> None:
-    """No command with NUL in it can be run."""
+    """A command with a NUL character cannot be run."""
     assert utilities_of("ls\0-l") is None

@@ -1,4 +1,4 @@
-"""Mutants: the slips that are made, on which words, and that nothing else of a command changes."""
+"""Mutants: which mistakes are made on which words, and that nothing else in the command changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCES = [
 
 
 def mutants(command: str) -> dict[str, set[str]]:
-    """Mutants by operator."""
+    """Return the mutants by operator."""
     found: dict[str, set[str]] = {}
     for mutant in mutants_of(command.encode()):
         found.setdefault(mutant.operator, set()).add(mutant.command.decode())
@@ -123,7 +123,7 @@ def test_a_flag_goes_with_its_value() -> None:
 
 
 def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
-    """Of xargs is what stands before the command it runs."""
+    """Only the flags before the inner command belong to xargs."""
     assert "xargs -r grep b" in mutants("xargs -r grep -x b")["drop-flag"]
     assert "xargs grep -x b" in mutants("xargs -r grep -x b")["drop-flag"]
 
@@ -142,7 +142,7 @@ def test_flags_of_the_command_that_a_utility_runs_are_that_command_s() -> None:
     ],
 )
 def test_what_could_make_no_difference_is_no_slip(command: str, mutant: str) -> None:
-    """Counting these would only ask for marks."""
+    """Changes without an effect would only need marks of equivalence."""
     assert mutant.encode() not in [each.command for each in mutants_of(command.encode())]
 
 

@@ -1,15 +1,15 @@
-"""What commands look like as structure."""
+"""The structure of commands: utilities, flags, arguments and nesting."""
 
 from __future__ import annotations
 
 import pytest
 
 from evaluator.shell import Flag, Utility, bashlex_reader, calls_of, option_table, treesitter_reader, utilities_of
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 
 def outline(command: str) -> list[tuple[str, list[str]]] | None:
-    """Names and own flags of all utilities, depth first."""
+    """Return the names and own flags of all utilities, depth first."""
     utilities = utilities_of(command)
     if utilities is None:
         return None
@@ -18,7 +18,7 @@ def outline(command: str) -> list[tuple[str, list[str]]] | None:
 
 
 def test_a_flag_keeps_its_value_and_arguments_their_order() -> None:
-    """A command comes apart into a name, flags with values, and arguments."""
+    """A command is split into a name, flags with values, and arguments."""
     assert utilities_of("sort -k2,2 -t : --reverse names.txt -u") == (
         Utility(
             "sort",
@@ -72,26 +72,26 @@ def test_a_flag_keeps_its_value_and_arguments_their_order() -> None:
 def test_commands_come_apart_as_the_shell_and_the_utilities_would(
     command: str, expected: list[tuple[str, list[str]]]
 ) -> None:
-    """Each form of nesting and each form of option is read as the shell or the utility reads it."""
+    """Each form of nesting and of option is read as the shell or the utility reads it."""
     assert outline(command) == expected
 
 
 @pytest.mark.parametrize("command", ["ls 'a", "ls | | wc", "if true", "for", ")"])
 def test_text_that_is_no_command_is_none(command: str) -> None:
-    """What neither reader can read has no utilities, which is not the same as calling none."""
+    """Text that neither reader can read gives None, and an empty command gives no utilities."""
     assert utilities_of(command) is None
     assert calls_of(command) is None
 
 
 def test_what_ends_an_executed_command_is_the_flags_value() -> None:
-    """`find -exec` keeps whether it runs per file or per batch."""
+    """`find -exec` records whether it runs once per file or per batch."""
     for end, value in (("\\;", ";"), ("+", "+")):
         (find,) = utilities_of(f"find . -exec rm {{}} {end}") or ()
         assert find.flags == (Flag("-exec", value),)
 
 
 def test_bytes_are_read_like_text() -> None:
-    """Commands arrive as bytes, not always UTF-8."""
+    """Commands arrive as bytes, which are not always UTF-8."""
     assert utilities_of(b"ls -l") == utilities_of("ls -l")
     assert [utility.name for utility in utilities_of(b"ls \xff\xfe") or ()] == ["ls"]
 
@@ -108,7 +108,7 @@ def test_bytes_are_read_like_text() -> None:
     ],
 )
 def test_both_readers_see_the_same_calls(command: str) -> None:
-    """Where both grammars know a command, it makes no difference which of them read it."""
+    """If both grammars know a command, both readers return the same calls."""
     assert bashlex_reader.read_calls(command) == treesitter_reader.read_calls(command)
 
 
@@ -128,12 +128,12 @@ def test_both_readers_see_the_same_calls(command: str) -> None:
     ],
 )
 def test_quotes_are_removed_as_the_shell_removes_them(source: str, text: str) -> None:
-    """Quotes go, what they protect stays, and substitutions are left as they are written."""
-    assert unquoted(source) == text
+    """Quotes are removed, quoted characters stay, and substitutions stay as written."""
+    assert remove_quotes(source) == text
 
 
 def test_no_letter_of_the_table_takes_a_value_and_takes_none() -> None:
-    """A letter is read in one way, so the table may list it once."""
+    """The option table lists each letter of a utility only once."""
     for name, options in option_table().items():
         twice = options.flags & options.values | options.flags & options.attached | options.values & options.attached
         assert not twice, name

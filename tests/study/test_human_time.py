@@ -121,7 +121,7 @@ def test_a_timing_of_its_own_is_taken_as_it_is() -> None:
 
 def test_only_what_is_measured_rests_on_measurements() -> None:
     """An estimate that names measurements contradicts itself."""
-    with pytest.raises(ValidationError, match="expected none where the time is estimated"):
+    with pytest.raises(ValidationError, match="expected none for an estimated time"):
         Timing(human_s=9, provenance="estimated", measurements=2)
 
 

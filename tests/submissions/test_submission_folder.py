@@ -140,7 +140,7 @@ SPOILED_MANIFESTS = {
     "a date": ('"A system"', "2020-01-01", ":2: system: expected a string"),
     "an empty name": ('"A system"', '""', ":2: system: expected at least 1 character"),
     "an author without a name": ('name = "A group"', "", ":6: authors[0].name: missing field"),
-    "a link that is a script": ('"rules"', '"rules"\nlink = "javascript:alert(1)"', ":5: link: expected an address"),
+    "a link that is a script": ('"rules"', '"rules"\nlink = "javascript:alert(1)"', ":5: link: expected a URL"),
     "an unknown suite": ('core = "2', 'cor = "2', ":10: suites: unknown suite 'cor'; did you mean 'core'?"),
     "a version to come": ("2.1.0", "2.2.0", ":10: suites: version '2.2.0' of core is still to come"),
     "a version that never was": ("2.1.0", "1.5.0", ":10: suites: version '1.5.0' of core never was"),

@@ -66,11 +66,11 @@ BROKEN: dict[str, tuple[Spoil, list[str]]] = {
     ),
     "foreign in a format without it": (
         replace("suite.toml", "[base]", "foreign = true\n[base]"),
-        ["suite.toml: the line: Value error, foreign: expected format = 2, which brought it"],
+        ["suite.toml: the line: Value error, foreign: expected format = 2 or higher, found 1"],
     ),
     "foreign from nowhere": (
         replace("suite.toml", "format = 1", "format = 2\nforeign = true"),
-        ["suite.toml: the line: Value error, foreign and [source] stand together: expected both or neither"],
+        ["suite.toml: the line: Value error, foreign and [source] belong together: expected both or neither"],
     ),
     "an unknown field": (replace("suite.toml", "cwd", "colour"), ["suite.toml: cwd: Field required", "suite.toml: co"]),
     "a clock without a zone": (replace("suite.toml", "09:30:00Z", "09:30:00"), ["suite.toml: clock: "]),

@@ -1,6 +1,6 @@
-"""Changes inside programs of other languages that stand in quotes (awk, sed, perl, jq) and in regular expressions.
+"""Mutations inside quoted programs of other languages (awk, sed, perl, jq) and inside regular expressions.
 
-These are not parsed but matched: each change is one that any of the languages spells alike.
+These programs are not parsed but matched with patterns. Each rule uses syntax that the languages share.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
+from evaluator.shell.mutation.script import CallSite, Edits, Script, Word, shifted
 from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUNNERS
 
 
 class ProgramRule(NamedTuple):
-    """What `pattern` finds becomes each of `texts`, templates of the match."""
+    """A rule that replaces each match of `pattern` by each of `texts`, which are templates of the match."""
 
     operator: str
     pattern: re.Pattern[str]
@@ -70,39 +70,40 @@ _SED_RULES: Final = (
 )
 
 
-def changes_of_languages(script: Script) -> Iterator[Edits]:
-    """Every change inside a quoted program or pattern."""
+def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
+    """Yield every change inside a quoted program or pattern."""
     for call in script.calls:
         for word in _quoted(call):
-            rules = [*(_PROGRAM_RULES if call.name in PROGRAM_RUNNERS - {"sed"} else ()), *_PATTERN_RULES]
-            if call.name == "sed":
-                rules += _SED_RULES
-            strings = _strings(word) if call.name in PROGRAM_RUNNERS - {"sed"} else ()
-            for rule in rules:
-                changes = _matches(rule, word, len(word.quote))
-                if rule.operator == "number":
-                    yield from (each for each in changes if not any(each.edits[0].start in span for span in strings))
-                else:
-                    yield from changes
-            if call.name in PATTERN_READERS:
-                yield from _widened(word)
+            yield from _changes_of_word(call.name, word)
     for node in script.nodes():
         if node.type == "regex" and node.parent is not None and node.parent.type == "binary_expression":
-            place = Word(node.start_byte, node.end_byte, script.source(node))
+            word = Word(node.start_byte, node.end_byte, script.source(node))
             for rule in _PATTERN_RULES:
-                yield from _matches(rule, place, 0)
+                yield from _matches(rule, word, 0)
+
+
+def _changes_of_word(utility: str, word: Word) -> Iterator[Edits]:
+    is_program = utility in PROGRAM_RUNNERS - {"sed"}
+    rules = (*(_PROGRAM_RULES if is_program else ()), *_PATTERN_RULES, *(_SED_RULES if utility == "sed" else ()))
+    strings = _strings(word) if is_program else ()
+    for rule in rules:
+        for change in _matches(rule, word, len(word.quote)):
+            if rule.operator != "number" or not any(change.edits[0].start in span for span in strings):
+                yield change
+    if utility in PATTERN_READERS:
+        yield from _shortened_pattern(word)
 
 
 def _strings(word: Word) -> list[range]:
-    """Where a program in single quotes has texts in double ones: numbers in them are words."""
+    """Return the positions of double-quoted texts inside a single-quoted program. Numbers in them are not code."""
     if word.quote != "'":
         return []
-    found = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
-    return [range(word.start + each.start(), word.start + each.end()) for each in found]
+    strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)
+    return [range(word.start + string.start(), word.start + string.end()) for string in strings]
 
 
 def _quoted(call: CallSite) -> Iterator[Word]:
-    """Words that hold a program or a pattern: those in quotes, and a first operand without any."""
+    """Yield the words that hold a program or a pattern: quoted words, and an unquoted first operand."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
@@ -113,30 +114,29 @@ def _quoted(call: CallSite) -> Iterator[Word]:
 
 def _matches(rule: ProgramRule, word: Word, quote: int) -> Iterator[Edits]:
     inner = word.raw[quote : len(word.raw) - quote]
-    for found in rule.pattern.finditer(inner):
+    for match in rule.pattern.finditer(inner):
         for template in rule.texts:
-            text = _filled(found, template)
-            if text is not None and text != found[0]:
-                start = word.start + quote
-                yield Edits(rule.operator, (Edit(start + found.start(), start + found.end(), text),))
+            text = _expand_template(match, template)
+            if text is not None and text != match[0]:
+                yield Edits(rule.operator, (word.edit((quote + match.start(), quote + match.end()), text),))
 
 
-def _filled(found: re.Match[str], template: str) -> str | None:
-    """The template with the match's groups, or its number one up or down; None where that is below zero."""
+def _expand_template(match: re.Match[str], template: str) -> str | None:
+    """Expand a template with the groups of a match, or add or subtract 1 from the matched number.
+
+    Return None if the number would be below zero.
+    """
     step = re.search(r"([+-])1\Z|\{([+-])1\}", template)
     if step is None:
-        return found.expand(template)
-    digits = found[1] if found.re.groups else found[0]
-    number = int(digits) + (1 if "+" in step[0] else -1)
-    if number < 0:
-        return None
-    text = str(number).zfill(len(digits) if digits.startswith("0") and len(digits) > 1 else 0)
-    return f"{{{text}}}" if template.startswith("{") else text
+        return match.expand(template)
+    text = shifted(match[1] if match.re.groups else match[0], 1 if "+" in step[0] else -1)
+    return f"{{{text}}}" if text is not None and template.startswith("{") else text
 
 
-def _widened(word: Word) -> Iterator[Edits]:
-    """A pattern without its first, or its last, character."""
+def _shortened_pattern(word: Word) -> Iterator[Edits]:
+    """Yield changes that remove the first or the last character of the pattern."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):
-        yield Edits("pattern", (Edit(word.start + quote, word.start + quote + 1),))
-        yield Edits("pattern", (Edit(word.end - quote - 1, word.end - quote),))
+        last = len(word.raw) - quote
+        yield Edits("pattern", (word.edit((quote, quote + 1)),))
+        yield Edits("pattern", (word.edit((last - 1, last)),))

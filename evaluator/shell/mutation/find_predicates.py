@@ -1,4 +1,4 @@
-"""Changes to `find`: predicates, their negation, grouping, types, signs, sizes and times."""
+"""Mutations of `find`: predicates, negation, grouping, types, signs, sizes and times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, removal
 from evaluator.shell.options import option_table
 from evaluator.shell.utilities import EXECUTORS
 
@@ -31,7 +31,7 @@ _SIGNED_VALUE: Final = re.compile(r"['\"]?([-+/]?)(?=[0-7a-z])")
 
 
 class Predicate(NamedTuple):
-    """A test or option of `find` from its negation, if it has one, to its last value."""
+    """A test, action or option of `find`, from its negation (if any) to its last value."""
 
     name: str
     words: tuple[Word, ...]
@@ -39,17 +39,17 @@ class Predicate(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Where its negation begins, or it."""
+        """Return the start of the negation, or of the predicate if it is not negated."""
         return self.negation.start if self.negation else self.words[0].start
 
     @property
     def end(self) -> int:
-        """Where its last value ends."""
+        """Return the end of the last value."""
         return self.words[-1].end
 
 
-def changes_of_finding(script: Script) -> Iterator[Edits]:
-    """Every change to every call of `find`."""
+def changes_of_find(script: Script) -> Iterator[Edits]:
+    """Yield every change to every call of `find`."""
     for call in script.calls:
         if call.name == "find":
             yield from _start(call)
@@ -64,22 +64,22 @@ def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
     at, negation = 0, None
     while at < len(words):
         raw = words[at].raw
-        taken = 1
+        count = 1
         if raw in _NEGATIONS:
             negation = words[at]
         elif raw in EXECUTORS:
-            taken += next((n for n, word in enumerate(words[at + 1 :], 1) if word.text in (";", "+")), 0)
-            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+            count += next((n for n, word in enumerate(words[at + 1 :], 1) if word.text in (";", "+")), 0)
+            yield Predicate(raw, tuple(words[at : at + count]), negation)
         elif raw in arity:
-            taken += arity[raw]
-            yield Predicate(raw, tuple(words[at : at + taken]), negation)
+            count += arity[raw]
+            yield Predicate(raw, tuple(words[at : at + count]), negation)
         if raw not in _NEGATIONS:
             negation = None
-        at += taken
+        at += count
 
 
 def _start(call: CallSite) -> Iterator[Edits]:
-    """The folder above as starting point."""
+    """Yield a change that starts the search in the parent folder."""
     first = call.words[0] if call.words else None
     if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
         return
@@ -87,37 +87,37 @@ def _start(call: CallSite) -> Iterator[Edits]:
     yield Edits("path", (Edit(first.start, first.end, parent),))
 
 
-def _predicate(script: Script, call: CallSite, found: Predicate) -> Iterator[Edits]:
-    name, value = found.words[0], found.words[1] if len(found.words) == 2 else None
-    if found.name not in _ACTIONS:
-        yield Edits("drop-predicate", (_leaving_out(script.text, call.words, found),))
-    if found.negation is not None:
-        yield Edits("drop-negation", (Edit(found.negation.start, name.start),))
+def _predicate(script: Script, call: CallSite, predicate: Predicate) -> Iterator[Edits]:
+    name, value = predicate.words[0], predicate.words[1] if len(predicate.words) == 2 else None
+    if predicate.name not in _ACTIONS:
+        yield Edits("drop-predicate", (_removal(script.text, call.words, predicate),))
+    if predicate.negation is not None:
+        yield Edits("drop-negation", (Edit(predicate.negation.start, name.start),))
     has_letters = value is None or re.search(r"[A-Za-z]", value.raw)
-    for other in _RENAMED.get(found.name, ()) if has_letters or found.name not in ("-name", "-iname") else ():
+    for other in _RENAMED.get(predicate.name, ()) if has_letters or predicate.name not in ("-name", "-iname") else ():
         yield Edits("predicate", (Edit(name.start, name.end, other),))
     if value is None:
         return
-    if found.name in ("-type", "-xtype"):
+    if predicate.name in ("-type", "-xtype"):
         for letter in _TYPES.get(value.raw, ()):
             yield Edits("type", (Edit(value.start, value.end, letter),))
-    if found.name in _SIGNED:
-        yield from _signs(found.name, value)
-    if found.name == "-size" and _SIZE.match(value.raw):
+    if predicate.name in _SIGNED:
+        yield from _signs(predicate.name, value)
+    if predicate.name == "-size" and _SIZE.match(value.raw):
         yield Edits("unit", (Edit(value.end - 1, value.end),))
-    if found.name in ("-user", "-group") and value.is_plain:
+    if predicate.name in ("-user", "-group") and value.is_plain:
         yield Edits("name", (Edit(value.start, value.end, "root"),))
 
 
-def _leaving_out(text: str, words: Sequence[Word], found: Predicate) -> Edit:
-    """Without the predicate and the `-o` that joins it to its neighbour."""
-    first, last = found.negation or found.words[0], found.words[-1]
+def _removal(text: str, words: Sequence[Word], predicate: Predicate) -> Edit:
+    """Return an edit that removes the predicate and the `-o` that joins it to its neighbour."""
+    first, last = predicate.negation or predicate.words[0], predicate.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
     if after < len(words) and words[after].raw in _OR:
-        return without(text, found.start, words[after].end)
+        return removal(text, predicate.start, words[after].end)
     if before >= 0 and words[before].raw in _OR:
-        return without(text, words[before].start, found.end)
-    return without(text, found.start, found.end)
+        return removal(text, words[before].start, predicate.end)
+    return removal(text, predicate.start, predicate.end)
 
 
 def _signs(name: str, value: Word) -> Iterator[Edits]:
@@ -127,18 +127,18 @@ def _signs(name: str, value: Word) -> Iterator[Edits]:
     signs = ("-", "/", "") if name == "-perm" else ("+", "-", "")
     for sign in signs:
         if sign != match[1]:
-            yield Edits("sign", (Edit(value.start + match.start(1), value.start + match.end(1), sign),))
+            yield Edits("sign", (value.edit(match.span(1), sign),))
 
 
 def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
-    """Parentheses lost, and either made both."""
-    opened: list[Word] = []
+    """Yield changes that remove a pair of parentheses or an `-o`. Without the `-o`, both predicates must hold."""
+    openings: list[Word] = []
     for word in words:
         if word.raw in _OPENING:
-            opened.append(word)
-        elif word.raw in _CLOSING and opened:
-            start = opened.pop()
-            edits = (without(script.text, start.start, start.end), without(script.text, word.start, word.end))
+            openings.append(word)
+        elif word.raw in _CLOSING and openings:
+            opening = openings.pop()
+            edits = (removal(script.text, opening.start, opening.end), removal(script.text, word.start, word.end))
             yield Edits("drop-group", edits)
         elif word.raw in _OR:
-            yield Edits("and-or", (without(script.text, word.start, word.end),))
+            yield Edits("and-or", (removal(script.text, word.start, word.end),))

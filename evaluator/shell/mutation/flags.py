@@ -1,4 +1,4 @@
-"""Changes to flags: each one left out, with its value; the separators of names that must go together."""
+"""Mutations of flags: remove a flag with its value, or replace all NUL separators by newlines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, without
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, removal
 from evaluator.shell.options import UNKNOWN, Options, option_table
 
 _SIGNALLED: Final = re.compile(r"(?:[A-Z]{3,5}\d?|\d+)\Z")
@@ -39,20 +39,20 @@ _MORE_OPTIONS: Final[Mapping[str, Options]] = {
     "zip": _options("0123456789@AcdDeEfFgGhjJklLmoOqrsStTuUvVwxyXz", "bi"),
     "zipinfo": _options("12slmvhMtTzCx", ""),
 }
-"""Utilities that the option table does not hold. It belongs to a published metric, so it does not grow for this."""
+"""Utilities that the option table lacks. That table belongs to a published metric, so mutation must not extend it."""
 
 _ZERO: Final[Mapping[str, str]] = {
     "sort": "z", "head": "z", "tail": "z", "cut": "z", "uniq": "z", "comm": "z", "grep": "z", "sed": "z",
     "xargs": "0", "paste": "z", "join": "z",
 }  # fmt: skip
 _SYNTAXES: Final[Mapping[str, str]] = {"-F": "\\^$.*[", "-E": "|?+(){}"}
-"""Characters that mean something else with these flags of `grep` than without."""
+"""Characters whose meaning depends on these flags of `grep`."""
 
 _ZERO_ESCAPE: Final = re.compile(r"\\0(?!\d)")
 
 
 class FlagAt(NamedTuple):
-    """A flag where it stands: its name, its value, and the edit that leaves it out."""
+    """A flag at its position in a command: its name, its value, and the edit that removes it."""
 
     name: str
     value: str
@@ -60,12 +60,12 @@ class FlagAt(NamedTuple):
 
 
 def options_of(name: str) -> Options:
-    """The options of a utility as mutation reads them."""
+    """Return the options of a utility, including the utilities that only mutation knows."""
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
 def changes_of_flags(script: Script) -> Iterator[Edits]:
-    """Every flag left out, `--` left out, and NUL-separated names turned into lines at both ends."""
+    """Yield changes that remove a flag or a `--`, or that replace all NUL separators by newlines."""
     for call in script.calls:
         if call.name != "find":
             flags = list(flags_of(script.text, call))
@@ -74,17 +74,19 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
                     yield Edits("drop-flag", (flag.edit,))
         for word in call.words:
             if word.raw == "--":
-                yield Edits("drop-dashes", (without(script.text, word.start, word.end),))
-    separators = tuple(edit for call in script.calls for edit in _zero_bytes(script.text, call))
+                yield Edits("drop-dashes", (removal(script.text, word.start, word.end),))
+    separators = tuple(edit for call in script.calls for edit in _nul_separators(script.text, call))
     if len(separators) > 1:
         yield Edits("null-pair", separators)
 
 
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
-    """What goes without saying: a syntax of which a pattern uses nothing, the compression of an archive that tar
-    reads, and perl's -n and -a beside -F.
+    """Return whether removing the flag makes no difference.
+
+    This holds for a `grep` syntax that the pattern does not use, for the compression of an archive that tar reads, and
+    for perl's -n and -a beside flags that imply them (-n beside -a or -F, -a beside -F).
     """
-    names = {each.name for each in flags}
+    names = {other.name for other in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
         return not means_something(call, _SYNTAXES[flag.name])
     if call.name == "perl":
@@ -93,13 +95,13 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Whether the pattern of a call has one of these characters; True where it is not to be told."""
+    """Return whether the pattern of a call has one of these characters, or is unknown."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
-    """The flags of a call in the order they are written, up to the command that it runs."""
+    """Yield the flags of a call in the order they are written, up to the command that it runs."""
     options, at = options_of(call.name), 0
     operands = 0
     if options.bundled and call.words and call.words[0].raw.isalpha():
@@ -110,60 +112,55 @@ def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
         if raw == "--" or (options.runs is not None and not raw.startswith("-") and operands >= options.runs):
             return
         operands += not raw.startswith("-")
-        taken = 1
+        count = 1
         if raw.startswith("--") and len(raw) > 2:
-            taken += "=" not in raw and raw[2:] in options.long_values
-            yield _flag_at(text, call, at, taken, raw.partition("=")[0], raw.partition("=")[2])
+            count += "=" not in raw and raw[2:] in options.long_values
+            name, _, value = raw.partition("=")
+            last = call.words[at : at + count][-1]
+            yield FlagAt(name, value, removal(text, call.words[at].start, last.end))
         elif raw.startswith("-") and len(raw) > 1 and _is_signal(call.name, raw):
             pass
         elif raw.startswith("-") and len(raw) > 1 and options.number and options.number.match(raw, 1):
-            yield _flag_at(text, call, at, 1, "-", raw[1:])
+            yield FlagAt("-", raw[1:], removal(text, call.words[at].start, call.words[at].end))
         elif raw.startswith("-") and len(raw) > 1 and options.has(raw[1]):
-            found = list(_cluster(text, call, at, 1, options))
-            taken += bool(found) and found[-1].edit.end > call.words[at].end
-            yield from found
-        at += taken
+            cluster = list(_cluster(text, call, at, 1, options))
+            count += bool(cluster) and cluster[-1].edit.end > call.words[at].end
+            yield from cluster
+        at += count
 
 
 def _is_signal(name: str, raw: str) -> bool:
     return name in ("kill", "pkill", "killall") and _SIGNALLED.match(raw[1:]) is not None
 
 
-def _flag_at(text: str, call: CallSite, at: int, taken: int, name: str, value: str) -> FlagAt:
-    last = call.words[min(at + taken, len(call.words)) - 1]
-    return FlagAt(name, value, without(text, call.words[at].start, last.end))
-
-
 def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
-    """The letters of one word; the value of the last may be the next word."""
+    """Yield the flags of one word, letter by letter. The value of the last letter may be the next word."""
     word = call.words[at]
     letters = word.raw[dash:]
     for position, letter in enumerate(letters):
         rest = letters[position + 1 :]
         start = word.start + dash + position
         if letter in options.values or letter in options.attached or letter == options.script:
-            outside = not rest and letter not in options.attached and at + 1 < len(call.words)
-            end = call.words[at + 1].end if outside else word.end
-            value = call.words[at + 1].text if outside else rest
-            alone = position == 0
-            yield FlagAt(f"-{letter}", value, without(text, word.start, end) if alone else Edit(start, end))
+            is_next_word = not rest and letter not in options.attached and at + 1 < len(call.words)
+            end = call.words[at + 1].end if is_next_word else word.end
+            value = call.words[at + 1].text if is_next_word else rest
+            yield FlagAt(f"-{letter}", value, removal(text, word.start, end) if position == 0 else Edit(start, end))
             return
         if letter in options.flags or not options.known:
-            alone = len(letters) == 1
-            edit = without(text, word.start, word.end) if alone else Edit(start, start + 1)
+            edit = removal(text, word.start, word.end) if len(letters) == 1 else Edit(start, start + 1)
             yield FlagAt(f"-{letter}", "", edit)
         else:
             return
 
 
-def _zero_bytes(text: str, call: CallSite) -> Iterator[Edit]:
-    """What makes a call write or read names ended by NUL, turned into lines."""
+def _nul_separators(text: str, call: CallSite) -> Iterator[Edit]:
+    """Yield edits that make a call read or write lines instead of names that end with NUL."""
     if call.name in ("find", "printf"):
         for word in call.words:
             if word.raw == "-print0":
                 yield Edit(word.start, word.end, "-print")
-            for found in _ZERO_ESCAPE.finditer(word.raw):
-                yield Edit(word.start + found.start(), word.start + found.end(), "\\n")
+            for match in _ZERO_ESCAPE.finditer(word.raw):
+                yield word.edit(match.span(), "\\n")
         return
     for flag in flags_of(text, call):
         letter = _ZERO.get(call.name)

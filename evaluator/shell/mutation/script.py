@@ -1,7 +1,7 @@
-"""A command with the place of everything in it, so that one thing can be changed and the rest stay byte for byte.
+"""A parsed command with the position of every part, so that one part can change and all other bytes stay.
 
-Offsets are bytes. Text is held as Latin-1, where a character is a byte, so that tree-sitter's offsets, regular
-expressions and slices all speak of the same places whatever bytes the command holds.
+Offsets count bytes. The text is decoded as Latin-1, so that one character is one byte. Then the offsets of tree-sitter,
+regular expressions and slices agree for any bytes in the command.
 """
 
 from __future__ import annotations
@@ -9,29 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from evaluator.shell.options import UNKNOWN, option_table
+from evaluator.shell.treesitter_reader import joined_nodes, parse_bytes
 from evaluator.shell.utilities import EXECUTORS
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
-_BESIDE: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
+_NOT_WORDS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect", "variable_assignment"})
 _SCRIPT_LETTER: Final = re.compile(r"-[a-z]*c\Z")
-_SCRIPTED: Final = frozenset({"bash", "sh"})
+_SHELLS: Final = frozenset({"bash", "sh"})
 _MORE_RUNNERS: Final = frozenset({"setsid", "setpriv"})
 
 
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
-
-
 class Edit(NamedTuple):
-    """Bytes `start` to `end` become `text`."""
+    """A replacement of the bytes from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -39,14 +35,14 @@ class Edit(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """What one mutant does to a command: the operator's name and its edits, none overlapping."""
+    """One mutation of a command: the operator's name and its edits, which do not overlap."""
 
     operator: str
     edits: tuple[Edit, ...]
 
 
 class Word(NamedTuple):
-    """A word where it stands. `raw` is its source, quotes and all."""
+    """A word with its position. `raw` is its source, including quotes."""
 
     start: int
     end: int
@@ -54,25 +50,29 @@ class Word(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The word without its quotes."""
-        return unquoted(self.raw)
+        """Return the word without its quotes."""
+        return remove_quotes(self.raw)
 
     @property
     def is_plain(self) -> bool:
-        """No quote, no expansion, nothing escaped."""
+        """Return whether the word has no quotes, expansions or escapes."""
         return not re.search(r"""['"$`\\]""", self.raw)
 
     @property
     def quote(self) -> str:
-        """The quote round the whole word, or an empty string."""
+        """Return the quote around the whole word, or an empty string."""
         first = self.raw[:1]
-        whole = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
-        return first if whole and first not in self.raw[1:-1] else ""
+        is_quoted = len(self.raw) > 1 and first in ("'", '"') and self.raw[-1] == first
+        return first if is_quoted and first not in self.raw[1:-1] else ""
+
+    def edit(self, span: tuple[int, int], text: str = "") -> Edit:
+        """Return an edit that replaces this span of `raw` by `text`."""
+        return Edit(self.start + span[0], self.start + span[1], text)
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call: its program's name without folder, and its words after the program."""
+    """A call in a script: the program's name without its folder, and the words after it."""
 
     name: str
     program: Word
@@ -82,18 +82,18 @@ class CallSite:
 
 @dataclass(frozen=True)
 class Script:
-    """A command's source, and its tree. `nested` are scripts in its words, with where their source begins."""
+    """A command's source and its syntax tree."""
 
     text: str
     root: Node = field(repr=False)
 
     @staticmethod
     def read(command: bytes) -> Script:
-        """Parse a command. What the reader cannot place is an error node, below which nothing is changed."""
-        return Script(command.decode("latin-1"), _parser().parse(command).root_node)
+        """Parse a command. Text that tree-sitter cannot parse becomes an error node, and nothing below it changes."""
+        return Script(command.decode("latin-1"), parse_bytes(command))
 
     def nodes(self) -> Iterator[Node]:
-        """Every node, in order of source."""
+        """Yield every node in source order, except below error nodes."""
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -102,67 +102,69 @@ class Script:
                 stack.extend(reversed(node.children))
 
     def source(self, node: Node) -> str:
-        """The source of a node."""
+        """Return the source of a node."""
         return self.text[node.start_byte : node.end_byte]
 
     @cached_property
     def calls(self) -> tuple[CallSite, ...]:
-        """Every call, in order of source, each followed by those that it runs."""
-        found: list[CallSite] = []
+        """Return every call in source order, each followed by the calls that it runs."""
+        calls: list[CallSite] = []
         for node in self.nodes():
-            call = self._call(node) if _is_call(node) else None
+            is_call = node.type == "command" and node.child_by_field_name("name") is not None
+            call = self._call(node) if is_call else None
             while call is not None:
-                found.append(call)
-                call = _run_by(call)
-        return tuple(found)
+                calls.append(call)
+                call = _inner_call(call)
+        return tuple(calls)
 
     @cached_property
     def loose_words(self) -> tuple[Word, ...]:
-        """Words that are no call's: what a loop runs over, the patterns of a `case`, the elements of an array."""
-        holders = (node for node in self.nodes() if node.type in ("for_statement", "case_item", "array"))
-        return tuple(word for node in holders for word in self._words(_loose(node)))
+        """Return the words outside calls: values of `for` loops, patterns of `case` and elements of arrays."""
+        words: list[Word] = []
+        for node in self.nodes():
+            if node.type in ("for_statement", "case_item", "array"):
+                values = node.named_children if node.type == "array" else node.children_by_field_name("value")
+                words += self._words(
+                    [value for value in values if value.type not in ("variable_name", "command_substitution")]
+                )
+        return tuple(words)
 
     @cached_property
     def nested(self) -> tuple[tuple[int, Script], ...]:
-        """Scripts that stand in single quotes after `bash -c`."""
-        found = []
+        """Return the scripts in single quotes after `bash -c`, each with the offset of its source."""
+        scripts = []
         for call in self.calls:
             words = (call.program, *call.words)
             for shell, letter, script in zip(words, words[1:], words[2:], strict=False):
-                is_script = shell.raw in _SCRIPTED and _SCRIPT_LETTER.match(letter.raw) and script.quote == "'"
-                if is_script:
-                    found.append((script.start + 1, Script.read(script.raw[1:-1].encode("latin-1"))))
-        return tuple(found)
+                if shell.raw in _SHELLS and _SCRIPT_LETTER.match(letter.raw) and script.quote == "'":
+                    scripts.append((script.start + 1, Script.read(script.raw[1:-1].encode("latin-1"))))
+        return tuple(scripts)
 
     def _call(self, node: Node) -> CallSite:
-        beside = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
-        # tree-sitter takes every word after `> file` for a target; the shell takes one
-        astray = [each for aside in (*node.children, *beside) for each in _targets(aside)[1:]]
-        parts = [child for child in node.children if child.type not in _BESIDE]
-        program, *words = self._words(sorted([*parts, *astray], key=lambda each: each.start_byte))
+        siblings = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
+        parts = [child for child in node.children if child.type not in _NOT_WORDS]
+        for child in (*node.children, *siblings):
+            if child.type == "file_redirect":
+                # tree-sitter reads every word after `> file` as a target, but the shell reads only one.
+                parts += child.children_by_field_name("destination")[1:]
+        program, *words = self._words(sorted(parts, key=lambda part: part.start_byte))
         return CallSite(_name(program), program, tuple(words), node)
 
     def _words(self, nodes: Sequence[Node]) -> Iterator[Word]:
-        """Nodes that touch are one word."""
-        at = 0
-        while at < len(nodes):
-            end = at + 1
-            while end < len(nodes) and nodes[end].start_byte == nodes[end - 1].end_byte:
-                end += 1
-            start, stop = nodes[at].start_byte, nodes[end - 1].end_byte
-            yield Word(start, stop, self.text[start:stop])
-            at = end
+        for group in joined_nodes(nodes):
+            start, end = group[0].start_byte, group[-1].end_byte
+            yield Word(start, end, self.text[start:end])
 
 
 def _name(program: Word) -> str:
     return program.text.rpartition("/")[2]
 
 
-def _run_by(call: CallSite) -> CallSite | None:
-    """The call that `xargs`, `nohup`, `find -exec` and their like run; their own words end where it begins."""
+def _inner_call(call: CallSite) -> CallSite | None:
+    """Return the call that `xargs`, `nohup`, `find -exec` or a similar utility runs, or None if there is none."""
     at = 0
     if call.name == "find":
-        at = next((number for number, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
+        at = next((after for after, word in enumerate(call.words, 1) if word.raw in EXECUTORS), len(call.words))
     else:
         options = option_table().get(call.name, UNKNOWN)
         runs = options.runs if call.name not in _MORE_RUNNERS else 0
@@ -174,40 +176,27 @@ def _run_by(call: CallSite) -> CallSite | None:
         at += runs
     if at >= len(call.words) or not call.words[at].is_plain:
         return None
-    return CallSite(_name(call.words[at]), call.words[at], _up_to_end(call, at + 1), call.node)
+    program, *words = call.words[at:]
+    if call.name == "find":
+        words = list(takewhile(lambda word: word.text not in (";", "+"), words))
+    return CallSite(_name(program), program, tuple(words), call.node)
 
 
-def _up_to_end(call: CallSite, at: int) -> tuple[Word, ...]:
-    """The words of an inner call from `at`: for `find` up to what ends `-exec`, else all."""
-    words = call.words[at:]
-    if call.name != "find":
-        return words
-    return words[: next((number for number, word in enumerate(words) if word.text in (";", "+")), len(words))]
-
-
-def _is_call(node: Node) -> bool:
-    """Commands with a program; an assignment alone is none."""
-    return node.type == "command" and node.child_by_field_name("name") is not None
-
-
-def _targets(node: Node) -> list[Node]:
-    return node.children_by_field_name("destination") if node.type == "file_redirect" else []
-
-
-def _loose(node: Node) -> list[Node]:
-    values = node.named_children if node.type == "array" else node.children_by_field_name("value")
-    return [child for child in values if child.type not in ("variable_name", "command_substitution")]
-
-
-def applied(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made."""
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text with the edits applied."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
-def without(text: str, start: int, end: int) -> Edit:
-    """Remove what stands from `start` to `end` with the blanks before it."""
+def removal(text: str, start: int, end: int) -> Edit:
+    """Return an edit that removes the text from `start` to `end` and the blanks before it."""
     while start > 0 and text[start - 1] in " \t":
         start -= 1
     return Edit(start, end)
+
+
+def shifted(digits: str, step: int) -> str | None:
+    """Return the number plus `step` with the same width, or None if it would be below zero."""
+    number = int(digits) + step
+    return None if number < 0 else str(number).zfill(len(digits) if digits.startswith("0") else 0)

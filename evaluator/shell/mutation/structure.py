@@ -1,4 +1,4 @@
-"""Changes to what the shell itself reads: stages, lists, negations, redirections, tests, expansions, loops."""
+"""Mutations of shell syntax: stages, lists, negations, redirections, tests, expansions and loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from evaluator.shell.mutation.script import Edit, Edits, Script, without
+from evaluator.shell.mutation.script import Edit, Edits, Script, removal, shifted
 
 _STATEMENTS: Final = frozenset({"program", "do_group", "compound_statement", "subshell", "if_statement", "else_clause"})
 _ENDS: Final = frozenset({";", "\n", "&"})
@@ -34,13 +34,13 @@ _CLEANING_UP: Final = re.compile(r"rm (?:-\w+ )?(?:/tmp/\S+|\"\$(?:t|tmp|temp|di
 
 
 def changes_of_structure(script: Script) -> Iterator[Edits]:
-    """Every change to the command's structure, in order of source."""
+    """Yield every change to the command's structure, in source order."""
     for node in script.nodes():
         if node.type in _STATEMENTS:
             yield from _statements(script, node)
-        make = _BY_TYPE.get(node.type)
-        if make is not None:
-            yield from make(script, node)
+        mutate = _BY_TYPE.get(node.type)
+        if mutate is not None:
+            yield from mutate(script, node)
 
 
 def _change(operator: str, *edits: Edit) -> Edits:
@@ -52,7 +52,7 @@ def _swap(operator: str, node: Node, text: str) -> Edits:
 
 
 def _statements(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop one statement of several, with what ends it; and run in the foreground what was to be left running."""
+    """Yield changes that remove one of several statements, or the `&` of a background command."""
     children = node.children
     conditions = node.children_by_field_name("condition")
     statements = [
@@ -63,22 +63,25 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
             continue
         after = child.next_sibling
         end = after.end_byte if after is not None and after.type in _ENDS else child.end_byte
-        yield _change("drop-command", without(script.text, child.start_byte, end))
+        yield _change("drop-command", removal(script.text, child.start_byte, end))
     for child in children:
         if child.type == "&":
-            yield _change("drop-background", without(script.text, child.start_byte, child.end_byte))
+            yield _change("drop-background", removal(script.text, child.start_byte, child.end_byte))
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Whether a call removes what it left in a scratch place: that is collateral to every judge, and no failure."""
+    """Return whether a call removes its own temporary files. Judges report leftover files, but do not fail them."""
     return _CLEANING_UP.match(source) is not None
 
 
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop any stage but the first: without it the next would read nothing, which is no slip but an accident."""
+    """Yield changes that remove a stage, except the first.
+
+    Without the first stage, the next would read no input. That is an accident, not a plausible mistake.
+    """
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
-            yield _change("drop-stage", without(script.text, bar.start_byte, stage.end_byte))
+            yield _change("drop-stage", removal(script.text, bar.start_byte, stage.end_byte))
 
 
 def _list(script: Script, node: Node) -> Iterator[Edits]:
@@ -87,7 +90,7 @@ def _list(script: Script, node: Node) -> Iterator[Edits]:
         return
     yield _swap("and-or", operator, "||" if operator.type == "&&" else "&&")
     yield _change("drop-command", Edit(left.start_byte, right.start_byte))
-    yield _change("drop-command", without(script.text, operator.start_byte, right.end_byte))
+    yield _change("drop-command", removal(script.text, operator.start_byte, right.end_byte))
 
 
 def _negated(script: Script, node: Node) -> Iterator[Edits]:
@@ -100,11 +103,11 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
             yield _swap("append", child, _REDIRECTED[child.type])
     targets = node.children_by_field_name("destination")
     if targets:
-        yield _change("drop-redirect", without(script.text, node.start_byte, targets[0].end_byte))
+        yield _change("drop-redirect", removal(script.text, node.start_byte, targets[0].end_byte))
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Drop an assignment that holds for one command alone, such as `IFS=`."""
+    """Yield a change that removes an assignment for one command only, such as `IFS=`, and a reversed list."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -112,16 +115,16 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """`export` or `local` left out, one of the names left out, and a list such as PATH the other way round."""
+    """Yield changes that remove `export` or `local`, or one of several names."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
     for word in words if len(words) > 1 else ():
-        yield _change("drop-assignment", without(script.text, word.start_byte, word.end_byte))
+        yield _change("drop-assignment", removal(script.text, word.start_byte, word.end_byte))
 
 
 def _reversed(script: Script, node: Node) -> Iterator[Edits]:
-    """A list of folders in the wrong order."""
+    """Yield a change that moves the first entry of a colon-separated list, such as PATH, to the end."""
     value = node.child_by_field_name("value")
     first, colon, rest = script.source(value).partition(":") if value is not None else ("", "", "")
     if value is not None and colon and rest and "'" not in rest and '"' not in rest:
@@ -137,13 +140,13 @@ def _unary(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _binary(script: Script, node: Node) -> Iterator[Edits]:
-    """Compare otherwise, join otherwise, and let one side of a condition go."""
+    """Yield changes that replace a comparison or a logical operator, or remove one side of a condition."""
     left, operator, right = node.children[0], node.children[1], node.children[-1]
     text = script.source(operator)
     if text in ("&&", "||"):
         yield _swap("and-or", operator, "||" if text == "&&" else "&&")
         yield _change("drop-condition", Edit(left.start_byte, right.start_byte))
-        yield _change("drop-condition", without(script.text, operator.start_byte, right.end_byte))
+        yield _change("drop-condition", removal(script.text, operator.start_byte, right.end_byte))
     elif text in _COMPARED:
         yield _swap("compare", operator, _COMPARED[text])
     elif _is_arithmetic(node) and text in _ARITHMETIC:
@@ -161,25 +164,29 @@ def _is_arithmetic(node: Node | None) -> bool:
 
 
 def _number(script: Script, node: Node) -> Iterator[Edits]:
-    """One up and one down; not the words of a call, and not `found=1` as `found=2`, which is as true."""
+    """Yield changes of a number by 1, up and down.
+
+    The words of a call are skipped. `found=1` does not become `found=2`, because both mean true.
+    """
     text = script.source(node)
     parent = node.parent
     if parent is None or parent.type in ("command", "file_redirect") or not text.isdigit() or _is_factor(script, node):
         return
     is_truth = parent.type == "variable_assignment" and text == "1"
-    for number in (int(text) + 1, int(text) - 1):
-        if number >= 0 and not (is_truth and number == 2):
-            yield _swap("number", node, str(number).zfill(len(text) if text.startswith("0") else 0))
+    for step in (1, -1):
+        number = shifted(text, step)
+        if number is not None and not (is_truth and step == 1):
+            yield _swap("number", node, number)
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Seconds in a day and the like: nobody is one off there."""
+    """Return whether the number follows `*` or `/`, such as the seconds in a day. It is rarely wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Edits]:
-    """`${f##*/}` as `${f#*/}` and as `${f}`."""
+    """Yield changes of an expansion, such as `${f##*/}` to `${f#*/}` and to `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
             yield _swap("expansion", child, _EXPANDED[child.type])
@@ -198,7 +205,7 @@ def _case_item(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _branch(script: Script, node: Node) -> Iterator[Edits]:
-    yield _change("drop-branch", without(script.text, node.start_byte, node.end_byte))
+    yield _change("drop-branch", removal(script.text, node.start_byte, node.end_byte))
 
 
 def _leave(script: Script, node: Node) -> Iterator[Edits]:

@@ -1,4 +1,4 @@
-"""Changes that need to know the utility: another utility, a flag's letter, modes, signals, names, dates, formats."""
+"""Mutations for specific utilities: similar utilities, flag letters, modes, signals, names, dates and formats."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _OTHER: Final[Mapping[str, str]] = {
     "chown": "chgrp", "chgrp": "chown", "zcat": "cat", "zgrep": "grep", "gzip": "bzip2", "pkill": "pgrep",
     "comm": "diff",
 }  # fmt: skip
-"""Utilities taken for one another."""
+"""Pairs of utilities that people confuse."""
 
 _ADDED: Final[Mapping[str, str]] = {
     "grep": "iv", "sort": "ru", "zgrep": "i", "uniq": "i", "ls": "A", "cp": "r", "wc": "c",
 }  # fmt: skip
-"""Flags given out of habit."""
+"""Flags that people add out of habit."""
 
 _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "uniq": {"d": "uD", "D": "d"},
@@ -32,7 +32,7 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "pgrep": {"u": "g", "x": "f"},
     "pkill": {"u": "g", "x": "f", "f": "x", "P": "g"},
 }
-"""Letters of flags taken for one another, by utility."""
+"""Flag letters that people confuse, by utility."""
 
 _SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
     "HUP": ("TERM", "USR1"), "TERM": ("HUP", "KILL"), "KILL": ("TERM",), "9": ("15",), "INT": ("TERM",),
@@ -56,7 +56,7 @@ _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upp
 
 
 def changes_of_utilities(script: Script) -> Iterator[Edits]:
-    """Every change that depends on which utility a call is of."""
+    """Yield every change that depends on the utility of a call."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
@@ -80,13 +80,13 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """`-i` where the pattern has no letters that could be taken for others."""
+    """Return whether the flag is `-i` and the pattern has too few letters for it to matter."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
 
 def _letters(text: str, call: CallSite) -> Iterator[Edits]:
-    """A flag's letter mistaken for another of the same utility."""
+    """Yield changes that replace a flag by another flag that people confuse with it."""
     for flag in flags_of(text, call):
         at = text.find(flag.name[-1], flag.edit.start)
         if call.name == "grep" and flag.name in ("-E", "-F") and not means_something(call, "\\^$.*[|?+(){}"):
@@ -107,34 +107,33 @@ def _signals(call: CallSite) -> Iterator[Edits]:
 
 
 def _modes(call: CallSite) -> Iterator[Edits]:
-    """Modes with another bit: octal digit by digit, symbolic by whom, how and what."""
+    """Yield changes of a mode: each octal digit, or the user, sign or permission of a symbolic mode."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
     for word in call.words:
         octal, offset = word.raw.lstrip("-/+"), len(word.raw) - len(word.raw.lstrip("-/+"))
         if _OCTAL.match(octal):
-            for position, digit in enumerate(octal):
-                start = word.start + offset + position
-                yield Edits("mode", (Edit(start, start + 1, _BIT[digit]),))
+            for position, digit in enumerate(octal, offset):
+                yield Edits("mode", (word.edit((position, position + 1), _BIT[digit]),))
         elif call.name in ("chmod", "umask") and word.is_plain and _SYMBOLIC.match(word.raw):
             yield from _symbolic(word)
 
 
 def _symbolic(word: Word) -> Iterator[Edits]:
-    for found in _SYMBOLIC.finditer(word.raw):
-        for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(found[1], ""):
-            yield Edits("mode", (Edit(word.start + found.start(1), word.start + found.end(1), other),))
-        for sign in "-+=".replace(found[2], ""):
-            yield Edits("mode", (Edit(word.start + found.start(2), word.start + found.end(2), sign),))
-        for position in range(found.start(3), found.end(3)):
-            yield Edits("mode", (Edit(word.start + position, word.start + position + 1),))
-        if "X" in found[3]:
-            at = word.start + found.start(3) + found[3].index("X")
-            yield Edits("mode", (Edit(at, at + 1, "x"),))
+    for match in _SYMBOLIC.finditer(word.raw):
+        for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(match[1], ""):
+            yield Edits("mode", (word.edit(match.span(1), other),))
+        for sign in "-+=".replace(match[2], ""):
+            yield Edits("mode", (word.edit(match.span(2), sign),))
+        for position in range(match.start(3), match.end(3)):
+            yield Edits("mode", (word.edit((position, position + 1)),))
+        if "X" in match[3]:
+            at = match.start(3) + match[3].index("X")
+            yield Edits("mode", (word.edit((at, at + 1), "x"),))
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Somebody else, or a group beside the owner."""
+    """Yield changes that replace the owner, or add a group to it."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
@@ -145,37 +144,37 @@ def _owners(call: CallSite) -> Iterator[Edits]:
 
 
 def _dates(word: Word) -> Iterator[Edits]:
-    for found in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
-        for other in _DATES[found[0]]:
-            yield Edits("date", (Edit(word.start + found.start(), word.start + found.end(), other),))
+    for match in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
+        for other in _DATES[match[0]]:
+            yield Edits("date", (word.edit(match.span(), other),))
 
 
 def _formats(word: Word) -> Iterator[Edits]:
-    for found in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
-        other = _FORMATS.get(found[0])
+    for match in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
+        other = _FORMATS.get(match[0])
         if other is not None:
-            yield Edits("format", (Edit(word.start + found.start(), word.start + found.end(), other),))
+            yield Edits("format", (word.edit(match.span(), other),))
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """A sort key that is compared otherwise, or that goes on to the end of the line.
+    """Yield changes that remove an option letter or the end field of a sort key.
 
-    The last key may: what follows it is compared in the end anyway.
+    The end field of the last key stays, because `sort` compares the rest of the line in any case.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:
-        found = _KEY.match(word.raw.removeprefix("-k"))
-        if found is None or not word.is_plain:
+        key = _KEY.match(word.raw.removeprefix("-k"))
+        if key is None or not word.is_plain:
             continue
-        offset = word.start + len(word.raw) - len(found[0])
-        for position in range(found.start(3), found.end(3)):
-            yield Edits("sort-key", (Edit(offset + position, offset + position + 1),))
-        if found[2] and word.start != last:
-            yield Edits("sort-key", (Edit(offset + found.end(1), offset + found.end(2)),))
+        offset = len(word.raw) - len(key[0])
+        for position in range(offset + key.start(3), offset + key.end(3)):
+            yield Edits("sort-key", (word.edit((position, position + 1)),))
+        if key[2] and word.start != last:
+            yield Edits("sort-key", (word.edit((offset + key.end(1), offset + key.end(2))),))
 
 
 def _sets(call: CallSite) -> Iterator[Edits]:
-    """The two sets of `tr` the wrong way round."""
+    """Yield a change that swaps the two sets of `tr`."""
     words = [word for word in call.words if not word.raw.startswith("-")]
     if len(words) == 2:
         first, second = words

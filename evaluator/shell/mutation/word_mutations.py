@@ -1,4 +1,4 @@
-"""Changes to single words, whatever they are for: numbers, signs, globs, paths, quotes."""
+"""Mutations of single words, independent of the utility: numbers, globs, paths and quotes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, shifted
 
 PROGRAM_RUNNERS: Final = frozenset({"awk", "gawk", "sed", "perl", "jq", "bc"})
-"""Utilities of which a quoted word is a program in another language."""
+"""Utilities that take a program in another language as a quoted word."""
 
 PATTERN_READERS: Final = frozenset({"grep", "egrep", "zgrep", "pgrep", "pkill"})
-"""Utilities of which a quoted word is a regular expression."""
+"""Utilities that take a regular expression as a quoted word."""
 
 _NUMBER: Final = re.compile(
     r"(?<![\w$.{%\\])\d+(?![\w%])|(?<=[,:=./@%-])\d+(?![\w%])|(?<=-[a-zA-Z])\d+|\d+(?=[cwbkMG]\Z)"
@@ -28,43 +28,43 @@ _ONE_WORD: Final = re.compile(
     re.DOTALL,
 )
 _OCTAL: Final = re.compile(r"[-/]?[0-7]{3,4}\Z")
-_MODED: Final = frozenset({"chmod", "install", "mkdir", "umask", "find"})
-"""A mode of these has slips of its own: bits, not sums."""
+_MODE_UTILITIES: Final = frozenset({"chmod", "install", "mkdir", "umask", "find"})
+"""Utilities with octal modes. A wrong mode has a wrong bit, so modes are not changed by 1."""
 
 _SORT_KEY: Final = re.compile(r"(?:-k)?(\d+)[.,\da-zA-Z]*\Z")
-_UNPAID: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
-"""Utilities whose numbers change nothing that evidence shows, or too little to call it another answer."""
+_IGNORED_NUMBERS: Final = frozenset({"sleep", "timeout", "exit", "return", "kill"})
+"""Utilities for which another number does not change the evidence, or not enough to count as wrong."""
 
 
 def changes_of_words(script: Script) -> Iterator[Edits]:
-    """Every change to a single word of the command, call by call."""
-    whole = _whole_names(script)
+    """Yield every change to a single word of the command, call by call."""
+    safe_names = _unsplit_variables(script)
     for call in script.calls:
         for word in call.words:
-            yield from _word(call, word, whole)
+            yield from _word(call, word, safe_names)
     for word in script.loose_words:
-        yield from (*_numbers(word), *_globs(word), *_paths(word), *_unquoted(word, whole))
-    for place in _tested(script):
-        yield from _unquoted(place, whole)
+        yield from (*_numbers(word), *_globs(word), *_paths(word), *_unquoted(word, safe_names))
+    for word in _test_strings(script):
+        yield from _unquoted(word, safe_names)
 
 
-def _whole_names(script: Script) -> frozenset[str]:
-    """Variables that always hold one plain word: numbers, dates, names of temporary folders. They need no quotes."""
-    found = set()
+def _unsplit_variables(script: Script) -> frozenset[str]:
+    """Return the variables that need no quotes: their value is always a number, a date or a temporary folder."""
+    names = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if node.type == "variable_assignment" and name is not None and value is not None:
             if _ONE_WORD.fullmatch(script.source(value).strip('"')):
-                found.add(script.source(name))
+                names.add(script.source(name))
         elif node.type == "for_statement":
-            values = [script.source(each) for each in node.children_by_field_name("value")]
-            if all(_ONE_WORD.fullmatch(each) for each in values):
-                found.add(script.source(node.children_by_field_name("variable")[0]))
-    return frozenset(found)
+            values = map(script.source, node.children_by_field_name("value"))
+            if all(map(_ONE_WORD.fullmatch, values)):
+                names.add(script.source(node.children_by_field_name("variable")[0]))
+    return frozenset(names)
 
 
-def _tested(script: Script) -> Iterator[Word]:
-    """The strings between `[` and `]`; between `[[` and `]]` quotes make no difference to expansions."""
+def _test_strings(script: Script) -> Iterator[Word]:
+    """Yield the strings between `[` and `]`. Between `[[` and `]]`, quotes make no difference to expansions."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
             continue
@@ -77,20 +77,19 @@ def _tested(script: Script) -> Iterator[Word]:
                 stack.extend(child.children)
 
 
-def _word(call: CallSite, word: Word, whole: frozenset[str]) -> Iterator[Edits]:
+def _word(call: CallSite, word: Word, safe_names: frozenset[str]) -> Iterator[Edits]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
-    is_mode = call.name in _MODED and _OCTAL.match(word.raw)
-    if not is_language and call.name not in _UNPAID and not is_mode:
-        changes = _numbers(word)
-        # of a sort key only the field where it begins: where it ends is another slip
+    is_mode = call.name in _MODE_UTILITIES and _OCTAL.match(word.raw)
+    if not is_language and call.name not in _IGNORED_NUMBERS and not is_mode:
+        # Of a sort key, only the first field changes here. `utility_mutations` removes the last field.
         key = _SORT_KEY.match(word.raw) if call.name == "sort" else None
         end = word.start + key.end(1) if key else word.end
-        yield from (each for each in changes if each.edits[0].end <= end)
+        yield from (change for change in _numbers(word) if change.edits[0].end <= end)
     if not is_language and call.name != "find":
         yield from _paths(word)
     if not is_language:
         yield from _globs(word)
-    yield from _unquoted(word, whole)
+    yield from _unquoted(word, safe_names)
 
 
 def _change(operator: str, word: Word, text: str) -> Edits:
@@ -98,24 +97,23 @@ def _change(operator: str, word: Word, text: str) -> Edits:
 
 
 def _numbers(word: Word) -> Iterator[Edits]:
-    """Every number one up and one down, as wide as it was."""
+    """Yield changes of each number by 1, up and down, with the same width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
-    for found in _NUMBER.finditer(word.raw):
-        digits = found[0]
-        for number in (int(digits) + 1, int(digits) - 1):
-            if number >= 0:
-                text = str(number).zfill(len(digits) if digits.startswith("0") else 0)
-                yield Edits("number", (Edit(word.start + found.start(), word.start + found.end(), text),))
+    for match in _NUMBER.finditer(word.raw):
+        for step in (1, -1):
+            text = shifted(match[0], step)
+            if text is not None:
+                yield Edits("number", (word.edit(match.span(), text),))
 
 
 def _globs(word: Word) -> Iterator[Edits]:
-    """A pattern that takes more, or less, than the one it was."""
+    """Yield changes of a glob, so that it matches more or fewer names."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
         return
-    for found in _EXTENSION.finditer(raw):
-        yield Edits("glob", (Edit(word.start + found.end() - 1, word.start + found.end()),))
+    for match in _EXTENSION.finditer(raw):
+        yield Edits("glob", (word.edit((match.end() - 1, match.end())),))
     if _EXTENSION.search(raw):
         yield _change("glob", word, f"{raw[:end]}*{raw[end:] if word.quote else ''}")
     if raw.endswith("/*"):
@@ -123,13 +121,13 @@ def _globs(word: Word) -> Iterator[Edits]:
     if "**/" in raw:
         yield _change("glob", word, raw.replace("**/", "*/"))
         yield _change("glob", word, raw.replace("**/", ""))
-    for found in _CLASS.finditer(raw):
-        for letter in found[1]:
-            yield Edits("glob", (Edit(word.start + found.start(), word.start + found.end(), letter),))
+    for match in _CLASS.finditer(raw):
+        for letter in match[1]:
+            yield Edits("glob", (word.edit(match.span(), letter),))
 
 
 def _paths(word: Word) -> Iterator[Edits]:
-    """The folder instead of what is in it, and a trailing slash lost."""
+    """Yield changes of a path to its parent folder, or without its trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
         if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):
@@ -143,16 +141,16 @@ def _paths(word: Word) -> Iterator[Edits]:
         yield _change("path", word, raw.rstrip("/"))
 
 
-def _unquoted(word: Word, whole: frozenset[str]) -> Iterator[Edits]:
-    """Quotes lost, where the word stays one word to a reader's eye."""
+def _unquoted(word: Word, safe_names: frozenset[str]) -> Iterator[Edits]:
+    """Yield a change that removes the quotes, if the word still looks like one word."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return
     if "$" in inner and word.quote == '"':
         literal = _SHELL_PART.sub("", inner)
         names = re.findall(r"\$\{?(\w+)", inner)
-        is_whole = _ONE_WORD.fullmatch(inner) or (names and whole.issuperset(names))
-        if not is_whole and (not literal or _EXPANDING.match(literal)):
+        is_one_word = _ONE_WORD.fullmatch(inner) or (names and safe_names.issuperset(names))
+        if not is_one_word and (not literal or _EXPANDING.match(literal)):
             yield _change("quotes", word, inner)
     elif re.search(r"[*?\[]", inner) and _SAFE_UNQUOTED.match(inner):
         yield _change("quotes", word, inner)

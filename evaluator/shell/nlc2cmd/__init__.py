@@ -1,1 +1,1 @@
-"""The NLC2CMD score of two commands, and the reader of commands that the 2020 competition used."""
+"""The NLC2CMD score of two commands, and a reader that follows the reference program of the 2020 competition."""

@@ -1,4 +1,4 @@
-"""Which options and operands the program of the NLC2CMD organisers knew: `nlc2cmd.toml`, ready to be looked up."""
+"""The options and operands that the NLC2CMD reference program of 2020 knew, read from `nlc2cmd.toml`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NUMBER: Final = re.compile("[0-9]")
 
 
 class Grammar(NamedTuple):
-    """What their grammar says of one utility.
+    """The reference program's grammar of one utility.
 
     flags     letters with one dash, words and long options, mapped to the number of their values
-    attached  those of them whose value is never the next word
-    commands  those of them whose value is a command line in quotes
-    operands  a slot a letter; `nlc2cmd.toml` says what they mean
-    number    whether what begins with a dash and is no option is the flag `-` with a value
+    attached  the flags that never take the next word as their value
+    commands  the flags whose value is a command line in quotes
+    operands  one letter per operand slot; `nlc2cmd.toml` explains the letters
+    number    whether a word that begins with a dash and is not an option is the flag `-` with a value
     """
 
     flags: dict[str, int]
@@ -31,15 +31,11 @@ class Grammar(NamedTuple):
     number: bool
 
 
-def _entries() -> dict[str, dict[str, Any]]:
-    table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
-    return {name: table[entry["like"]] if "like" in entry else entry for name, entry in table.items()}
-
-
 @cache
 def grammar_2020() -> Mapping[str, Grammar]:
-    """Their grammar by utility: what is not in it they refused."""
-    return {name: _grammar(entry) for name, entry in _entries().items()}
+    """Return the reference program's grammar by utility. The program refused every other utility."""
+    table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
+    return {name: _grammar(table[entry["like"]] if "like" in entry else entry) for name, entry in table.items()}
 
 
 def _grammar(entry: Mapping[str, Any]) -> Grammar:
@@ -61,9 +57,9 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 
 @cache
 def option_table_2020() -> Mapping[str, Options]:
-    """The option table with their grammar in the place of the utilities it has.
+    """Return the option table, with the reference program's grammar for each utility that it knew.
 
-    So a command that they refused has the flags that they would have seen, had they read it.
+    So a command that the program refused gets the flags that the program would have seen in it.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():
@@ -74,17 +70,15 @@ def option_table_2020() -> Mapping[str, Options]:
 def _as_options(grammar: Grammar, options: Options) -> Options:
     letters = {flag[1]: values for flag, values in grammar.flags.items() if len(flag) == 2}
     attached = frozenset(flag[1] for flag in grammar.attached)
-    words = {flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"}
     scripts = [flag[1] for flag in sorted(grammar.commands) if len(flag) == 2 and options.script == flag[1]]
     script = scripts[0] if scripts and "*" not in grammar.operands else ""
-    runs = options.runs if {*grammar.operands} & {"c", "e"} else None
     return options._replace(
         flags=frozenset(letter for letter, values in letters.items() if not values),
         values=frozenset(letter for letter, values in letters.items() if values) - attached - {script},
         attached=attached,
         long_values=frozenset(flag[2:] for flag, n in grammar.flags.items() if flag[:2] == "--" and n),
-        words=words,
+        words={flag: n for flag, n in grammar.flags.items() if len(flag) > 2 and flag[1] != "-"},
         number=(options.number or _NUMBER) if grammar.number else None,
-        runs=runs,
+        runs=options.runs if {*grammar.operands} & {"c", "e"} else None,
         script=script,
     )

@@ -1,15 +1,17 @@
-"""Commands as the program of the NLC2CMD organisers read them in 2020: which utilities and flags, or why not at all.
+"""Read commands as the NLC2CMD reference program did in 2020: the utilities and flags, or the reason for refusal.
 
-Their program took bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`), and gave up on
-whatever neither of them had: a utility or long option not in the grammar, an operand too many, lists, redirections,
-loops, assignments. Published scores are what it read, so it is followed here quirk by quirk:
+The reference program used bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`). It refused
+everything else: a utility or long option outside the grammar, an operand too many, lists, redirections, loops and
+assignments. The published scores depend on this reading, so this module copies the program's quirks:
 
-* Options are recognised in their source text: `"-n"` in quotes is an operand, and so is a word with a substitution.
-* An option with an optional value takes the next word: `grep --color -n` has one flag. Last in a cluster it takes none.
-* A command line in quotes (`sh -c`, `ssh`) is one simple command with nothing in it to expand, or is refused.
-* A redirection is overlooked after the last operand that a utility can have, and refused before.
-* What follows an assignment, or a program named by an expansion, is not read.
-* A word that begins with a parameter is an argument, whatever else it expands.
+* The program recognises options in the source text. `"-n"` in quotes is an operand, and so is a word with a
+  substitution.
+* An option with an optional value takes the next word: `grep --color -n` has one flag. At the end of a cluster it takes
+  no value.
+* A command line in quotes (`sh -c`, `ssh`) must be one simple command without expansions. Otherwise it is refused.
+* A redirection is ignored after the last operand that a utility can have, and refused before it.
+* The program does not read the words after an assignment, or after a program named by an expansion.
+* A word that begins with a parameter is an argument, even if it contains other expansions.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
-from evaluator.shell.bashlex_reader import parsed
+from evaluator.shell.bashlex_reader import parse_trees
 from evaluator.shell.fast_path import expansion, is_list, plain_stages
 from evaluator.shell.nlc2cmd.grammar_2020 import Grammar, grammar_2020
-from evaluator.shell.nlc2cmd.typo_fixes import mended
+from evaluator.shell.nlc2cmd.typo_fixes import fix_typos
 from evaluator.shell.syntax import MAX_DEPTH, UnreadableError, refuse_hostile
 from evaluator.shell.utilities import EXECUTORS
-from evaluator.shell.words import unquoted
+from evaluator.shell.words import remove_quotes
 
 _FIND_OPERATORS: Final = frozenset({"(", ")", "\\(", "\\)", "!", "-o", "-a", ","})
 _OPERATORS: Final = frozenset({"-not", "-prune", "-and", "-or", "||", "&&"})
@@ -34,18 +36,18 @@ _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fix
 
 
 class UnsupportedCommandError(Exception):
-    """Their program gives up on the command; the message says why. Never leaves the room."""
+    """The reference program refuses the command, for the reason in the message. This package handles the error."""
 
 
 class ReferenceCall(NamedTuple):
-    """A utility as their program sees it: its name, and the flags of its whole subtree as often as they are given."""
+    """A utility as the reference program reads it: its name and all flags of its subtree, with repetitions."""
 
     utility: str
     flags: tuple[str, ...]
 
 
 class _Node(NamedTuple):
-    """A utility in their tree: a child is a flag, an argument (the empty text) or a utility."""
+    """A utility in the reference program's tree. Each child is a flag, an argument (the empty text) or a utility."""
 
     name: str
     children: list[_Child]
@@ -56,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """What bashlex's node says of a word with a parameter or a home directory, and no other expansion."""
+    """A stand-in for bashlex's node of a word with a parameter or a home directory as its only expansion."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -66,9 +68,9 @@ _EXPANDED: Final = {kind: _Expanded("word", (_Expanded(kind),)) for kind in ("pa
 
 
 class _Piece(NamedTuple):
-    """A word of a command, or what else stands among its words: then it has no `word`.
+    """One part of a command: a word, or another part such as a redirection. `word` is None for other parts.
 
-    `source` is as it is written, `word` what bashlex makes of it, `node` bashlex's node where it has to be read.
+    `source` is the text as written. `word` is the text as bashlex reads it. `node` is bashlex's node, if needed.
     """
 
     source: str
@@ -77,15 +79,15 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Words with nothing to expand, and those that begin with a dash and a parameter after it."""
+        """Return whether the piece can be a flag: nothing to expand in it, or a parameter directly after its dash."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Utilities in pre-order as their program has them. Raises UnsupportedCommandError where it gives up."""
-    text = mended(command)
+    """Return the utilities in pre-order as the reference program reads them, or raise UnsupportedCommandError."""
+    text = fix_typos(command)
     try:
         refuse_hostile(text)
         children = _read(text)
@@ -104,12 +106,12 @@ def _read(text: str) -> list[_Child]:
         return trees.children(_parsed(text), 0)
     children: list[_Child] = [] if len(stages) == 1 else [_ARGUMENT]
     for stage in stages:
-        children += _Call(_plain(stage), trees, 0).children()
+        children += _Call(_pieces_of_stage(stage), trees, 0).children()
     return children
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse what is refused whatever a parser makes of the rest, and save its time."""
+    """Refuse a command before parsing it, if the parsed command would be refused too. This saves time."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")
@@ -119,13 +121,15 @@ def _refuse_early(text: str) -> None:
         _refuse("unsupported: list")
 
 
-def _plain(words: Iterable[str]) -> list[_Piece]:
-    """The words of a plain stage. Of one that is expanded nothing has to be known but by what."""
-    return [_Piece(word, word if word.isalnum() else unquoted(word), _EXPANDED.get(expansion(word))) for word in words]
+def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
+    """Return the words of a plain stage. For a word with an expansion, only the kind of expansion matters."""
+    return [
+        _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
+    ]
 
 
 def _parsed(text: str) -> Any:
-    trees = parsed(text)
+    trees = parse_trees(text)
     if len(trees) != 1:
         _refuse("several commands")
     return trees[0]
@@ -151,13 +155,13 @@ def _flags(children: Iterable[_Child]) -> Iterator[str]:
 
 
 class _Trees:
-    """bashlex's trees of one text; their nodes say where in it they stand."""
+    """The bashlex trees of one text. Their nodes hold positions in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def children(self, node: Any, depth: int) -> list[_Child]:
-        """What a node calls."""
+        """Return the utilities, flags and arguments that a node contributes."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         match node.kind:
@@ -201,16 +205,16 @@ class _Call:
         self.pieces, self.trees, self.depth = pieces, trees, depth
         self.name = ""
         self.grammar: Grammar
-        self.found: list[_Child] = []
+        self.output: list[_Child] = []
         self.at = 1
-        self.options = True
-        self.expected: list[str] = []
-        self.filled: set[int] = set()
-        self.replaced: str | None = None
-        self.runs: int | None = None
+        self.may_take_flags = True
+        self.pending: list[str] = []
+        self.used_slots: set[int] = set()
+        self.placeholder: str | None = None
+        self.command_at: int | None = None
 
     def children(self) -> list[_Child]:
-        """The utility that is called, or what stands in its place."""
+        """Return the called utility, or the children of the expansion that stands in its place."""
         if not self.pieces:
             return []
         first = self.pieces[0]
@@ -225,21 +229,21 @@ class _Call:
         self.name, self.grammar = name, grammar
         while self.at < len(self.pieces):
             self._take(self.pieces[self.at])
-        if self.expected:
+        if self.pending:
             _refuse("incomplete")
         self._add_implied()
-        return _Node("grep" if name in _EXTENDED else name, self.found)
+        return _Node("grep" if name in _EXTENDED else name, self.output)
 
     def _take(self, piece: _Piece) -> None:
         if piece.word == "--":
-            self.options = bool(self.expected)
+            self.may_take_flags = bool(self.pending)
             self.at += 1
-        elif self.expected:
+        elif self.pending:
             self._take_value(piece)
-        elif self.options and piece.may_be_flag and self._take_flag(piece):
+        elif self.may_take_flags and piece.may_be_flag and self._take_flag(piece):
             self.at += 1
         elif self._take_operand(piece):
-            self.options = True
+            self.may_take_flags = True
         elif piece.word is None:
             self.at += 1
         else:
@@ -256,7 +260,7 @@ class _Call:
         elif source.startswith("--"):
             self._take_long(source)
         elif source in flags:
-            self._open(source) if source not in self.grammar.attached else self._add(source)
+            self._add_with_values(source) if source not in self.grammar.attached else self._add(source)
         elif source[:2] in flags:
             self._take_cluster(source)
         elif self.grammar.number and source[0] == "-":
@@ -265,12 +269,12 @@ class _Call:
             return False
         return True
 
-    def _add(self, flag: str, *expected: str) -> None:
-        self.found.append(flag)
-        self.expected += expected
+    def _add(self, flag: str, *values: str) -> None:
+        self.output.append(flag)
+        self.pending += values
 
-    def _open(self, flag: str) -> None:
-        """Add a flag whose values are the words that follow."""
+    def _add_with_values(self, flag: str) -> None:
+        """Add a flag that takes the following words as values."""
         kind = "command" if flag in self.grammar.commands else "value"
         self._add(flag, *[kind] * self.grammar.flags[flag])
 
@@ -279,7 +283,7 @@ class _Call:
         if flag not in self.grammar.flags:
             _refuse(f"unknown option: {flag}")
         if not value:
-            self._open(flag)
+            self._add_with_values(flag)
         elif self.grammar.flags[flag] and flag not in self.grammar.commands:
             self._add(flag)
         else:
@@ -294,28 +298,28 @@ class _Call:
             if self.grammar.flags[flag] and position < len(source):
                 if flag in self.grammar.commands:
                     _refuse(f"a command attached to {flag}")
-                self._note(flag, source[position:])
+                self._record_placeholder(flag, source[position:])
                 return
 
-    def _note(self, flag: _Child, value: str) -> None:
+    def _record_placeholder(self, flag: _Child, value: str) -> None:
         if flag == "-I" and self.name == "xargs":
-            self.replaced = value
+            self.placeholder = value
 
     def _take_value(self, piece: _Piece) -> None:
-        kind = self.expected[0]
+        kind = self.pending[0]
         if kind == "exec":
-            self._take_executed()
+            self._take_exec()
         elif kind == "value":
-            self._note(self.found[-1], piece.source)
+            self._record_placeholder(self.output[-1], piece.source)
             self._take_argument(piece)
         elif not self._take_command(piece):
             _refuse(f"unmatched: {piece.source}")
         elif piece.node is not None:
-            return  # a command that is expanded leaves the option without a value
-        del self.expected[0]
+            return  # A command with an expansion leaves the option without a value.
+        del self.pending[0]
 
     def _take_argument(self, piece: _Piece) -> None:
-        self.found += [_ARGUMENT] if piece.node is None else self.trees.children(piece.node, self.depth + 1)
+        self.output += [_ARGUMENT] if piece.node is None else self.trees.children(piece.node, self.depth + 1)
         self.at += 1
 
     def _take_operand(self, piece: _Piece) -> bool:
@@ -326,20 +330,20 @@ class _Call:
             elif kind == "e":
                 self._take_rest()
                 return True
-            elif kind == "*" or slot not in self.filled:
-                self.filled.add(slot)
+            elif kind == "*" or slot not in self.used_slots:
+                self.used_slots.add(slot)
                 self._take_argument(piece)
                 return True
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Take a command line in quotes, or a word that is expanded; False where it is neither."""
+        """Take a command line in quotes or a word with an expansion, and return whether one was taken."""
         if piece.node is not None:
             self._take_argument(piece)
             return True
         if len(piece.source) < 2 or piece.source[0] not in "'\"" or piece.source[-1] not in "'\"":
             return False
-        self.found += self._read_line(piece.source[1:-1])
+        self.output += self._read_line(piece.source[1:-1])
         self.at += 1
         return True
 
@@ -351,37 +355,37 @@ class _Call:
         if stages is not None:
             if len(stages) > 1 or any(map(expansion, stages[0])):
                 _refuse("a command in quotes that is not simple")
-            return _Call(_plain(stages[0]), trees, self.depth + 1).children()
+            return _Call(_pieces_of_stage(stages[0]), trees, self.depth + 1).children()
         tree = _parsed(text)
         if tree.kind != "command" or any(part.kind not in ("word", "assignment") or part.parts for part in tree.parts):
             _refuse("a command in quotes that is not simple")
         return trees.children(tree, self.depth + 1)
 
-    def _take_executed(self) -> None:
-        position = len(self.found) - 1
-        start, stops = self.at, ((";", "+") if str(self.found[-1]).startswith("-exec") else (";",))
+    def _take_exec(self) -> None:
+        position = len(self.output) - 1
+        start, stops = self.at, ((";", "+") if str(self.output[-1]).startswith("-exec") else (";",))
         while self.at < len(self.pieces) and self.pieces[self.at].word not in stops:
             self.at += 1
-        self.found += _Call(self.pieces[start : self.at], self.trees, self.depth + 1).children()
+        self.output += _Call(self.pieces[start : self.at], self.trees, self.depth + 1).children()
         end = self.pieces[self.at].word if self.at < len(self.pieces) else ";"
-        self.found[position] = f"{self.found[position]}::{end}"
+        self.output[position] = f"{self.output[position]}::{end}"
         self.at += 1
 
     def _take_rest(self) -> None:
-        called = _Call(self.pieces[self.at :], self.trees, self.depth + 1).children()
+        children = _Call(self.pieces[self.at :], self.trees, self.depth + 1).children()
         if self.pieces[self.at].node is None:
-            self.runs = len(self.found)
-        self.found += called
+            self.command_at = len(self.output)
+        self.output += children
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """What their program adds: `-E` and `-F` of grep's other names, and `-I` of an xargs that runs something."""
-        if self.name in _EXTENDED and not any(flag in self.found for flag in _EXTENDED[self.name]):
-            self.found.insert(0, _EXTENDED[self.name][0])
+        """Add the flags that the program implies: `-E` for egrep, `-F` for fgrep, `-I` for an xargs with a command."""
+        if self.name in _EXTENDED and not any(flag in self.output for flag in _EXTENDED[self.name]):
+            self.output.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":
             return
-        if "-I" not in self.found:
-            if self.runs is not None:
-                self.found.insert(self.runs, "-I")
-        elif self.replaced is None or (self.replaced != "{}" and self.runs is None):
-            _refuse("xargs -I without what it replaces, or where")
+        if "-I" not in self.output:
+            if self.command_at is not None:
+                self.output.insert(self.command_at, "-I")
+        elif self.placeholder is None or (self.placeholder != "{}" and self.command_at is None):
+            _refuse("xargs -I without a placeholder or a command")

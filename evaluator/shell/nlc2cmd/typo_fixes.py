@@ -1,6 +1,7 @@
-"""The typing errors that the program of the NLC2CMD organisers mended in a command's text before it read it.
+"""The typing errors that the NLC2CMD reference program fixed in a command's text before it read the text.
 
-Scores depend on them: `find -regex-type posix` has the flag `-regextype` to it, and `-dev` anywhere is `-xdev`.
+Scores depend on these fixes. For example, the program reads `find -regex-type posix` with the flag `-regextype`, and
+`-dev` anywhere as `-xdev`.
 """
 
 from __future__ import annotations
@@ -8,29 +9,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_MENDED: Final = (
-    *(
-        ("/usr/bin/find", "find"),
-        ("/bin/find", "find"),
-        ("/usr/bin/grep", "grep"),
-        ("/bin/rm", "rm"),
-        ("/bin/mv", "mv"),
-    ),
-    *(("'{}'", "{}"), ('"{}"', "{}"), ("-i{}", "-I {}"), ("-i%", "-I %"), ("-I{}", "-I {}"), (" [] ", " {} ")),
-    *(("-L.", "-L"), ("-mitime", "-mtime"), ("-dev", "-xdev"), ("-regex-type", "-regextype")),
-    *((" ( ", " \\( "), (" ) ", " \\) "), ("-\\(", "\\("), ("-\\)", "\\)"), ('"\\)', " \\)"), ("\\(-", "\\( -")),
-    *(("e\\)", "e \\)"), ("-\\!", "!"), ("\u2014 ", "-"), ("\u2013", "-"), ("\u2014", "-")),
-    *(("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"), ("\u2019", "'")),
-)
-_MENDED_LATER: Final = (
-    *(
-        ("/bin/echo", "echo"),
-        (" exec sed ", " -exec sed "),
-        (" xargs -iname ", " xargs "),
-        (" -chour +1 ", " -cmin 60 "),
-    ),
-    *((" -target-directory ", " --target-directory="), ("- perm", "-perm"), (" perm", " -perm"), ("'-rd\\n' ", "")),
-)
+_FIXES: Final = (
+    ("/usr/bin/find", "find"), ("/bin/find", "find"), ("/usr/bin/grep", "grep"), ("/bin/rm", "rm"), ("/bin/mv", "mv"),
+    ("'{}'", "{}"), ('"{}"', "{}"), ("-i{}", "-I {}"), ("-i%", "-I %"), ("-I{}", "-I {}"), (" [] ", " {} "),
+    ("-L.", "-L"), ("-mitime", "-mtime"), ("-dev", "-xdev"), ("-regex-type", "-regextype"),
+    (" ( ", " \\( "), (" ) ", " \\) "), ("-\\(", "\\("), ("-\\)", "\\)"), ('"\\)', " \\)"), ("\\(-", "\\( -"),
+    ("e\\)", "e \\)"), ("-\\!", "!"), ("\u2014 ", "-"), ("\u2013", "-"), ("\u2014", "-"),
+    ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"), ("\u2019", "'"),
+)  # fmt: skip
+_LATER_FIXES: Final = (
+    ("/bin/echo", "echo"), (" exec sed ", " -exec sed "), (" xargs -iname ", " xargs "), (" -chour +1 ", " -cmin 60 "),
+    (" -target-directory ", " --target-directory="), ("- perm", "-perm"), (" perm", " -perm"), ("'-rd\\n' ", ""),
+)  # fmt: skip
 _PRINT: Final = re.compile(r"-prin($| )")
 _PROMPT: Final = re.compile(r"^[$#] ")
 _PROMPTED_FIND: Final = re.compile(r"^[$#]find ")
@@ -38,22 +28,22 @@ _LOOSE_END: Final = re.compile(r"(?<=\s)\\\s*\Z")
 _TAR: Final = re.compile(r" tar (?=\w)")
 
 
-def mended(command: str) -> str:
-    """A command's text as their program corrects it: typing errors, typographic quotes, `sudo` and a prompt."""
-    command = mended_words(command.replace("\n", " ").strip().replace("sudo", ""))
+def fix_typos(command: str) -> str:
+    """Return a command's text with the program's corrections: typing errors, typographic quotes, `sudo` and prompt."""
+    command = fix_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:
         command = _TAR.sub(" tar -", f" {command}" if command.startswith("tar") else command)
     return _LOOSE_END.sub("", command.strip())
 
 
-def mended_words(command: str) -> str:
-    """A command's text with their corrections of single words alone."""
-    for wrong, right in _MENDED:
+def fix_words(command: str) -> str:
+    """Return a command's text with only the program's corrections of single words."""
+    for wrong, right in _FIXES:
         if wrong in command:
             command = command.replace(wrong, right)
     command = _PRINT.sub("-print", command)
-    for wrong, right in _MENDED_LATER:
+    for wrong, right in _LATER_FIXES:
         if wrong in command:
             command = command.replace(wrong, right)
     return command

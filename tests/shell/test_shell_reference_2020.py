@@ -1,4 +1,4 @@
-"""How the program of the NLC2CMD organisers read commands, and what it refused."""
+"""The reader follows the NLC2CMD reference program: how it read commands, and what it refused."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from evaluator.shell.nlc2cmd.grammar_2020 import grammar_2020, option_table_2020
 from evaluator.shell.nlc2cmd.reference_2020 import UnsupportedCommandError, parse_like_reference
-from evaluator.shell.nlc2cmd.typo_fixes import mended
+from evaluator.shell.nlc2cmd.typo_fixes import fix_typos
 
 
 def outline(command: str) -> str:
-    """Utilities with their flags, in one line."""
+    """Return the utilities with their flags on one line."""
     return " / ".join(" ".join([name, *flags]) for name, flags in parse_like_reference(command))
 
 
@@ -57,7 +57,7 @@ def outline(command: str) -> str:
     ],
 )
 def test_utilities_and_flags_are_those_their_program_saw(command: str, expected: str) -> None:
-    """Each quirk of their reading, in the order and as often as flags are given."""
+    """The reader copies each quirk of the program, including the order and repetition of flags."""
     assert outline(command) == expected
 
 
@@ -87,12 +87,12 @@ def test_utilities_and_flags_are_those_their_program_saw(command: str, expected:
         ("su -cls", "a command attached to -c"),
         ("split --filter=wc f", "unexpected value: --filter=wc"),
         ("xargs -0I {} ls {}", "unknown utility: {}"),
-        ("xargs -I x", "xargs -I without what it replaces, or where"),
+        ("xargs -I x", "xargs -I without a placeholder or a command"),
         ("", "bashlex: "),
     ],
 )
 def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
-    """What neither its grammar nor bashlex had is refused."""
+    """Commands outside the program's grammar or bashlex's are refused."""
     with pytest.raises(UnsupportedCommandError) as refused:
         parse_like_reference(command)
     assert str(refused.value).startswith(why)
@@ -110,12 +110,12 @@ def test_their_program_gives_up_with_a_reason(command: str, why: str) -> None:
     ],
 )
 def test_typing_errors_are_mended_as_theirs(before: str, after: str) -> None:
-    """The text that is read is the one that their program corrected."""
-    assert mended(before) == after
+    """The reader fixes a command's text as the program did."""
+    assert fix_typos(before) == after
 
 
 def test_a_refused_command_has_the_flags_they_would_have_seen() -> None:
-    """The option table for what they refused says of a utility what their grammar says."""
+    """The option table for refused commands follows the program's grammar."""
     for name, grammar in grammar_2020().items():
         options = option_table_2020()[name]
         letters = {flag[1] for flag in grammar.flags if len(flag) == 2}

@@ -1,4 +1,4 @@
-"""Plain commands, which are read without a parser, are read as bashlex reads them."""
+"""The fast path reads plain commands as bashlex does, but without a parser."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ TEXTS = st.lists(SYNTAX | st.sampled_from(PIECES), min_size=1, max_size=10).map(
 
 
 def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
-    """The words of each stage as bashlex cuts them; AssertionError where the command is no pipeline of words."""
-    (tree,) = bashlex_reader.parsed(command)
+    """Return the words of each stage as bashlex splits them. Raise AssertionError if the command is not a plain
+    pipeline."""
+    (tree,) = bashlex_reader.parse_trees(command)
     calls = [part for part in tree.parts if part.kind != "pipe"] if tree.kind == "pipeline" else [tree]
     assert all(call.kind == "command" for call in calls)
     assert all(part.kind == "word" for call in calls for part in call.parts)
@@ -48,7 +49,7 @@ def stages_of_bashlex(command: str) -> list[tuple[str, ...]]:
 @given(TEXTS)
 @settings(max_examples=800, deadline=None)
 def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
-    """Words, stages and what is expanded are bashlex's, on any text that is plain, and the calls of several of them."""
+    """For any plain text, words, stages, expansions and calls are equal to bashlex's."""
     stages = fast_path.plain_stages(command)
     if stages is not None:
         assert stages_of_bashlex(command) == list(stages)
@@ -60,10 +61,10 @@ def test_what_is_plain_bashlex_reads_the_same(command: str) -> None:
 @given(TEXTS)
 @settings(max_examples=300, deadline=None)
 def test_what_is_certainly_a_list_bashlex_reads_as_several_commands_or_not_at_all(command: str) -> None:
-    """Nothing that might be one command is taken for a list."""
+    """A text that might be one command never counts as a list."""
     if fast_path.is_list(command):
         try:
-            trees = bashlex_reader.parsed(command)
+            trees = bashlex_reader.parse_trees(command)
         except UnreadableError:
             return
         assert len(trees) > 1 or trees[0].kind == "compound" or len(trees[0].parts) > 2
@@ -83,7 +84,7 @@ def test_everyday_commands_are_plain(command: str) -> None:
     ["ls > f", "a; b", "a && b || c &", "a >> f 2>&1 -n", "a <f | b &> 'g h'", "a\nb;\n"],
 )
 def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
-    """Lists and redirections to plain words need no parser either."""
+    """Lists and redirections to plain words need no parser."""
     assert fast_path.read_calls(command) == bashlex_reader.read_calls(command)
 
 
@@ -93,5 +94,5 @@ def test_several_plain_commands_are_one_after_the_other(command: str) -> None:
      "! a", "if a", "{ a; }", "[[ a ]]", "time a", "a 'b", "a\nb", "echo ${a%b}", "a <(b)", "ls a~b", "x'$a'", "a #b"],
 )  # fmt: skip
 def test_whatever_else_goes_to_a_parser(command: str) -> None:
-    """Anything of which it might be a matter of opinion how it reads is not plain."""
+    """A text is not plain if there are several ways to read it."""
     assert fast_path.plain_stages(command) is None

@@ -1,8 +1,8 @@
-"""How fast the sandbox is, against what else could run a command: ratios from one run on one machine.
+"""The sandbox's speed compared with other ways to run a command, as ratios measured on one machine.
 
-The same command in the same environment is run bare in the worker's own container, through the worker with full
-evidence, by `docker exec` and by `docker run --rm`. Bare and ours take turns in small rounds, so a machine whose speed
-drifts slows both.
+The same command in the same environment runs bare in the worker's own container, through the worker with full
+evidence, with `docker exec` and with `docker run --rm`. The first two alternate in small rounds, so that changes of the
+machine's speed affect both.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ print(json.dumps(found))
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """Milliseconds a command by one way of running it, and how many times the bare way that is."""
+    """The milliseconds per command for one way of running it, and their ratio to bare bash."""
 
     name: str
     commands: int
@@ -77,7 +77,10 @@ def _timed(call: Callable[[], object]) -> float:
 def bench_sandbox(
     engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
 ) -> tuple[list[BenchmarkRow], dict[str, float]]:
-    """Rows for every way of running a command, and the mean milliseconds that a job of ours spends in each phase."""
+    """Measure every way of running a command.
+
+    Return a row for each, and the mean milliseconds that a job in the sandbox spends in each phase.
+    """
     plan = WorkerPlan(image, manifest, cpus[0])
     worker = ContainerWorker(engine, plan)
     try:
@@ -133,7 +136,7 @@ def _take_turns(
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Wall time divided by commands, so that what workers do side by side counts once."""
+    """Return a row with the wall time divided by the commands, so that parallel work of the workers counts once."""
 
     def start(place: int) -> ContainerWorker:
         return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[place]))

@@ -1,4 +1,4 @@
-"""What our containers are given because of the engine that they run in, and what `doctor` tells of both."""
+"""The security options of our containers, which depend on the engine, and the facts that `doctor` shows about both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluator.sandbox.engine import Engine
 
 
 class Fact(NamedTuple):
-    """One line of what `doctor` shows."""
+    """One line of `doctor`'s output."""
 
     name: str
     value: str
@@ -27,15 +27,15 @@ _SET_FOR: Final = {
     ),
     "rootless": ("yes", "overlays inside may be refused, which a worker's own check tells: prefer one of the system"),
 }
-"""What is set because of a confinement, or may be wrong with it, and why; by the confinement's name."""
+"""Our setting for each confinement of the engine, or a possible problem with it, and the reason."""
 
 
 def container_security(engine: Engine) -> list[str]:
-    """The `security_opt` of a container that holds our runner; nothing of a submission runs under it directly.
+    """Return the `security_opt` of a container with our runner. No part of a submission runs under it directly.
 
-    The runner mounts overlays and pivots roots, which the engine's default seccomp profile and AppArmor's and
-    SELinux's default confinement of containers forbid; each command gets a stricter filter of ours instead. A
-    confinement that an engine does not know it refuses to switch off, so only those it names are.
+    The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container
+    policies of AppArmor and SELinux forbid that. Each command gets our own, stricter filter instead. Only the
+    confinements that the engine names are switched off, because it refuses the option for an unknown one.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:
@@ -46,7 +46,7 @@ def container_security(engine: Engine) -> list[str]:
 
 
 def engine_facts(engine: Engine) -> list[Fact]:
-    """What `doctor` shows of the engine, most important first; a value that may be trouble says so in `why`."""
+    """Return the facts that `doctor` shows about the engine, most important first. `why` explains possible problems."""
     return [
         Fact("engine", f"{engine.name} {engine.version}", engine.why),
         Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),

@@ -41,9 +41,9 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """Return `path:line: message`, the form that editors and the pull-request diff understand."""
-        place = f"{self.path}:{self.line}" if self.line else f"{self.path}"
-        mark = "warning: " if self.severity is Severity.WARNING else ""
-        return f"{place}: {mark}{self.message}"
+        location = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        label = "warning: " if self.severity is Severity.WARNING else ""
+        return f"{location}: {label}{self.message}"
 
 
 class BashboardError(Exception):

@@ -23,7 +23,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.worker import WorkerDiedError
-from tests.workbench import TESS, TINY, SandboxHarness, planned
+from tests.sandbox_harness import TESS, TINY, SandboxHarness, planned
 
 LIMITS = {"cpu_s": 0.4, "memory_mb": 192, "processes": 96, "disk_mb": 32, "inodes": 12_000, "output_kb": 64}
 QUICK_S = 12.0

@@ -21,7 +21,7 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
-from tests.workbench import SandboxHarness, planned
+from tests.sandbox_harness import SandboxHarness, planned
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -34,8 +34,8 @@ REPOSITORY: Final = "bashboard-base"
 LABEL: Final = "bashboard.base"
 """The label of an image made from a mirror. Its value is the release."""
 
-FIRST_WORD_S: Final = 10.0
-SILENCE_S: Final = 120.0
+FIRST_ANSWER_S: Final = 10.0
+PAUSE_S: Final = 120.0
 """The longest pause of a registry after its first answer, for example while a layer is unpacked."""
 
 BOOTSTRAP_TIMEOUT_S: Final = 1200.0
@@ -136,10 +136,10 @@ def ensure_base(
         ImageError: the bootstrap failed. The message contains its last lines.
         EngineError: the engine refused an image.
     """
-    if found := find_base(engine, release, repository):
-        return found
+    if base := find_base(engine, release, repository):
+        return base
     reference = f"{image}:{release}-slim"
-    progress(f"asking the image registry for {reference}")
+    progress(f"requesting {reference} from the image registry")
     refusal = pull(engine, reference, progress)
     try:
         engine.client.images.get(reference).tag(repository, release)
@@ -148,43 +148,43 @@ def ensure_base(
         bootstrap(engine, release, progress, machine or ThisMachine(), repository, refusal)
     except APIError as error:
         raise EngineError(f"the engine would not tag {reference}: {error.explanation}") from error
-    if made := find_base(engine, release, repository):
-        return made
-    raise EngineError(f"{repository}:{release} was made, but the engine does not show it")
+    if base := find_base(engine, release, repository):
+        return base
+    raise EngineError(f"{repository}:{release} was made, but the engine does not list it")
 
 
-def pull(engine: Engine, reference: str, progress: Progress, first_word_s: float = FIRST_WORD_S) -> str:
+def pull(engine: Engine, reference: str, progress: Progress, first_answer_s: float = FIRST_ANSWER_S) -> str:
     """Pull an image and return the reason of a failure, or an empty text.
 
     A thread reads the engine's messages, because docker-py has no time limit for a pull. An engine without a network
     may wait minutes for a registry that never answers.
     """
-    words: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
-    threading.Thread(target=_listen, args=(engine, reference, words), daemon=True).start()
-    retry_policy, told = first_word_s, ""
+    messages: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
+    threading.Thread(target=_read_messages, args=(engine, reference, messages), daemon=True).start()
+    timeout_s, last_status = first_answer_s, ""
     while True:
         try:
-            word = words.get(timeout=retry_policy)
+            message = messages.get(timeout=timeout_s)
         except queue.Empty:
-            return f"no answer within {retry_policy:.0f} s"
-        if word is None:
+            return f"no answer within {timeout_s:.0f} s"
+        if message is None:
             return ""
-        if reason := word.get("error"):
+        if reason := message.get("error"):
             return str(reason).strip().splitlines()[-1]
-        if (status := str(word.get("status", ""))) != told and "id" not in word:
+        if (status := str(message.get("status", ""))) != last_status and "id" not in message:
             progress(status)
-            told = status
-        retry_policy = SILENCE_S
+            last_status = status
+        timeout_s = PAUSE_S
 
 
-def _listen(engine: Engine, reference: str, words: queue.Queue[Mapping[str, Any] | None]) -> None:
+def _read_messages(engine: Engine, reference: str, messages: queue.Queue[Mapping[str, Any] | None]) -> None:
     repository, _, tag = reference.rpartition(":")
     try:
-        for word in engine.client.api.pull(repository, tag, stream=True, decode=True):
-            words.put(word)
+        for message in engine.client.api.pull(repository, tag, stream=True, decode=True):
+            messages.put(message)
     except (DockerException, OSError) as error:
-        words.put({"error": getattr(error, "explanation", None) or str(error)})
-    words.put(None)
+        messages.put({"error": getattr(error, "explanation", None) or str(error)})
+    messages.put(None)
 
 
 def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
@@ -195,29 +195,24 @@ def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, r
     sources = find_sources(machine, release)
     if not sources:
         raise MissingError(
-            f"no image registry answers ({refusal}) and this machine's apt knows no mirror of Debian {release}; "
-            f"with a network, type:\n{engine.name} pull debian:{release}-slim"
+            f"no image registry answers ({refusal}), and this machine's apt has no mirror of Debian {release}; "
+            f"with a network, run:\n{engine.name} pull debian:{release}-slim"
         )
-    needed = {"mmdebstrap": "mmdebstrap", KEYRING: "debian-archive-keyring"}
-    if lacking := [package for path, package in needed.items() if not machine.has(path)]:
-        install_packages(machine, lacking, progress)
+    required = {"mmdebstrap": "mmdebstrap", KEYRING: "debian-archive-keyring"}
+    if missing := [package for path, package in required.items() if not machine.has(path)]:
+        install_packages(machine, missing, progress)
     with tempfile.TemporaryDirectory(prefix="bashboard-base-") as folder:
         archive = Path(folder) / "root.tar"
-        done = machine.run(
-            *bootstrap_command(release, archive, sources, apt_settings(machine)), timeout_s=BOOTSTRAP_TIMEOUT_S
-        )
-        if done.status != 0:
-            raise ImageError(f"mmdebstrap could not make a root of {release}:\n{done.tail()}")
+        command = bootstrap_command(release, archive, sources, apt_settings(machine))
+        result = machine.run(*command, timeout_s=BOOTSTRAP_TIMEOUT_S)
+        if result.status != 0:
+            raise ImageError(f"mmdebstrap could not make a root file system of {release}:\n{result.tail()}")
         progress(f"importing {archive.stat().st_size / 1e6:.0f} MB as {repository}:{release}")
-        _import(engine, archive, repository, release)
-
-
-def _import(engine: Engine, archive: Path, repository: str, release: str) -> None:
-    changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
-    try:  # podman ignores a tag that is not part of `repository`
-        engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
-    except DockerException as error:
-        raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
+        changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
+        try:  # podman ignores a tag that is not part of `repository`
+            engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
+        except DockerException as error:
+            raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
 
 
 def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
@@ -226,7 +221,8 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
     A hook removes the host name and the name servers, because mmdebstrap copies this machine's. Certificates are
     installed only if a mirror needs them, so that the packages are otherwise those of the slim image.
     """
-    certificates = ["--include=ca-certificates"] if any(s.uri.startswith("https:") for s in sources) else []
+    https = any(source.uri.startswith("https:") for source in sources)
+    certificates = ["--include=ca-certificates"] if https else []
     return [
         "mmdebstrap",
         "--variant=minbase",
@@ -250,16 +246,10 @@ def find_sources(machine: Host, release: str) -> list[AptSource]:
     apt's own downloader and so with apt's proxies, credentials and certificates. The list is empty if no mirror has
     the release itself.
     """
-    listing = machine.run(
-        "apt-get",
-        "indextargets",
-        "--format",
-        "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)",
-        "Identifier: Packages",
-    )
-    wanted = candidate_sources(listing, release)
-    found = [source for source in wanted if has_release(machine, source)]
-    return found if any(source.suite == release for source in found) else []
+    columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
+    listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
+    sources = [source for source in candidate_sources(listing, release) if has_release(machine, source)]
+    return sources if any(source.suite == release for source in sources) else []
 
 
 def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
@@ -280,17 +270,11 @@ def has_release(machine: Host, source: AptSource) -> bool:
     """Return whether the mirror has the source and it is Debian's. mmdebstrap checks the signatures later."""
     with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
         copy = Path(folder) / "InRelease"
-        limits = (
-            "-o",
-            "Acquire::http::Timeout=10",
-            "-o",
-            "Acquire::https::Timeout=10",
-            "-o",
-            "Acquire::Retries=1",
-        )
+        limits = ("Acquire::http::Timeout=10", "Acquire::https::Timeout=10", "Acquire::Retries=1")
+        options = [word for limit in limits for word in ("-o", limit)]
         address = f"{source.uri}/dists/{source.suite}/InRelease"
-        done = machine.run(APT_HELPER, *limits, "download-file", address, str(copy), timeout_s=60)
-        return done.status == 0 and copy.is_file() and is_release(copy.read_text(errors="replace"), source.suite)
+        result = machine.run(APT_HELPER, *options, "download-file", address, str(copy), timeout_s=60)
+        return result.status == 0 and copy.is_file() and is_release(copy.read_text(errors="replace"), source.suite)
 
 
 def is_release(text: str, suite: str) -> bool:

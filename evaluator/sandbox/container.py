@@ -31,7 +31,7 @@ from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.diagnostics import container_security
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.leftovers import CREW, LABEL, owner_label
+from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
 from evaluator.sandbox.worker import Line, WorkerDiedError
 
@@ -49,7 +49,7 @@ CAPABILITIES: Final = (
     *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
     *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID"),
 )
-ULIMITS: Final = tuple(Ulimit(name=name, soft=most, hard=most) for name, most in (("nofile", 4096), ("nproc", 4096)))
+ULIMITS: Final = tuple(Ulimit(name=name, soft=4096, hard=4096) for name in ("nofile", "nproc"))
 """The highest values to which a job may raise its own limits, instead of the engine's defaults."""
 
 _START: Final = (
@@ -73,7 +73,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
     memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
     return {
         "command": ["python3", "-I", "-S", "-c", _START],
-        "labels": {LABEL: owner_label(os.getpid()), CREW: plan.worker_group},
+        "labels": {LABEL: owner_label(os.getpid()), WORKER_GROUP_LABEL: plan.worker_group},
         "stdin_open": True,
         "tty": False,
         "network_mode": "none",
@@ -107,40 +107,41 @@ def settings_line(manifest: SuiteManifest) -> Line:
 
 
 class _Stream:
-    """The attached streams of a container: lines in, framed output back."""
+    """The attached streams of a container: lines go in, and the output comes back in frames."""
 
     def __init__(self, attached: socket.socket) -> None:
         self._socket = attached
         self._lines = bytearray()
-        self.complaints = bytearray()
+        self.stderr = bytearray()
 
     def send(self, line: Line) -> None:
         self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def receive(self, timeout_s: float) -> Line | None:
-        """The next line of the runner; None at the end of the stream. Raises TimeoutError."""
+        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError."""
         self._socket.settimeout(timeout_s)
         start = 0
         while (end := self._lines.find(b"\n", start)) < 0:
             start = len(self._lines)
-            header = self._exactly(8)
+            header = self._read(8)
             if header is None:
                 return None
             kind, length = struct.unpack(">BxxxL", header)
-            payload = self._exactly(length)
+            payload = self._read(length)
             if payload is None:
                 return None
-            target = self._lines if kind == 1 else self.complaints
+            target = self._lines if kind == 1 else self.stderr
             target += payload
         line = bytes(self._lines[:end])
         del self._lines[: end + 1]
         try:
             answer: Line = json.loads(line)
         except ValueError as error:
-            raise SandboxError(f"the runner's line does not read: {error}") from error
+            raise SandboxError(f"the runner's line cannot be parsed: {error}") from error
         return answer
 
-    def _exactly(self, count: int) -> bytes | None:
+    def _read(self, count: int) -> bytes | None:
+        """Return exactly `count` bytes, or None if the stream ends before."""
         parts = []
         while count:
             part = self._socket.recv(min(count, 1 << 20))
@@ -185,9 +186,9 @@ class ContainerWorker:
             raise SandboxError(f"a worker did not start: {death}") from death
         if ready.get("protocol") != PROTOCOL:
             raise SandboxError(f"the image's runner speaks protocol {ready.get('protocol')}, expected {PROTOCOL}")
-        broken = [f"{name}: {found}" for name, found in ready["checks"].items() if found]
-        if broken:
-            raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(broken))
+        failures = [f"{name}: {failure}" for name, failure in ready["checks"].items() if failure]
+        if failures:
+            raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
 
     def tell(self, line: Line) -> None:
         """Send one line that has no answer."""
@@ -204,14 +205,14 @@ class ContainerWorker:
         try:
             answer = self._stream.receive(timeout_s)
         except TimeoutError:
-            raise self._silence(timeout_s) from None
+            raise self._timeout_error(timeout_s) from None
         except OSError as error:
             raise EngineError(f"the stream to a worker broke: {error}") from error
         if answer is None:
-            raise self._death()
+            raise self._end_error()
         return answer
 
-    def _silence(self, timeout_s: float) -> SandboxError | EngineError:
+    def _timeout_error(self, timeout_s: float) -> SandboxError | EngineError:
         """Return the error for a missing answer, by its cause: the engine or the runner."""
         state = self._state(wait_s=0)
         if isinstance(state, EngineError):
@@ -220,7 +221,7 @@ class ContainerWorker:
             return EngineError("the worker's container was paused from outside")
         return WorkerDiedError(f"no answer from the runner in {timeout_s:.0f} s", out_of_memory=False)
 
-    def _death(self) -> SandboxError | EngineError:
+    def _end_error(self) -> SandboxError | EngineError:
         """Return the error for an ended stream, by its cause: the command, a signal from outside or the engine."""
         state = self._state(wait_s=15)
         if isinstance(state, EngineError):
@@ -228,8 +229,8 @@ class ContainerWorker:
         status, out_of_memory = state["ExitCode"], bool(state.get("OOMKilled"))
         if status in FROM_OUTSIDE and not out_of_memory:
             return EngineError(f"the worker's container was ended from outside (status {status})")
-        said = self._stream.complaints.decode("utf-8", "replace").strip()[-500:]
-        message = f"the worker's container ended with status {status} {said}".rstrip()
+        stderr = self._stream.stderr.decode("utf-8", "replace").strip()[-500:]
+        message = f"the worker's container ended with status {status} {stderr}".rstrip()
         return WorkerDiedError(message, out_of_memory=out_of_memory)
 
     def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:

@@ -21,12 +21,12 @@ from docker.errors import DockerException
 from urllib3.exceptions import HTTPError
 
 from evaluator.errors import EngineError, SilentEngineError
-from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts, causes, timed_out
+from evaluator.sandbox.docker_client import TIMEOUTS, EngineClient, Timeouts, causes, timed_out
 
 START_TIMEOUT_S: Final = 60.0
 """The limit of an engine's start. dockerd needs 2 s, or more if it restores containers or the disk is slow."""
 
-HANGS: Final = "it accepts, and does not answer"
+HANGS: Final = "it accepts connections, but does not answer"
 """The reason shown for a hanging engine. An engine that refuses gives a reason of its own."""
 
 REMEDIES: Final = {"container-init binary not found": "sudo apt-get install -y catatonit"}
@@ -50,10 +50,10 @@ SYSTEM_DAEMON: Final = Daemon(
 )
 
 
-def connect(host: str, environment: Mapping[str, str], waits: Timeouts = WAITS) -> EngineClient:
+def connect(host: str, environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> EngineClient:
     """Return a client after its engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
-    _probe(host, waits.probe_s)
-    return EngineClient(waits, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
+    _probe(host, timeouts.probe_s)
+    return EngineClient(timeouts, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
 
 
 def _probe(host: str, timeout_s: float) -> None:
@@ -87,10 +87,10 @@ def engine_errors(what: str) -> Iterator[None]:
         raise SilentEngineError(f"{what}: {error}") from error
     except (DockerException, HTTPError, OSError) as error:
         if timed_out(error):
-            raise SilentEngineError(f"{what}: the engine fell silent") from error
-        words = str(error) if isinstance(error, DockerException) else innermost(error)
-        remedy = next((f"; type:\n{line}" for sign, line in REMEDIES.items() if sign in words), "")
-        raise EngineError(f"{what}: {' '.join(words.split())}{remedy}") from error
+            raise SilentEngineError(f"{what}: the engine stopped answering") from error
+        message = str(error) if isinstance(error, DockerException) else innermost(error)
+        remedy = next((f"; run:\n{command}" for text, command in REMEDIES.items() if text in message), "")
+        raise EngineError(f"{what}: {' '.join(message.split())}{remedy}") from error
 
 
 def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
@@ -107,11 +107,11 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
             umask=0o022,
             start_new_session=True,
         )
-    atexit.register(_let_go, process)
+    atexit.register(_detach, process)
     return process
 
 
-def _let_go(process: subprocess.Popen[bytes]) -> None:
+def _detach(process: subprocess.Popen[bytes]) -> None:
     """Mark a running engine as ended when we exit, so that Python does not warn about a running child process."""
     if process.poll() is None:
         process.returncode = 0
@@ -133,8 +133,9 @@ def wait_for_engine(
             reason = innermost(error)
         ended = process.poll() if process else None
         if ended is not None or time.monotonic() > deadline:
-            how = f"ended with status {ended}" if ended is not None else f"is silent after {timeout_s:.0f} s ({reason})"
-            raise EngineError(f"the container engine we started {how}; its log is {log}{_tail(Path(log))}")
+            silent = f"does not answer after {timeout_s:.0f} s ({reason})"
+            failure = silent if ended is None else f"ended with status {ended}"
+            raise EngineError(f"the container engine we started {failure}; its log is {log}{_tail(Path(log))}")
         time.sleep(0.1)
 
 

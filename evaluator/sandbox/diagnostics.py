@@ -15,17 +15,16 @@ class Fact(NamedTuple):
     why: str
 
 
-_SET_FOR: Final = {
+_CONFINEMENTS: Final = {
     "AppArmor": (
         "switched off for our containers",
-        "its profile of containers, as on Ubuntu, forbids the mounts that a job's jail is made of; the jail forbids "
-        "commands more than it does",
+        "its profile for containers, as on Ubuntu, forbids the mounts of a job's jail; the jail itself is stricter",
     ),
     "SELinux": (
         "labels switched off for our containers",
-        "they forbid the mounts that a job's jail is made of; the jail forbids commands more than they do",
+        "they forbid the mounts of a job's jail; the jail itself is stricter",
     ),
-    "rootless": ("yes", "overlays inside may be refused, which a worker's own check tells: prefer one of the system"),
+    "rootless": ("yes", "it may refuse overlays, which each worker checks: prefer an engine of the system"),
 }
 """Our setting for each confinement of the engine, or a possible problem with it, and the reason."""
 
@@ -50,15 +49,15 @@ def engine_facts(engine: Engine) -> list[Fact]:
     return [
         Fact("engine", f"{engine.name} {engine.version}", engine.why),
         Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),
-        Fact("API", engine.api_version, "the newest that engine and client both speak"),
+        Fact("API", engine.api_version, "the newest that engine and client both support"),
         Fact("machine", engine.architecture, f"Linux {engine.kernel}"),
         _runtime_fact(engine),
         Fact("storage", engine.storage_driver, "the runner's overlays lie on top of it"),
         Fact("cgroups", f"version {engine.cgroup_version}", "where limits and out-of-memory counts are read"),
         Fact("security", ", ".join(sorted(engine.security)) or "none", "confinements the engine applies"),
         Fact("container options", ", ".join(container_security(engine)), "what our runner needs to build overlays"),
-        *(Fact(name, *said) for name, said in _SET_FOR.items() if name.lower() in engine.security),
-        *(Fact("warning", warning, "the engine says so") for warning in engine.warnings),
+        *(Fact(name, *setting) for name, setting in _CONFINEMENTS.items() if name.lower() in engine.security),
+        *(Fact("warning", warning, "reported by the engine") for warning in engine.warnings),
     ]
 
 

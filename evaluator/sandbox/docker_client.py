@@ -39,51 +39,51 @@ class Timeouts(NamedTuple):
         >>> [Timeouts().of(path) for path in ("/_ping", "/v1.41/containers/create?name=x", "/v1.41/build?t=x")]
         [5.0, 30.0, 600.0]
         """
-        place = path.partition("?")[0]
-        if _PROBES.search(place):
+        endpoint = path.partition("?")[0]
+        if _PROBES.search(endpoint):
             return self.probe_s
-        return self.work_s if _WORK.search(place) else self.call_s
+        return self.work_s if _WORK.search(endpoint) else self.call_s
 
 
-WAITS: Final = Timeouts()
+TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
     """The engine's API with a time limit for each request, from its kind or from the caller."""
 
-    def __init__(self, waits: Timeouts, **settings: Any) -> None:
-        self._waits = waits
-        super().__init__(timeout=waits.call_s, **settings)
+    def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
+        self._timeouts = timeouts
+        super().__init__(timeout=timeouts.call_s, **settings)
 
     def send(self, request: Any, **options: Any) -> Any:
         """Send one request. Raises SilentEngineError if the limit of its kind is exceeded."""
         if options.get("timeout") != self.timeout:  # the caller set a limit, or explicitly none
             return super().send(request, **options)
-        wait_s = self._waits.of(request.path_url)
+        timeout_s = self._timeouts.of(request.path_url)
         try:
-            return super().send(request, **{**options, "timeout": wait_s})
+            return super().send(request, **{**options, "timeout": timeout_s})
         except requests.RequestException as error:
             if not timed_out(error):
                 raise
-            what = f"{request.method} {request.path_url.partition('?')[0]}"
-            raise SilentEngineError(f"the engine does not answer ({what}, waited {wait_s:.0f} s)") from error
+            endpoint = f"{request.method} {request.path_url.partition('?')[0]}"
+            raise SilentEngineError(f"the engine does not answer ({endpoint}, waited {timeout_s:.0f} s)") from error
 
 
 class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
     """docker-py's client with these time limits. The constructor requests the engine's version."""
 
-    def __init__(self, waits: Timeouts, **settings: Any) -> None:
-        self.api = _API(waits, **settings)
+    def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
+        self.api = _API(timeouts, **settings)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and its causes, outermost first."""
-    found: BaseException | None = error
-    while found is not None:
-        yield found
-        found = found.__cause__ or found.__context__
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def timed_out(error: BaseException) -> bool:
     """Return whether a time limit caused an error, below the layers of HTTP that wrap it."""
-    return any(isinstance(each, TimeoutError | SilentEngineError) for each in causes(error))
+    return any(isinstance(cause, TimeoutError | SilentEngineError) for cause in causes(error))

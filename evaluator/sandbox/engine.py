@@ -37,8 +37,8 @@ from evaluator.sandbox.daemon import (
     launch,
     wait_for_engine,
 )
-from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts
-from evaluator.sandbox.host import Host, Progress, ThisMachine, install_packages, line_to_install, uses_apt
+from evaluator.sandbox.docker_client import TIMEOUTS, EngineClient, Timeouts
+from evaluator.sandbox.host import Host, Progress, ThisMachine, install_command, install_packages, uses_apt
 
 OTHER_START_TIMEOUT_S: Final = 10.0
 """The wait for an engine that another process is starting. It is short, because the pid file may be stale."""
@@ -101,17 +101,17 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
     ]
 
 
-def find_engine(environment: Mapping[str, str], waits: Timeouts = WAITS) -> Engine:
+def find_engine(environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> Engine:
     """Return the first running engine.
 
     Raises:
         MissingError: no engine answers, or it lacks the requested runtime. The message lists the addresses tried and
             ends with the command to run.
     """
-    found = _ask_all(environment, SYSTEM_DAEMON.host, waits)
-    if isinstance(found, Engine):
-        return with_runtime(found, environment)
-    raise MissingError(explain_silence(found, ThisMachine()))
+    result = _try_addresses(environment, SYSTEM_DAEMON.host, timeouts)
+    if isinstance(result, Engine):
+        return with_runtime(result, environment)
+    raise MissingError(no_engine_message(result, ThisMachine()))
 
 
 def ensure_engine(
@@ -119,7 +119,7 @@ def ensure_engine(
     progress: Progress,
     machine: Host | None = None,
     daemon: Daemon = SYSTEM_DAEMON,
-    waits: Timeouts = WAITS,
+    timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
     """Return the first running engine. If there is none and we may, install and start the distribution's.
 
@@ -128,8 +128,8 @@ def ensure_engine(
             ends with the command to run.
         EngineError: the engine that we started does not answer. The message contains the last lines of its log.
     """
-    found = _ask_all(environment, daemon.host, waits)
-    engine = found if isinstance(found, Engine) else _start(found, environment, progress, machine, daemon)
+    result = _try_addresses(environment, daemon.host, timeouts)
+    engine = result if isinstance(result, Engine) else _start(result, environment, progress, machine, daemon)
     return with_runtime(engine, environment)
 
 
@@ -142,19 +142,19 @@ def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
     named = environment.get("BASHBOARD_RUNTIME", "")
     if named and engine.name == "podman" and named != engine.runtimes[0]:
         raise MissingError(
-            f"BASHBOARD_RUNTIME names {named!r}, and podman takes its runtime from its own configuration alone; set "
-            f'runtime = "{named}" in the [engine] table of containers.conf, and type:\nunset BASHBOARD_RUNTIME'
+            f"BASHBOARD_RUNTIME names {named!r}, but podman takes its runtime only from its own configuration; set "
+            f'runtime = "{named}" in the [engine] table of containers.conf, and run:\nunset BASHBOARD_RUNTIME'
         )
     if named and named not in engine.runtimes:
         raise MissingError(
-            f"BASHBOARD_RUNTIME names {named!r}, and {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
-            "register it there, or type:\nunset BASHBOARD_RUNTIME"
+            f"BASHBOARD_RUNTIME names {named!r}, but {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
+            "register it there, or run:\nunset BASHBOARD_RUNTIME"
         )
     return replace(engine, runtime=named)
 
 
 def _start(
-    found: Sequence[NoAnswer],
+    failures: Sequence[NoAnswer],
     environment: Mapping[str, str],
     progress: Progress,
     machine: Host | None,
@@ -162,26 +162,22 @@ def _start(
 ) -> Engine:
     """Install the distribution's engine if it is missing, start it and return it. Raises MissingError if we may not."""
     machine = machine or ThisMachine()
-    if _hangs(found) or not may_start(environment, machine):
-        raise MissingError(explain_silence(found, machine))
+    if _hangs(failures) or not may_start(environment, machine):
+        raise MissingError(no_engine_message(failures, machine))
     why = "no engine answered and we are root: "
     if not machine.has("dockerd"):
         install_packages(machine, ["docker.io"], progress)
         why += "installed docker.io from the distribution, "
     if machine.has("/run/systemd/system"):
         progress("starting the container engine through systemd")
-        client = _start_unit(machine, daemon.host)
+        result = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
+        if result.status != 0:
+            raise EngineError(f"systemd could not start docker.service:\n{result.tail()}")
+        client = wait_for_engine(daemon.host, None, "journalctl -u docker")
         return describe(client, daemon.host, why + "started it through systemd", started_by_us=True)
     progress("starting the container engine by hand")
     client = _await_other_start(daemon) or wait_for_engine(daemon.host, launch(daemon), str(daemon.log))
     return describe(client, daemon.host, why + f"started it by hand (log: {daemon.log})", started_by_us=True)
-
-
-def _start_unit(machine: Host, host: str) -> EngineClient:
-    done = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
-    if done.status != 0:
-        raise EngineError(f"systemd could not start docker.service:\n{done.tail()}")
-    return wait_for_engine(host, None, "journalctl -u docker")
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
@@ -199,40 +195,38 @@ def may_start(environment: Mapping[str, str], machine: Host) -> bool:
     return not environment.get("DOCKER_HOST") and machine.is_root and uses_apt(machine)
 
 
-def _hangs(silences: Sequence[NoAnswer]) -> bool:
+def _hangs(failures: Sequence[NoAnswer]) -> bool:
     """Return whether an engine hangs at one of the addresses. Another one would not start beside it."""
-    return any(silence.reason == HANGS for silence in silences)
+    return any(failure.reason == HANGS for failure in failures)
 
 
-def explain_silence(silences: Sequence[NoAnswer], machine: Host) -> str:
+def no_engine_message(failures: Sequence[NoAnswer], machine: Host) -> str:
     """Return the message for a missing engine: each address with its reason, and the command to run as last line."""
-    asked = "\n".join(f"  {silence.address.host}: {silence.reason}" for silence in silences)
-    return f"no container engine answers:\n{asked}\ntype:\n{_line_to_type(silences, machine)}"
+    addresses = "\n".join(f"  {failure.address.host}: {failure.reason}" for failure in failures)
+    return f"no container engine answers:\n{addresses}\nrun:\n{_command_to_run(failures, machine)}"
 
 
-def _line_to_type(silences: Sequence[NoAnswer], machine: Host) -> str:
-    first = silences[0]
-    if first.address.origin.startswith("DOCKER_HOST"):
+def _command_to_run(failures: Sequence[NoAnswer], machine: Host) -> str:
+    if failures[0].address.origin.startswith("DOCKER_HOST"):
         return "unset DOCKER_HOST"
-    if _hangs(silences):
+    if _hangs(failures):
         return "sudo systemctl restart docker" if machine.has("/run/systemd/system") else "# restart the engine"
-    if any("permission" in silence.reason.lower() for silence in silences):
+    if any("permission" in failure.reason.lower() for failure in failures):
         return 'sudo usermod -aG docker "$USER" && newgrp docker'
     if machine.has("dockerd") and not machine.is_root:
         return "sudo systemctl start docker"
-    return line_to_install(machine, ["docker.io"])
+    return install_command(machine, ["docker.io"])
 
 
-def _ask_all(environment: Mapping[str, str], default: str, waits: Timeouts) -> Engine | list[NoAnswer]:
-    silences = []
+def _try_addresses(environment: Mapping[str, str], default: str, timeouts: Timeouts) -> Engine | list[NoAnswer]:
+    failures = []
     for address in engine_addresses(environment, os.getuid(), default):
         try:
-            return describe(
-                connect(address.host, environment, waits), address.host, f"it answers, and {address.origin}"
-            )
+            client = connect(address.host, environment, timeouts)
+            return describe(client, address.host, f"it answers, and {address.origin}")
         except (DockerException, OSError, EngineError) as error:
-            silences.append(NoAnswer(address, innermost(error)))
-    return silences
+            failures.append(NoAnswer(address, innermost(error)))
+    return failures
 
 
 def describe(client: EngineClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:

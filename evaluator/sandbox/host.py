@@ -88,11 +88,11 @@ class ThisMachine:
         The program runs with the default umask, and its exit status is collected, even if our parent process changed
         either setting.
         """
-        _want_statuses()
+        _restore_sigchld()
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         environment["PATH"] = f"{environment.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -106,13 +106,13 @@ class ThisMachine:
             return CompletedCommand(127, f"{argv[0]}: no such program")
         except subprocess.TimeoutExpired:
             return CompletedCommand(124, f"{argv[0]}: not finished after {timeout_s:.0f} s")
-        return CompletedCommand(done.returncode, done.stdout.decode(errors="replace"))
+        return CompletedCommand(completed.returncode, completed.stdout.decode(errors="replace"))
 
 
-def _want_statuses() -> None:
+def _restore_sigchld() -> None:
     """Restore the default SIGCHLD handler. If a parent process ignored the signal, every exit status would be 0."""
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
@@ -133,20 +133,19 @@ def install_packages(machine: Host, packages: Sequence[str], progress: Progress)
     """
     names = " ".join(packages)
     if not (machine.is_root and uses_apt(machine)):
-        raise MissingError(f"this machine lacks {names}; type:\n{line_to_install(machine, packages)}")
+        raise MissingError(f"this machine lacks {names}; run:\n{install_command(machine, packages)}")
     progress(f"installing {names} from the distribution")
     install = ("apt-get", "install", *APT_OPTIONS, "--no-install-recommends", *packages)
     if machine.run(*install).status == 0:
         return
     machine.run("apt-get", "update", *APT_OPTIONS)
-    done = machine.run(*install)
-    if done.status != 0:
-        raise MissingError(
-            f"{names} could not be installed:\n{done.tail()}\ntype:\n{line_to_install(machine, packages)}"
-        )
+    result = machine.run(*install)
+    if result.status != 0:
+        command = install_command(machine, packages)
+        raise MissingError(f"{names} could not be installed:\n{result.tail()}\nrun:\n{command}")
 
 
-def line_to_install(machine: Host, packages: Sequence[str]) -> str:
+def install_command(machine: Host, packages: Sequence[str]) -> str:
     """Return the command that installs packages here, or a comment with their names if apt is not used."""
     names = " ".join(packages)
     if not uses_apt(machine):

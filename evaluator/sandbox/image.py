@@ -64,14 +64,14 @@ def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
 
 def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
     """Return the suite's image, after building it if it is missing. Raises ImageError with the build's last lines."""
-    if found := find_image(engine, manifest):
-        return found
+    if image := find_image(engine, manifest):
+        return image
     base = ensure_base(engine, manifest.base.release, progress)
     _build(engine, base, manifest, progress)
-    if built := find_image(engine, manifest):
+    if image := find_image(engine, manifest):
         prune_images(engine, manifest)
-        return built
-    raise ImageError(f"{image_reference(manifest)} was built, but the engine does not show it")
+        return image
+    raise ImageError(f"{image_reference(manifest)} was built, but the engine does not list it")
 
 
 def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
@@ -89,23 +89,23 @@ def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
 
     The engine removes an image with its last tag.
     """
-    gone = []
+    removed = []
     for tag in earlier_images(engine, manifest)[KEPT:]:
         with contextlib.suppress(APIError):  # a container uses it, or another process removed it first
             engine.client.images.remove(tag)
-            gone.append(tag)
-    return gone
+            removed.append(tag)
+    return removed
 
 
 def _pack(context: Mapping[str, bytes]) -> io.BytesIO:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
         for name, data in sorted(context.items()):
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
-    packed.seek(0)
-    return packed
+    file.seek(0)
+    return file
 
 
 def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: Progress) -> None:

@@ -26,7 +26,7 @@ _LEVEL: Final = 1
 _LOADED: Final = "Loaded image: "
 
 
-class _Digesting:
+class _DigestingFile:
     """A file for writing, with the digest of the bytes written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -48,24 +48,24 @@ def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".image.", suffix=".new", delete=False) as file:
-            written = Path(file.name)
+            temporary = Path(file.name)
             try:
-                digesting = _Digesting(cast(BinaryIO, file))
-                with gzip.GzipFile("", "wb", _LEVEL, cast(BinaryIO, digesting), mtime=0) as packed:
-                    for piece in _exported(engine, references):
+                output = _DigestingFile(cast(BinaryIO, file))
+                with gzip.GzipFile("", "wb", _LEVEL, cast(BinaryIO, output), mtime=0) as packed:
+                    for piece in _export(engine, references):
                         packed.write(piece)
                 file.flush()
-                written.chmod(0o644)
-                written.replace(path)
+                temporary.chmod(0o644)
+                temporary.replace(path)
             except BaseException:
-                written.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    return digesting.digest.hexdigest()
+    return output.digest.hexdigest()
 
 
-def _exported(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
+def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
     """Yield the pieces of the engine's archive of these images.
 
     docker-py requests one image at a time, although the engine takes several.
@@ -91,20 +91,20 @@ def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[st
     """
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != sha256:
-                message = f"has the SHA-256 {found}: expected {sha256}; the engine was not given it"
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+            if actual != sha256:
+                message = f"has the SHA-256 {actual}: expected {sha256}; it was not loaded"
                 raise FormatError([Problem(path, 0, message)])
             file.seek(0)
             loaded = _load(engine, path, file)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    strangers = [each for each in loaded if each not in expected]
-    for each in strangers:
-        with engine_errors(f"the engine could not remove {each}"):
-            engine.client.images.remove(each, noprune=True)
-    if strangers or not loaded:
-        names = ", ".join(strangers) or "no image"
+    unexpected = [reference for reference in loaded if reference not in expected]
+    for reference in unexpected:
+        with engine_errors(f"the engine could not remove {reference}"):
+            engine.client.images.remove(reference, noprune=True)
+    if unexpected or not loaded:
+        names = ", ".join(unexpected) or "no image"
         raise ImageError(f"{path} holds {names}: expected {' or '.join(sorted(expected))}")
     return loaded
 
@@ -120,8 +120,8 @@ def _load(engine: Engine, path: Path, file: BinaryIO) -> list[str]:
                     raise ImageError(f"the engine could not load {path}: {message['error']}")
                 lines = str(message.get("stream", "")).splitlines()
                 # podman prefixes its names with a registry
-                named = [line.removeprefix(_LOADED) for line in lines if line.startswith(_LOADED)]
-                loaded += [name.strip().removeprefix("localhost/") for name in named]
+                names = [line.removeprefix(_LOADED) for line in lines if line.startswith(_LOADED)]
+                loaded += [name.strip().removeprefix("localhost/") for name in names]
         except APIError as error:
             raise ImageError(f"the engine would not load {path}: {error}") from error
     return loaded

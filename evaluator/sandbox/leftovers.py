@@ -28,7 +28,7 @@ from evaluator.sandbox.engine import Engine, find_engine
 LABEL: Final = "bashboard.owner"
 """The label of a container's owner process. Only containers without a living owner are removed."""
 
-CREW: Final = "bashboard.crew"
+WORKER_GROUP_LABEL: Final = "bashboard.crew"
 """The label of a worker group: the workers that start and end together. One process may have several groups."""
 
 ENDED: Final = frozenset({"exited", "dead"})
@@ -36,7 +36,7 @@ ENDED: Final = frozenset({"exited", "dead"})
 
 
 @functools.cache
-def _place() -> str:
+def _namespace() -> str:
     """Return a name for the boot of this machine and our process namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
     return f"{boot}.{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -48,7 +48,7 @@ def owner_label(pid: int) -> str:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    return f"{pid}-{fields[19]}-{_place()}"
+    return f"{pid}-{fields[19]}-{_namespace()}"
 
 
 def is_left_over(owner: str, status: str) -> bool:
@@ -57,8 +57,8 @@ def is_left_over(owner: str, status: str) -> bool:
     >>> is_left_over("12-34-another machine", "running"), is_left_over("12-34-another machine", "exited")
     (False, True)
     """
-    pid, _, place = owner.split("-", 2) if owner.count("-") >= 2 else (owner, "", "")
-    if place != _place() or not pid.isdecimal():
+    pid, _, namespace = owner.split("-", 2) if owner.count("-") >= 2 else (owner, "", "")
+    if namespace != _namespace() or not pid.isdecimal():
         return status in ENDED
     return owner_label(int(pid)) != owner
 
@@ -73,16 +73,17 @@ def _remove(containers: list[Any]) -> None:
 def _labelled(engine: Engine, label: str) -> list[Any]:
     engine.client.ping()  # a hanging engine fails here sooner than at a long list
     # a container may be removed while the engine makes the list
-    found: list[Any] = engine.client.containers.list(all=True, filters={"label": label}, ignore_removed=True)
-    return found
+    containers: list[Any] = engine.client.containers.list(all=True, filters={"label": label}, ignore_removed=True)
+    return containers
 
 
 def remove_leftovers(engine: Engine) -> int:
     """Remove the containers of ended processes, such as killed runs, and return their number. Raises EngineError."""
     with engine_errors("left-over containers could not be removed"):
-        orphans = [each for each in _labelled(engine, LABEL) if is_left_over(each.labels[LABEL], each.status)]
-        _remove(orphans)
-    return len(orphans)
+        containers = _labelled(engine, LABEL)
+        leftovers = [container for container in containers if is_left_over(container.labels[LABEL], container.status)]
+        _remove(leftovers)
+    return len(leftovers)
 
 
 @contextlib.contextmanager
@@ -104,18 +105,18 @@ def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
     finally:
         with contextlib.suppress(BashboardError, OSError):
             with engine_errors("workers could not be removed"):
-                _remove(_labelled(engine, f"{CREW}={name}"))
+                _remove(_labelled(engine, f"{WORKER_GROUP_LABEL}={name}"))
             note.unlink(missing_ok=True)
 
 
 def clear_up(notes: Path) -> None:
     """Remove containers that killed runs of this checkout left. If no engine answers, the next run tries again."""
-    found = [note for note in notes.iterdir() if is_left_over(note.name.partition("+")[0], "exited")]
-    if not found:
+    stale = [note for note in notes.iterdir() if is_left_over(note.name.partition("+")[0], "exited")]
+    if not stale:
         return
     with contextlib.suppress(BashboardError):
         engine = find_engine(os.environ)
         remove_leftovers(engine)
         engine.client.close()
-        for note in found:
+        for note in stale:
             note.unlink(missing_ok=True)

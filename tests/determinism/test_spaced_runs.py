@@ -17,7 +17,7 @@ from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
 from tests.determinism.spaced_commands import CAUSES, COMMANDS
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.sandbox.runner.archives import MAX_BYTES, ArchiveBudget, Member, read_archive
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 BOMB_S = 10.0
 

@@ -238,7 +238,7 @@ def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) ->
     """A black hole must not cost more than the first word's time."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_word_s=0.5) == "no answer within 0 s"
+        assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_answer_s=0.5) == "no answer within 0 s"
 
 
 def machine_with_mirror(answers: dict[str, CompletedCommand]) -> ScriptedHost:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.records import PathChange
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

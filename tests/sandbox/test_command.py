@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.workbench import TESS, SandboxHarness
+from tests.sandbox_harness import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 

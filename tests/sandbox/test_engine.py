@@ -24,8 +24,8 @@ from evaluator.sandbox.engine import (
     engine_addresses,
     engine_of,
     ensure_engine,
-    explain_silence,
     find_engine,
+    no_engine_message,
     with_runtime,
 )
 from evaluator.sandbox.host import CompletedCommand
@@ -108,7 +108,7 @@ NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
 )
 def test_the_last_line_is_the_one_to_type(silence: NoAnswer, machine: ScriptedHost, line: str) -> None:
     """What helps depends on what is wrong: the address, the rights, the service, or the package."""
-    message = explain_silence([silence], machine)
+    message = no_engine_message([silence], machine)
     assert message.splitlines()[-1] == line
     assert f"{silence.address.host}: {silence.reason}" in message
 
@@ -188,7 +188,7 @@ def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
     """And the last line is the one to type."""
     with pytest.raises(MissingError) as caught:
         with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
-    assert "BASHBOARD_RUNTIME names 'kata', and docker at unix:///here.sock has runc, runsc" in str(caught.value)
+    assert "BASHBOARD_RUNTIME names 'kata', but docker at unix:///here.sock has runc, runsc" in str(caught.value)
     assert str(caught.value).splitlines()[-1] == "unset BASHBOARD_RUNTIME"
 
 
@@ -246,7 +246,7 @@ def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
     with pytest.raises(EngineError) as caught, engine_errors("a worker container could not be started"):
         raise DockerException(words)
     assert str(caught.value).splitlines() == [
-        f"a worker container could not be started: {words}; type:",
+        f"a worker container could not be started: {words}; run:",
         "sudo apt-get install -y catatonit",
     ]
 
@@ -319,7 +319,7 @@ def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: d
     ("script", "timeout_s", "message"),
     [
         ("echo no such table; exit 3", 10.0, r"ended with status 3; its log is .*d\.log\nno such table"),
-        ("exec sleep 60", 0.3, "is silent after 0 s"),
+        ("exec sleep 60", 0.3, "does not answer after 0 s"),
     ],
 )
 def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.sandbox.requests import Request
-from tests.workbench import TESS, TINY, SandboxHarness
+from tests.sandbox_harness import TESS, TINY, SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -84,6 +84,6 @@ def test_lists_are_fetched_where_a_package_is_not_found() -> None:
 )
 def test_nothing_is_run_where_we_may_not_install(machine: ScriptedHost) -> None:
     """Not root, not a distribution we know, or one without its tool."""
-    with pytest.raises(MissingError, match="type:"):
+    with pytest.raises(MissingError, match="run:"):
         install_packages(machine, ["tree"], lambda _: None)
     assert machine.calls == []

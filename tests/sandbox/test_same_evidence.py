@@ -21,7 +21,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.requests import Request
 from evaluator.suites.load import Suite
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.records import ShellState
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -13,7 +13,7 @@ from evaluator.errors import MissingError, SilentEngineError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.daemon import Daemon
-from evaluator.sandbox.docker_client import WAITS, Timeouts
+from evaluator.sandbox.docker_client import TIMEOUTS, Timeouts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
 from evaluator.sandbox.leftovers import remove_leftovers, worker_group
@@ -42,7 +42,7 @@ def hanging(mute: HangingEngine) -> Iterator[Engine]:
 def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> None:
     with HangingEngine(answers) as mute, pytest.raises(MissingError) as caught:
         find_engine({"DOCKER_HOST": mute.host}, HASTY)
-    assert f"{mute.host}: it accepts, and does not answer" in str(caught.value)
+    assert f"{mute.host}: it accepts connections, but does not answer" in str(caught.value)
 
 
 @pytest.mark.skipif(Path("/run/podman/podman.sock").exists(), reason="podman's system socket would be used instead")
@@ -100,7 +100,7 @@ def test_a_crew_ends_although_its_engine_hangs(mute: HangingEngine, hanging: Eng
 
 def test_limits_grow_with_the_kind_of_request() -> None:
     """To say that one is there, to make a container, to build an image."""
-    assert WAITS.probe_s < WAITS.call_s < WAITS.work_s
+    assert TIMEOUTS.probe_s < TIMEOUTS.call_s < TIMEOUTS.work_s
     assert HASTY.of("/v1.48/build?t=x") == HASTY.of("/v1.48/images/create") == HASTY.work_s
     assert HASTY.of("/v1.48/exec/ab12/start") == HASTY.of("/v1.48/containers/ab12/archive?path=/x") == HASTY.work_s
     assert HASTY.of("/v1.48/containers/ab12/start") == HASTY.of("/v1.48/images/json?all=1") == HASTY.call_s

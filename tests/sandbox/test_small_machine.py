@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.records import Evidence
 from evaluator.sandbox.runner.fs_changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 

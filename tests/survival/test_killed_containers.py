@@ -20,9 +20,9 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.worker import Line, Worker
+from tests.sandbox_harness import TINY
 from tests.survival.conftest import Undisturbed
 from tests.survival.small_runs import Checkout, Ended, finish, workers_of
-from tests.workbench import TINY
 
 pytestmark = pytest.mark.engine
 

@@ -16,10 +16,10 @@ from evaluator.records import Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.leftovers import CREW
+from evaluator.sandbox.leftovers import WORKER_GROUP_LABEL
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.requests import ExecutionResult, Request
-from tests.workbench import TINY
+from tests.sandbox_harness import TINY
 
 pytestmark = pytest.mark.engine
 
@@ -50,7 +50,7 @@ def crewed(plan: WorkerPlan) -> WorkerPlan:
 
 def containers(engine: Engine, plan: WorkerPlan) -> list[str]:
     found = engine.client.containers.list(
-        all=True, filters={"label": f"{CREW}={plan.worker_group}"}, ignore_removed=True
+        all=True, filters={"label": f"{WORKER_GROUP_LABEL}={plan.worker_group}"}, ignore_removed=True
     )
     return [each.name for each in found]
 

@@ -1,6 +1,6 @@
-"""The same command in another container, at another time: what differs is counted and named.
+"""The same command in another container at another time: the differences are counted and named.
 
-References are held to show the same among the sandbox's own tests; here it is everything that could differ.
+The sandbox's own tests compare references. This test compares all commands that could differ.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MOST = 13
 
 
 def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str, Evidence]:
-    """Evidence of these commands from a container of their own, in this order."""
+    """Return the evidence of these commands from a container of their own, in this order."""
     with closing(SandboxHarness(engine, plan)) as harness:
         return {name: harness.run(COMMANDS[name]) for name in names}
 
 
 def differences(first: Evidence, again: Evidence) -> list[str]:
-    """Each field that differs, with the first line that does where it is an output."""
+    """Return each field that differs, and the first different line of an output."""
     ours, theirs = first.model_dump(), again.model_dump()
     found = []
     for name in ours.keys() - {"cpu_ms", "wall_ms"}:

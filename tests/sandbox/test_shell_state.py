@@ -1,4 +1,4 @@
-"""The state a shell ends in: told whole where it is observed, and told without changing anything else."""
+"""The final state of a shell: complete if it is observed, and without effect on other evidence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PARTS: dict[str, Callable[[ShellState], bool]] = {
 
 @pytest.mark.parametrize("command", PARTS)
 def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
-    """Folder, umask, variables with their attributes, functions, aliases, options, traps."""
+    """The state has folder, umask, variables with attributes, functions, aliases, options and traps."""
     found = state(sandbox, command)
     assert found.alive
     assert PARTS[command](found)
@@ -63,7 +63,7 @@ def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: str) -> None:
-    """What was set before stands, and nothing of a subshell."""
+    """All settings before the end are in the state, and none of a subshell."""
     found = state(sandbox, f"x=outer; {end}")
     assert found.variables["x"] == b'declare -- x="outer"'
 
@@ -73,14 +73,14 @@ def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: 
     ["exec true", "exec /nowhere", "kill -9 $$", "trap - EXIT", "trap 'echo mine' EXIT", "exec -c env"],
 )
 def test_no_shell_left_is_told_as_such(sandbox: SandboxHarness, command: str) -> None:
-    """After `exec`, a killing signal, or where the command takes the shell's last word: an observation, no failure."""
+    """After `exec`, a fatal signal or a trap of the command, the missing state is an observation and not a failure."""
     evidence = sandbox.run(command, observe=["shell"])
     assert evidence.ending == "exited"
     assert evidence.shell == ShellState(alive=False)
 
 
 def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: SandboxHarness) -> None:
-    """The hook leaves none of its own: names are those of a shell that nobody watches."""
+    """The hook leaves no variable. The names are those of an unobserved shell."""
     told = set(state(sandbox, "true").variables)
     plain = sandbox.run("declare -p").stdout.data.decode()
     assert told - {"PIPESTATUS"} == {line.split("=")[0].split()[-1] for line in plain.splitlines()}
@@ -140,10 +140,10 @@ UNDISTURBED = [
 
 @pytest.mark.parametrize("command", UNDISTURBED)
 def test_watching_changes_nothing_else(sandbox: SandboxHarness, command: str) -> None:
-    """Streams, status and changes are the same as when nobody watches.
+    """Streams, status and changes are the same as without observation.
 
-    What a command can see of it: `trap` and `set -v` show the watching trap, a last command is not run in the
-    shell's own place (`ps` shows one process more, SHLVL is 1), and `declare -p` has PIPESTATUS.
+    A command can notice the observation in these cases. `trap` and `set -v` show our trap. The last command does
+    not replace the shell (`ps` shows one more process, SHLVL is 1). `declare -p` has PIPESTATUS.
     """
     plain, watched = sandbox.run(command), sandbox.run(command, observe=["shell"])
     assert watched.model_copy(update={"shell": None}).digest == plain.digest

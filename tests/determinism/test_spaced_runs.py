@@ -34,18 +34,18 @@ def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str,
 
 def differences(first: Evidence, again: Evidence) -> list[str]:
     """Return each field that differs, and the first different line of an output."""
-    ours, theirs = first.model_dump(), again.model_dump()
-    found = []
-    for name in ours.keys() - {"cpu_ms", "wall_ms"}:
-        if ours[name] == theirs[name]:
+    before, after = first.model_dump(), again.model_dump()
+    differing = []
+    for name in before.keys() - {"cpu_ms", "wall_ms"}:
+        if before[name] == after[name]:
             continue
         if name in ("stdout", "stderr"):
-            pairs = zip(ours[name]["data"].splitlines(), theirs[name]["data"].splitlines(), strict=False)
+            pairs = zip(before[name]["data"].splitlines(), after[name]["data"].splitlines(), strict=False)
             line = next(((left, right) for left, right in pairs if left != right), (b"", b""))
-            found.append(f"{name}: {line[0][:70]!r} / {line[1][:70]!r}")
+            differing.append(f"{name}: {line[0][:70]!r} / {line[1][:70]!r}")
         else:
-            found.append(name)
-    return sorted(found)
+            differing.append(name)
+    return sorted(differing)
 
 
 def test_there_are_eighty_nine_commands() -> None:

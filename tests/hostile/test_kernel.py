@@ -128,7 +128,7 @@ SOCKETS = {
 
 
 @pytest.mark.parametrize(
-    "attack", [Attack(command, prints=told) for command, told in SOCKETS.values()], ids=list(SOCKETS)
+    "attack", [Attack(command, prints=output) for command, output in SOCKETS.values()], ids=list(SOCKETS)
 )
 def test_sockets(hold: Hold, attack: Attack) -> None:
     """Local and internet sockets exist. Other families and protocols do not, whatever the host supports."""

@@ -156,9 +156,9 @@ def test_a_bomb_is_left_alone(tmp_path: Path, name: str) -> None:
 
 def test_a_links_text_is_cut(tmp_path: Path) -> None:
     """The text of a link in an archive is cut to the length of a path."""
-    found = read(linked(1 << 20), tmp_path)
-    assert found is not None
-    assert len(found[1][0]["target"]) == 4096
+    archive = read(linked(1 << 20), tmp_path)
+    assert archive is not None
+    assert len(archive[1][0]["target"]) == 4096
 
 
 def test_many_archives_share_one_budget(tmp_path: Path) -> None:

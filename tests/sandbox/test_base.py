@@ -42,7 +42,7 @@ def ignore(_: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "found"),
+    ("attributes", "origin"),
     [
         ({"RepoDigests": ["debian@sha256:ab"]}, ("registry", "sha256:ab")),
         (
@@ -55,10 +55,10 @@ def ignore(_: str) -> None:
         ({"RepoDigests": None, "Config": None}, None),
     ],
 )
-def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], found: tuple[str, str] | None) -> None:
+def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], origin: tuple[str, str] | None) -> None:
     """A registry's digest or our label of that release is trusted. Our tag alone proves nothing."""
     base = base_of({"Id": "sha256:1", **attributes}, "bashboard-base:trixie", "trixie")
-    assert (base and (base.source, base.digest)) == found
+    assert (base and (base.source, base.digest)) == origin
 
 
 INDEXES = """\
@@ -181,11 +181,11 @@ def published(tag: str) -> dict[str, tuple[str, bytes]]:
 def engine() -> Iterator[Engine]:
     """Return the engine of this machine."""
     try:
-        found = find_engine(os.environ)
+        engine = find_engine(os.environ)
     except MissingError as error:
         pytest.skip(str(error).splitlines()[0])
-    yield found
-    found.client.close()
+    yield engine
+    engine.client.close()
 
 
 @pytest.fixture
@@ -220,9 +220,9 @@ def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, rep
     manifest = published("trixie-slim")["trixie-slim"][1]
     assert (base.source, base.digest) == ("registry", digest(manifest))
     assert base.reference == f"{repository}:trixie"
-    told: list[str] = []
-    assert ensure_base(engine, "trixie", told.append, repository=repository, image="127.0.0.1:1/debian") == base
-    assert (told, machine.calls) == ([], [])
+    messages: list[str] = []
+    assert ensure_base(engine, "trixie", messages.append, repository=repository, image="127.0.0.1:1/debian") == base
+    assert (messages, machine.calls) == ([], [])
 
 
 @pytest.mark.engine

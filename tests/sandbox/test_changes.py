@@ -20,11 +20,11 @@ def facts(change: PathChange) -> dict[str, Any]:
     return change.model_dump(mode="json", exclude_defaults=True)
 
 
-def brief(harness: SandboxHarness, command: str, **asked: Any) -> list[tuple[str, ...]]:
+def brief(harness: SandboxHarness, command: str, **options: Any) -> list[tuple[str, ...]]:
     """Return the kind and path of every change, and its type if it is known."""
     return [
         (change.kind.value, change.path.decode(), *([change.type.value] if change.type else []))
-        for change in harness.run(command, **asked).changes
+        for change in harness.run(command, **options).changes
     ]
 
 
@@ -114,8 +114,8 @@ def test_what_a_command_changed(sandbox: SandboxHarness, command: str) -> None:
 
 def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: SandboxHarness) -> None:
     """Only the topmost directory carries the overlay's mark, but files deleted below it are listed too."""
-    found = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
-    below_full = sorted(row for row in found if row[1].startswith(T + "full"))
+    changes = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
+    below_full = sorted(row for row in changes if row[1].startswith(T + "full"))
     assert below_full == [
         ("deleted", T + "full/.hidden"),
         ("deleted", T + "full/two"),
@@ -226,9 +226,9 @@ def test_modification_times_count_where_asked(
     sandbox: SandboxHarness, command: str, kinds: dict[str, tuple[str, int]]
 ) -> None:
     """A task that observes them gets times by the suite's clock. For other tasks a touch is no change."""
-    found = sandbox.run(command, observe=["mtime"]).changes
-    told = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in found}
-    assert told == kinds
+    changes = sandbox.run(command, observe=["mtime"]).changes
+    times = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in changes}
+    assert times == kinds
     assert all(change.mtime is None and change.kind != "touched" for change in sandbox.run(command).changes)
 
 

@@ -92,8 +92,8 @@ def test_a_command_may_be_longer_than_an_argument(sandbox: SandboxHarness, size:
 )
 def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     """Output, error texts and status are those of `bash -c` with the same text."""
-    ours, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
-    assert (ours.stdout, ours.stderr, ours.status) == (plain.stdout, plain.stderr, plain.status)
+    evidence, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
+    assert (evidence.stdout, evidence.stderr, evidence.status) == (plain.stdout, plain.stderr, plain.status)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def suite(manifest: SuiteManifest) -> SuiteManifest:
 @pytest.fixture
 def make(engine: Engine) -> Iterator[Make]:
     """A function that makes a small image with this tag and this suite in its label."""
-    made = []
+    tags = []
 
     def create(tag: str, suite: str) -> str:
         packed = io.BytesIO()
@@ -36,11 +36,11 @@ def make(engine: Engine) -> Iterator[Make]:
             archive.addfile(tarfile.TarInfo(secrets.token_hex(4)))
         changes = [f"LABEL {SUITE_LABEL}={suite}"]
         engine.client.api.import_image_from_data(packed.getvalue(), repository=tag, changes=changes)
-        made.append(tag)
+        tags.append(tag)
         return tag
 
     yield create
-    for tag in made:
+    for tag in tags:
         if is_there(engine, tag):
             engine.client.images.remove(tag, force=True)
 

@@ -153,13 +153,13 @@ CONFINED = {
 }
 
 
-@pytest.mark.parametrize(("info", "version", "said"), CONFINED.values(), ids=CONFINED)
+@pytest.mark.parametrize(("info", "version", "settings"), CONFINED.values(), ids=CONFINED)
 def test_what_a_confinement_made_us_set_is_said(
-    info: dict[str, Any], version: dict[str, Any], said: dict[str, str]
+    info: dict[str, Any], version: dict[str, Any], settings: dict[str, str]
 ) -> None:
     """The engines' own descriptions are used. Without the confinement it is not mentioned."""
     facts = {fact.name: fact for fact in engine_facts(described(info, version))}
-    assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == said
+    assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == settings
     assert facts["cgroups"].value == "version 2"
 
 
@@ -167,21 +167,21 @@ GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}
 
 
 @pytest.mark.parametrize(
-    ("named", "runtime", "told"),
+    ("named", "runtime", "expected"),
     [
         ("", "", ("runc", "the engine's default; BASHBOARD_RUNTIME may name another: runsc")),
         ("runsc", "runsc", ("runsc", "BASHBOARD_RUNTIME names it; there are also: runc")),
     ],
 )
 def test_a_runtime_is_the_engines_unless_one_is_named(
-    manifest: SuiteManifest, named: str, runtime: str, told: tuple[str, str]
+    manifest: SuiteManifest, named: str, runtime: str, expected: tuple[str, str]
 ) -> None:
     """Every container of ours gets it, and doctor says so."""
     engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
     image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
     assert engine.runtime == runtime
     assert container_options(engine, WorkerPlan(image, manifest))["runtime"] == (runtime or None)
-    assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == told
+    assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == expected
 
 
 def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
@@ -359,13 +359,13 @@ def ended(private: Daemon) -> Iterator[Callable[[], None]]:
 @pytest.mark.usefixtures("ended")
 def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]) -> None:
     """The first call starts the engine, and the second uses it."""
-    told: list[str] = []
-    first = ensure_engine(nobodys, told.append, daemon=private)
-    second = ensure_engine(nobodys, told.append, daemon=private)
+    messages: list[str] = []
+    first = ensure_engine(nobodys, messages.append, daemon=private)
+    second = ensure_engine(nobodys, messages.append, daemon=private)
     assert (first.started_by_us, second.started_by_us) == (True, False)
     assert first.host == second.host == private.host
     assert first.name == "docker"
-    assert told == ["starting the container engine by hand"]
+    assert messages == ["starting the container engine by hand"]
     for engine in (first, second):
         engine.client.close()
 

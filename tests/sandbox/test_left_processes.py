@@ -39,15 +39,15 @@ LEFT: dict[str, list[tuple[bytes, int, str]]] = {
 @pytest.mark.parametrize("command", LEFT)
 def test_what_is_left_running_is_listed(sandbox: SandboxHarness, command: str) -> None:
     """The list has arguments, user and state by process number, without dead processes and our own."""
-    found = sandbox.run(command, observe=["processes"])
-    processes = [(each.arguments.rstrip(b"\0"), each.uid, each.state) for each in found.processes or ()]
+    evidence = sandbox.run(command, observe=["processes"])
+    processes = [(process.arguments.rstrip(b"\0"), process.uid, process.state) for process in evidence.processes or ()]
     assert processes == LEFT[command]
 
 
 def test_a_users_processes_are_the_users(sandbox: SandboxHarness) -> None:
     """A world's user leaves processes under its own number."""
-    found = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
-    assert [each.uid for each in found.processes or ()] == [1500]
+    evidence = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
+    assert [process.uid for process in evidence.processes or ()] == [1500]
 
 
 def test_processes_that_come_and_go_are_waited_for(sandbox: SandboxHarness) -> None:
@@ -59,8 +59,8 @@ def test_processes_that_come_and_go_are_waited_for(sandbox: SandboxHarness) -> N
 def test_what_is_still_starting_is_waited_for(sandbox: SandboxHarness) -> None:
     """On a busy CPU, a program's start may take longer than the time without changes."""
     command = "perl -e '1 while 1' & chrt --idle 0 sleep 1000 &"
-    found = sandbox.run(command, observe=["processes"]).processes or ()
-    assert [each.arguments.rstrip(b"\0") for each in found] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
+    processes = sandbox.run(command, observe=["processes"]).processes or ()
+    assert [process.arguments.rstrip(b"\0") for process in processes] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
 
 
 def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness) -> None:

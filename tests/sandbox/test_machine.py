@@ -54,11 +54,11 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> N
 
 def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
     """One command is enough then."""
-    machine, told = ScriptedHost(programs=["apt-get"]), list[str]()
-    install_packages(machine, ["tree", "jq"], told.append)
+    machine, messages = ScriptedHost(programs=["apt-get"]), list[str]()
+    install_packages(machine, ["tree", "jq"], messages.append)
     assert len(machine.calls) == 1
     assert machine.calls[0].endswith("--no-install-recommends tree jq")
-    assert told == ["installing tree jq from the distribution"]
+    assert messages == ["installing tree jq from the distribution"]
 
 
 def test_lists_are_fetched_where_a_package_is_not_found() -> None:

@@ -36,11 +36,11 @@ def configurations(used: Engine) -> Iterator[Configuration]:
     places = [address.host for address in engine_addresses(HERE, os.getuid())]
     for host in dict.fromkeys([used.host, *places, *NAMED]):
         try:
-            found = find_engine({**HERE, "DOCKER_HOST": host})
+            engine = find_engine({**HERE, "DOCKER_HOST": host})
         except BashboardError:
             continue
-        found.client.close()
-        others = found.runtimes[1:] if found.name == "docker" else ()  # podman takes none from us
+        engine.client.close()
+        others = engine.runtimes[1:] if engine.name == "docker" else ()  # podman takes none from us
         names = ["", *(name for name in others if not name.startswith("io.containerd."))]
         yield from ({"DOCKER_HOST": host, "BASHBOARD_RUNTIME": name} for name in names if (host, name) != key_of(used))
 
@@ -64,11 +64,11 @@ def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
 
 def test_every_configuration_that_serves_conforms(engine: Engine, manifest: SuiteManifest) -> None:
     """A configuration that fails the check is refused before any command runs."""
-    refusals = {tuple(each.values()): refusal(each, manifest) for each in configurations(engine)}
+    refusals = {tuple(choice.values()): refusal(choice, manifest) for choice in configurations(engine)}
     print(*(f"{key}: {why or 'serves'}" for key, why in refusals.items()), sep="\n")  # noqa: T201
     asked_for = {(host, "") for host in NAMED} - {key_of(engine)}
     assert {key: refusals.get(key, "it does not answer") for key in asked_for} == dict.fromkeys(asked_for, "")
-    serving = [each for each, why in refusals.items() if not why]
+    serving = [configuration for configuration, why in refusals.items() if not why]
     if not serving:
         pytest.skip("no other engine or runtime serves here; BASHBOARD_ENGINES may hold further addresses")
     for host, runtime in serving:

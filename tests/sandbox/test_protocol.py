@@ -84,7 +84,7 @@ def test_evidence_of_another_request_has_another_key(part: str) -> None:
 
 def test_every_part_of_a_request_is_in_its_key() -> None:
     """A new field must be added to the list above."""
-    parts = {field.name for each in (World, SandboxJob) for field in fields(each)}
+    parts = {field.name for message in (World, SandboxJob) for field in fields(message)}
     assert parts - {"layer"} == set(OTHERS)
 
 

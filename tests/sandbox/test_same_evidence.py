@@ -38,7 +38,7 @@ def reference_requests(suite: Suite, tasks: Sequence[str]) -> Keys:
             world,
             command,
             verify=task.verify,
-            observe=frozenset(each.value for each in task.observe),
+            observe=frozenset(observation.value for observation in task.observe),
             text_files=frozenset(path.encode() for path in task.text_files),
         )
         for task in map(suite.task, tasks)
@@ -60,17 +60,17 @@ def digests(
     random.Random(seed).shuffle(keys)  # noqa: S311 - an order, no secret
     cpus = sorted(os.sched_getaffinity(0))
 
-    def start(place: int) -> ContainerWorker:
-        return ContainerWorker(engine, replace(plan, cpu=cpus[(place + seed) % len(cpus)]))
+    def start(slot: int) -> ContainerWorker:
+        return ContainerWorker(engine, replace(plan, cpu=cpus[(slot + seed) % len(cpus)]))
 
     by_request = {id(requests[key]): key for key in keys}
-    found = {}
+    results = {}
     with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
         for request, answer in pool.execute([requests[key] for key in keys]):
             assert isinstance(answer, Evidence), answer
             key = by_request[id(request)]
-            found[key] = steady(suite.task(key[0]), answer).digest
-    return found
+            results[key] = steady(suite.task(key[0]), answer).digest
+    return results
 
 
 def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: WorkerPlan, core: Suite) -> None:

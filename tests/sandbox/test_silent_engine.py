@@ -26,16 +26,16 @@ IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
 
 @pytest.fixture
 def mute() -> Iterator[HangingEngine]:
-    with HangingEngine(WELL) as made:
-        yield made
+    with HangingEngine(WELL) as engine:
+        yield engine
 
 
 @pytest.fixture
 def hanging(mute: HangingEngine) -> Iterator[Engine]:
     """Yield an engine that answers the first requests and then hangs."""
-    found = find_engine({"DOCKER_HOST": mute.host}, HASTY)
-    yield found
-    found.client.close()
+    engine = find_engine({"DOCKER_HOST": mute.host}, HASTY)
+    yield engine
+    engine.client.close()
 
 
 @pytest.mark.parametrize("answers", [{}, {"/version": WELL["/version"]}], ids=["from the start", "after its version"])
@@ -70,14 +70,14 @@ def clear(engine: Engine, _: SuiteManifest, __: Path) -> object:
 
 
 @pytest.mark.parametrize(
-    ("work", "asked"),
+    ("work", "endpoint"),
     [(start, "POST .*/containers/create"), (look, "GET .*/images/.*/json"), (clear, "/containers/json")],
 )
 def test_what_it_does_not_answer_is_told(
-    hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], asked: str
+    hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], endpoint: str
 ) -> None:
     """The error has the time waited and is a failure of the engine."""
-    with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{asked}, waited 0 s\)"):
+    with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{endpoint}, waited 0 s\)"):
         work(hanging, manifest, Path())
 
 
@@ -110,6 +110,6 @@ def test_limits_grow_with_the_kind_of_request() -> None:
 @pytest.mark.engine
 def test_limits_of_the_caller_stand() -> None:
     """For example, a caller sets the time to wait for a container's end."""
-    found = find_engine(os.environ)
-    with contextlib.closing(found.client) as client:
+    engine = find_engine(os.environ)
+    with contextlib.closing(engine.client) as client:
         assert client.api.get(f"{client.api.base_url}/_ping", timeout=(3, 4)).text == "OK"

@@ -70,9 +70,9 @@ def test_any_name_is_told_as_it_is(sandbox: SandboxHarness, name: bytes) -> None
 
 def test_hard_links_are_files_of_the_same_content(sandbox: SandboxHarness) -> None:
     """Each name is listed. A lower file written through one name changes only under that name."""
-    made = run(sandbox, "echo text > a; ln a b; ln a c").changes
-    assert len({change.content for change in made}) == 1
-    assert [change.path for change in made] == [T + b"a", T + b"b", T + b"c"]
+    changes = run(sandbox, "echo text > a; ln a b; ln a c").changes
+    assert len({change.content for change in changes}) == 1
+    assert [change.path for change in changes] == [T + b"a", T + b"b", T + b"c"]
 
 
 def test_a_file_of_a_thousand_names_is_read_once(sandbox: SandboxHarness) -> None:

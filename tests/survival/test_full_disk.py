@@ -37,9 +37,9 @@ def fill(checkout: Checkout) -> Iterator[Fill]:
 
     def leave(free: int) -> None:
         ballast.unlink(missing_ok=True)
-        found = os.statvfs(folder)
+        disk = os.statvfs(folder)
         with ballast.open("wb") as file:
-            file.write(bytes(max(0, found.f_bavail * found.f_frsize - free)))
+            file.write(bytes(max(0, disk.f_bavail * disk.f_frsize - free)))
 
     yield leave
     subprocess.run(["umount", "--lazy", folder], check=True)
@@ -62,10 +62,10 @@ def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
     fill(pages * PAGE)
     process = checkout.start("score", "--json")
     code, stdout, stderr = finish(process)
-    said = [line for line in stderr.splitlines() if not line.startswith(("executing", "judging"))]
-    assert (code, stdout, len(said)) == (3, "", 1), stderr
-    assert said[0].startswith("bashboard: ")
-    assert "make room" in said[0]
+    errors = [line for line in stderr.splitlines() if not line.startswith(("executing", "judging"))]
+    assert (code, stdout, len(errors)) == (3, "", 1), stderr
+    assert errors[0].startswith("bashboard: ")
+    assert "make room" in errors[0]
     assert workers_of(engine, process.pid) == []
     fill(DISK)
     before = checkout.executed()

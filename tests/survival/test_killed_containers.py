@@ -124,9 +124,9 @@ def test_a_world_whose_build_ends_its_container_is_not_charged_to_a_command(engi
 
 @pytest.fixture
 def worker(engine: Engine, plan: WorkerPlan) -> Iterator[ContainerWorker]:
-    made = ContainerWorker(engine, plan)
-    yield made
-    made.close()
+    worker = ContainerWorker(engine, plan)
+    yield worker
+    worker.close()
 
 
 def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) -> None:

@@ -61,7 +61,7 @@ def there(private: PrivateEngine, checkout: Checkout) -> Checkout:
 def left(private: PrivateEngine) -> list[str]:
     """Return the containers in the private engine, which has no others."""
     with contextlib.closing(docker.DockerClient(private.host)) as client:
-        return [each.name for each in client.containers.list(all=True)]
+        return [container.name for container in client.containers.list(all=True)]
 
 
 def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int, away_s: float) -> RunResult:

@@ -42,26 +42,26 @@ Make = Callable[..., Any]
 @pytest.fixture
 def make(engine: Engine, image: SuiteImage) -> Iterator[Make]:
     """A function that makes a container with these labels and this command, started or not."""
-    made = []
+    ids = []
 
     def create(labels: Mapping[str, str], command: list[str], *, started: bool = True) -> Any:
         container = engine.client.containers.create(
             image.reference, command, labels=labels, network_mode="none", init=True
         )
-        made.append(container.id)
+        ids.append(container.id)
         if started:
             container.start()
         return container
 
     yield create
-    for each in made:
-        if is_there(engine, each):
-            engine.client.containers.get(each).remove(force=True)
+    for container_id in ids:
+        if is_there(engine, container_id):
+            engine.client.containers.get(container_id).remove(force=True)
 
 
 def is_there(engine: Engine, container: str) -> bool:
-    found = engine.client.containers.list(all=True, filters={"id": container}, ignore_removed=True)
-    return bool(found)
+    containers = engine.client.containers.list(all=True, filters={"id": container}, ignore_removed=True)
+    return bool(containers)
 
 
 SLEEPS, ENDS = ["sleep", "60"], ["true"]
@@ -135,7 +135,7 @@ def test_a_worker_group_removes_workers_that_did_not_close(engine: Engine, plan:
         lost = ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, plan.cpu, name))
         stays = ContainerWorker(engine, plan)
         assert len(list(tmp_path.iterdir())) == 1
-    assert [is_there(engine, each.container.id) for each in (lost, stays)] == [False, True]
+    assert [is_there(engine, worker.container.id) for worker in (lost, stays)] == [False, True]
     assert list(tmp_path.iterdir()) == []
     for worker in (lost, stays):
         worker.close()
@@ -143,7 +143,7 @@ def test_a_worker_group_removes_workers_that_did_not_close(engine: Engine, plan:
 
 def test_owners_are_distinguishable_for_ever() -> None:
     """Another process may get the same number, also in another namespace at the same time."""
-    pid, start, place = owner_label(os.getpid()).split("-", 2)
+    pid, start, namespace = owner_label(os.getpid()).split("-", 2)
     assert (int(pid), start.isdecimal()) == (os.getpid(), True)
-    assert place.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)
+    assert namespace.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)
     assert owner_label(4194305) == ""

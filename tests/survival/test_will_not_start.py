@@ -49,10 +49,10 @@ def grouped(plan: WorkerPlan) -> WorkerPlan:
 
 
 def containers(engine: Engine, plan: WorkerPlan) -> list[str]:
-    found = engine.client.containers.list(
+    matches = engine.client.containers.list(
         all=True, filters={"label": f"{WORKER_GROUP_LABEL}={plan.worker_group}"}, ignore_removed=True
     )
-    return [each.name for each in found]
+    return [container.name for container in matches]
 
 
 @pytest.fixture
@@ -126,5 +126,5 @@ def test_an_image_removed_between_is_missed_by_the_next_container_alone(engine: 
             engine.client.containers.get(name).kill()
         ((_, after),) = pool.execute([Request.of(TINY, b"echo after")])
     engine.client.images.remove(f"{REPOSITORY}:{tag}")
-    shown = [each.stdout.data for each in (before, still, after) if isinstance(each, Evidence)]
+    shown = [answer.stdout.data for answer in (before, still, after) if isinstance(answer, Evidence)]
     assert (shown, pauses) == ([b"before\n", b"still\n", b"after\n"], list(PAUSES_S[:3]))

@@ -1,19 +1,19 @@
-"""Everything that can go wrong on our side of the fence.
+"""The exceptions of Bashboard, with their exit codes.
 
-    BashboardError                 exit code 2 unless a subclass says otherwise
-    ├── UsageError                 the caller named something that does not exist or contradicts itself   (2)
-    ├── FormatError                a file is not what its format says; carries every problem found        (1)
-    ├── MissingError               something this machine lacks: an engine, an image, a tool              (3)
-    │   └── PermissionMissingError a token lacks a permission that the work needs
-    └── InfraError                 our machinery failed while doing the work; retried, never a score      (3)
+    BashboardError                 the base class; exit code 2 unless a subclass sets another
+    ├── UsageError                 the arguments name something that does not exist, or contradict each other (2)
+    ├── FormatError                a file breaks its format; carries all problems                             (1)
+    ├── MissingError               this machine lacks something: an engine, an image, a tool                  (3)
+    │   └── PermissionMissingError a token lacks a required permission
+    └── InfraError                 our machinery failed; retried, never a score                               (3)
         ├── EngineError            the container engine did not answer or refused
-        │   └── SilentEngineError  it takes requests and answers none
-        ├── GitHubError            GitHub did not answer, or not as it should
-        │   └── MovedError         a branch is no longer where the work began
+        │   └── SilentEngineError  it accepts requests and does not answer them
+        ├── GitHubError            GitHub did not answer, or answered unexpectedly
+        │   └── MovedError         a branch moved since the work began
         ├── ImageError             the sandbox image could not be built
         └── SandboxError           the runner in the container failed or refuses to work
 
-What a *candidate command* does is never an exception: it is evidence, and a verdict follows from it.
+A failure of a *candidate command* is never an exception. It is evidence that a verdict is based on.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """An error refuses the file; a warning tells what its author may not have meant."""
+    """The severity of a problem. An error rejects the file. A warning points at a possible mistake."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Problem(NamedTuple):
-    """One thing wrong with one file; `line` is 1-based, 0 where the whole file is meant."""
+    """One problem in one file. `line` is 1-based, or 0 for the whole file."""
 
     path: Path
     line: int
@@ -40,20 +40,20 @@ class Problem(NamedTuple):
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        """`path:line: message`, the form editors and the pull-request diff understand."""
-        place = f"{self.path}:{self.line}" if self.line else f"{self.path}"
-        mark = "warning: " if self.severity is Severity.WARNING else ""
-        return f"{place}: {mark}{self.message}"
+        """Return `path:line: message`, the form that editors and the pull-request diff understand."""
+        location = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        label = "warning: " if self.severity is Severity.WARNING else ""
+        return f"{location}: {label}{self.message}"
 
 
 class BashboardError(Exception):
-    """Base of all our errors; the command line prints it in one line and exits with `exit_code`."""
+    """The base class of all our errors. The command line prints it in one line and exits with `exit_code`."""
 
     exit_code = 2
 
 
 class UsageError(BashboardError):
-    """The caller asked for something that does not exist or cannot be meant."""
+    """The arguments name something that does not exist, or contradict each other."""
 
 
 class FormatError(BashboardError):
@@ -67,35 +67,35 @@ class FormatError(BashboardError):
 
 
 class MissingError(BashboardError):
-    """This machine lacks something; the message ends with the line to type."""
+    """This machine lacks something. The message ends with the command to run."""
 
     exit_code = 3
 
 
 class PermissionMissingError(MissingError):
-    """GitHub refuses a token; the message names the permission that is missing, as a workflow writes it."""
+    """A GitHub token lacks a permission. The message names the permission as a workflow file writes it."""
 
 
 class InfraError(BashboardError):
-    """Our machinery failed. Never a score: the work is retried or reported as infra-error."""
+    """Our machinery failed. This never becomes a score: the work is retried or reported as an infra-error."""
 
     exit_code = 3
 
 
 class EngineError(InfraError):
-    """The container engine did not answer, or refused what it was asked."""
+    """The container engine did not answer, or refused a request."""
 
 
 class SilentEngineError(EngineError):
-    """The container engine accepts requests and does not answer them: it hangs."""
+    """The container engine hangs: it accepts requests and does not answer them."""
 
 
 class GitHubError(InfraError):
-    """GitHub did not answer although it was asked again, or answered what it should not."""
+    """GitHub did not answer after several attempts, or answered unexpectedly."""
 
 
 class MovedError(GitHubError):
-    """Somebody else pushed to a branch since the work began; it is done again from where the branch is now."""
+    """A branch received a push since the work began. The work is repeated from the branch's new commit."""
 
 
 class ImageError(InfraError):

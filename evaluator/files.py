@@ -1,4 +1,4 @@
-"""Files are replaced whole: a reader sees the old bytes or the new ones, never half of either."""
+"""Atomic replacement of files: a reader sees the complete old bytes or the complete new ones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file by way of a temporary one beside it, flushed to disk before it takes the name.
+    """Write a temporary file in the same folder, flush it to disk and rename it to `path`.
 
-    What stood at `path` stays untouched until then, a link there included: the link is replaced, not
-    followed. The folder must exist. Raises OSError.
+    Until then the old file stays unchanged. A link at `path` is replaced, not followed. The folder must exist.
+    Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".new", dir=path.parent)
     temporary = Path(name)

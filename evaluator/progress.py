@@ -1,4 +1,4 @@
-"""How long work tells how far it is, without knowing who listens."""
+"""The interface through which long work reports its progress."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told of stages in order; a stage ends when the next begins."""
+    """A receiver of progress. Stages come in order, and a stage ends when the next begins."""
 
     def say(self, text: str) -> None:
-        """Something that takes a while begins; its length is not known."""
+        """Announce a step of unknown length."""
         ...
 
     def stage(self, name: str, total: int) -> None:
-        """A stage of `total` equal steps begins."""
+        """Begin a stage of `total` equal steps."""
         ...
 
     def advance(self) -> None:
-        """One step of the present stage is done."""
+        """Count one completed step of the current stage."""
         ...
 
     def note(self, text: str) -> None:
-        """What the present stage has come to so far, such as its cost; a later note takes its place."""
+        """Show an intermediate result of the current stage, such as its cost. It replaces the previous note."""
         ...
 
 
 class NullProgress:
-    """Nobody listens."""
+    """A progress that shows nothing."""
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Ignore the step."""
 
     def stage(self, name: str, total: int) -> None:
-        """Show nothing."""
+        """Ignore the stage."""
 
     def advance(self) -> None:
-        """Count nothing."""
+        """Ignore the completed step."""
 
     def note(self, text: str) -> None:
-        """Tell nothing."""
+        """Ignore the note."""

@@ -1,9 +1,8 @@
-"""Attacks on the sandbox, and the pit they are made in: each is followed by a canary on the same worker.
+"""Attacks on the sandbox, and the workers that run them. After each attack, the same worker runs a canary command.
 
-An attack is a command with what must become of it. Two pits, each a worker with narrow limits, take all attacks
-of a session in turn; what happened is kept for the test that asks. Right after an attack the worker runs the
-canary, whose evidence must be as if nothing had been, and the container must hold what it held before: the same
-processes, mounts and shared files.
+An attack is a command with its expected result. Two workers with narrow limits run all attacks of a session, and the
+results are stored for the tests. The canary's evidence must be the same as before the attack, and the container must
+have the same processes, mounts and shared files.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.requests import Request
 from evaluator.sandbox.runner.protocol import World
 from evaluator.sandbox.worker import WorkerDiedError
-from tests.workbench import TESS, TINY, SandboxHarness, planned
+from tests.sandbox_harness import TESS, TINY, SandboxHarness, planned
 
 LIMITS = {"cpu_s": 0.4, "memory_mb": 192, "processes": 96, "disk_mb": 32, "inodes": 12_000, "output_kb": 64}
 QUICK_S = 12.0
-"""For what ends by itself or by its CPU seconds, on a machine that is busy."""
+"""The limit for attacks that end by themselves or at the CPU limit, on a busy machine."""
 
 WALL_S = 25.0
-"""For what has to be ended by the wall clock, at ten times the CPU seconds."""
+"""The limit for attacks that end at the wall-clock limit, which is ten times the CPU limit."""
 
-SONGS, SLOW_MS = 4, 700.0
+CANARY_RUNS, SLOW_MS = 4, 700.0
 
 CANARY = """
 cat file built link; ls -la; env; ps -A -o pid,ppid,args; echo $RANDOM $$; date; umask; ulimit -a; nproc; df
@@ -40,17 +39,17 @@ cat /proc/{uptime,loadavg,meminfo,net/dev,net/tcp,net/unix,sys/kernel/hostname,s
 find /srv /etc /dev /tmp /run /root /home /var/tmp -printf '%p %y %m %U %G %s %T@ %l\\n' | sort | sha256sum
 echo written > new; mkdir made; rm tool; sleep 0.01; echo done
 """
-LOOK = """for p in /proc/[0-9]*; do read -r c < $p/comm && echo $c; [ "$c" = python3 ] && r=$p; done; n=0
+INSPECT = """for p in /proc/[0-9]*; do read -r c < $p/comm && echo $c; [ "$c" = python3 ] && r=$p; done; n=0
 while read -r m; do n=$((n+1)); done < $r/mounts
 cd -P $r/root && echo $n dev/shm/* tmp/* run/bashboard/* run/* && echo /dev/shm/* /tmp/* /run/*"""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """A command, and what must become of it.
+    """A command and its expected result.
 
-    `endings` are those allowed, `prints` its whole standard output and `status` its exit status where they are
-    certain. `fatal` allows that it takes its container down, as the pool provides for.
+    `endings` are the allowed endings. `prints` is its complete standard output and `status` its exit status, if they
+    are certain. `fatal` allows the attack to end its container, which the pool would replace.
     """
 
     command: str | bytes
@@ -65,32 +64,32 @@ class Attack:
 
     @property
     def world(self) -> World:
-        """The tiny world, or its user's."""
+        """Return the tiny world, entered as root or as its user."""
         return replace(TESS if self.user else TINY, start=self.start)
 
     def __str__(self) -> str:
-        """What a report calls it."""
+        """Return the attack's name in a test report."""
         text = self.command if isinstance(self.command, str) else self.command.decode("latin-1")
         return text.encode("unicode_escape").decode()[:90]
 
 
 Hold = Callable[[Attack], None]
-"""Makes sure that an attack was held."""
+"""A function that asserts that an attack failed."""
 
 
-def times_out(command: str | bytes, **asked: Any) -> Attack:
-    """One that must be ended by its CPU seconds."""
-    return Attack(command, endings=("timeout",), **asked)
+def times_out(command: str | bytes, **options: Any) -> Attack:
+    """Return an attack that must end at the CPU limit."""
+    return Attack(command, endings=("timeout",), **options)
 
 
-def hangs(command: str | bytes, **asked: Any) -> Attack:
-    """One that must be ended by the wall clock."""
-    return Attack(command, endings=("timeout",), within_s=WALL_S, **asked)
+def hangs(command: str | bytes, **options: Any) -> Attack:
+    """Return an attack that must end at the wall-clock limit."""
+    return Attack(command, endings=("timeout",), within_s=WALL_S, **options)
 
 
 @dataclass(frozen=True, slots=True)
-class Song:
-    """What the canary showed; two are equal if their digests are."""
+class CanaryResult:
+    """The evidence of a canary run. Two results are equal if their digests are."""
 
     digest: str
     evidence: Evidence = field(compare=False)
@@ -98,151 +97,151 @@ class Song:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an attack; `evidence` is None where it took its container down."""
+    """The result of an attack. `evidence` is None if the attack ended its container."""
 
     evidence: Evidence | None
     took_s: float
-    canary: Song
+    canary: CanaryResult
     container: str
 
 
-class Pit:
-    """One worker, replaced when an attack takes it down."""
+class AttackWorker:
+    """One worker for attacks, which is replaced after an attack that ends it."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self._engine, self._plan = engine, planned(plan, **LIMITS)
-        self.buried: list[str] = []
+        self.dead_containers: list[str] = []
         self._open()
 
     def _open(self) -> None:
         self.harness = SandboxHarness(self._engine, self._plan)
         self.harness.run("true", world=TESS)
-        self.canary, self.container = self.sing(), self.look()
+        self.canary, self.container = self.run_canary(), self.inspect_container()
 
-    def sing(self) -> Song:
-        """The canary's evidence. On a busy machine its clock may move on to the next second: then it sings again."""
-        for _ in range(SONGS):
-            song = self.harness.run(CANARY, observe=["shell"])
-            if song.wall_ms < SLOW_MS:
+    def run_canary(self) -> CanaryResult:
+        """Run the canary. Repeat a slow run, because its clock may have reached the next second."""
+        for _ in range(CANARY_RUNS):
+            evidence = self.harness.run(CANARY, observe=["shell"])
+            if evidence.wall_ms < SLOW_MS:
                 break
-        return Song(song.digest, song)
+        return CanaryResult(evidence.digest, evidence)
 
-    def look(self) -> str:
-        """Processes, mounts and shared files of the container, by shell builtins alone."""
+    def inspect_container(self) -> str:
+        """Return the container's processes, mounts and shared files, listed with shell builtins only."""
         output = b""
-        while not output:  # an engine may lose the output of what ends at once
-            output = self.harness.worker.container.exec_run(["/bin/sh", "-c", LOOK]).output
+        while not output:  # an engine may lose the output of a short command
+            output = self.harness.worker.container.exec_run(["/bin/sh", "-c", INSPECT]).output
         return "\n".join(sorted(output.decode().split("\n")))
 
-    def make(self, attack: Attack) -> Outcome:
-        """Make one attack and look what became of it and of the pit."""
+    def run(self, attack: Attack) -> Outcome:
+        """Run one attack, then the canary, and inspect the container."""
         command = attack.command.encode() if isinstance(attack.command, str) else attack.command
         request = Request.of(attack.world, command, observe=frozenset(attack.observe))
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             answer = self.harness.ask(request)
         except WorkerDiedError:
-            self.buried.append(self.harness.worker.container.id)
+            self.dead_containers.append(self.harness.worker.container.id)
             self.harness.close()
             self._open()
-            return Outcome(None, time.monotonic() - began, self.canary, self.container)
-        took_s = time.monotonic() - began
+            return Outcome(None, time.monotonic() - started, self.canary, self.container)
+        took_s = time.monotonic() - started
         evidence = Evidence.model_validate(answer["evidence"])
-        return Outcome(evidence, took_s, self.sing(), self.look())
+        return Outcome(evidence, took_s, self.run_canary(), self.inspect_container())
 
     def close(self) -> None:
-        """Take the worker down."""
+        """Remove the worker."""
         self.harness.close()
 
 
-class Pits:
-    """All pits of a session. Attacks that are announced are made ahead, in order; others when asked for."""
+class AttackWorkers:
+    """All workers for attacks of a session. Scheduled attacks run ahead of their tests, others at the first request."""
 
-    def __init__(self, engine: Engine, plan: WorkerPlan, places: Sequence[int]) -> None:
-        self._free: list[Pit] = [Pit(engine, replace(plan, cpu=place)) for place in places]
+    def __init__(self, engine: Engine, plan: WorkerPlan, cpus: Sequence[int]) -> None:
+        self._free: list[AttackWorker] = [AttackWorker(engine, replace(plan, cpu=cpu)) for cpu in cpus]
         self.all = tuple(self._free)
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(len(places))
-        self._made: dict[Attack, Future[Outcome]] = {}
-        self.host_before = host_figures()
+        self._threads = ThreadPoolExecutor(len(cpus))
+        self._outcomes: dict[Attack, Future[Outcome]] = {}
+        self.host_before = host_state()
 
-    def announce(self, attacks: Sequence[Attack]) -> None:
-        """Begin to make these."""
+    def schedule(self, attacks: Sequence[Attack]) -> None:
+        """Start to run these attacks in the background."""
         for attack in attacks:
-            if attack not in self._made:
-                self._made[attack] = self._threads.submit(self._make, attack)
+            if attack not in self._outcomes:
+                self._outcomes[attack] = self._threads.submit(self._run, attack)
 
-    def _make(self, attack: Attack) -> Outcome:
+    def _run(self, attack: Attack) -> Outcome:
         with self._lock:
-            pit = self._free.pop()
+            worker = self._free.pop()
         try:
-            return pit.make(attack)
+            return worker.run(attack)
         finally:
             with self._lock:
-                self._free.append(pit)
+                self._free.append(worker)
 
     def outcome(self, attack: Attack) -> Outcome:
-        """What became of an attack."""
-        self.announce([attack])
-        return self._made[attack].result()
+        """Return the outcome of an attack, after running it if necessary."""
+        self.schedule([attack])
+        return self._outcomes[attack].result()
 
     def repeat(self, attacks: Sequence[Attack]) -> list[Outcome]:
-        """Make attacks that were made before once more, in this order on whichever worker is free."""
-        return [future.result() for future in [self._threads.submit(self._make, attack) for attack in attacks]]
+        """Run attacks again, in this order on the next free worker."""
+        return [future.result() for future in [self._threads.submit(self._run, attack) for attack in attacks]]
 
     def wait(self) -> None:
-        """Until all that was announced is made."""
-        for future in list(self._made.values()):
+        """Wait until all scheduled attacks are done."""
+        for future in list(self._outcomes.values()):
             future.result()
 
     def close(self) -> None:
-        """Take all workers down."""
+        """Remove all workers."""
         self._threads.shutdown(cancel_futures=True)
-        for pit in self.all:
-            pit.close()
+        for worker in self.all:
+            worker.close()
 
 
-def host_figures() -> dict[str, str]:
-    """What of this machine an attack might have changed; the clock is told to the minute."""
+def host_state() -> dict[str, str]:
+    """Return properties of this machine that an attack might change. The clock is rounded to the minute."""
     paths = ("hostname", "domainname", "core_pattern", "modprobe", "sysrq", "random/boot_id", "panic", "printk")
-    figures = {path: read(Path("/proc/sys/kernel") / path) for path in paths}
-    figures["modules"] = " ".join(sorted(line.split()[0] for line in read(Path("/proc/modules")).splitlines()))
-    figures["swaps"] = read(Path("/proc/swaps"))
-    figures["clock"] = str(round((time.time() - time.monotonic()) / 60))
-    figures["shared"] = " ".join(sorted(path.name for path in Path("/dev/shm").glob("*attack*")))
-    return figures
+    state = {path: read(Path("/proc/sys/kernel") / path) for path in paths}
+    state["modules"] = " ".join(sorted(line.split()[0] for line in read(Path("/proc/modules")).splitlines()))
+    state["swaps"] = read(Path("/proc/swaps"))
+    state["clock"] = str(round((time.time() - time.monotonic()) / 60))
+    state["shared"] = " ".join(sorted(path.name for path in Path("/dev/shm").glob("*attack*")))
+    return state
 
 
 def read(path: Path) -> str:
-    """A file of the kernel; empty where there is none or it is not ours to read."""
+    """Return a file of the kernel, or an empty text if it cannot be read."""
     try:
         return path.read_text()
     except OSError:
         return ""
 
 
-def differences(song: Song, first: Song) -> str:
-    """In what way a canary sang another song."""
-    then, now = first.evidence, song.evidence
-    before, after = (each.stdout.data.decode().splitlines() for each in (then, now))
+def differences(canary: CanaryResult, first: CanaryResult) -> str:
+    """Return the differences of two canary runs."""
+    then, now = first.evidence, canary.evidence
+    before, after = (evidence.stdout.data.decode().splitlines() for evidence in (then, now))
     lines = difflib.unified_diff(before, after, lineterm="", n=0)
-    told = f"{now.ending}, {now.wall_ms} ms, {now.cpu_ms} ms of CPU, changes equal: {now.changes == then.changes}"
-    return "\n".join([told, *lines])
+    summary = f"{now.ending}, {now.wall_ms} ms, {now.cpu_ms} ms of CPU, changes equal: {now.changes == then.changes}"
+    return "\n".join([summary, *lines])
 
 
-def assert_held(pits: Pits, attack: Attack) -> None:
-    """The attack ended as it must and in time; canary and container are as they were."""
-    outcome = pits.outcome(attack)
+def assert_held(workers: AttackWorkers, attack: Attack) -> None:
+    """Check that the attack ended as expected and in time, and that canary and container are unchanged."""
+    outcome = workers.outcome(attack)
     assert outcome.took_s < attack.within_s, f"it took {outcome.took_s:.1f} s"
-    assert outcome.canary == pits.all[0].canary, differences(outcome.canary, pits.all[0].canary)
-    assert outcome.container in {pit.container for pit in pits.all}, outcome.container
+    assert outcome.canary == workers.all[0].canary, differences(outcome.canary, workers.all[0].canary)
+    assert outcome.container in {worker.container for worker in workers.all}, outcome.container
     evidence = outcome.evidence
     if evidence is None:
-        assert attack.fatal, "it took its container down"
+        assert attack.fatal, "it ended its container"
         return
-    said = (evidence.stdout.data[:500], evidence.stderr.data[:500])
-    assert evidence.ending.value in attack.endings, said
+    output = (evidence.stdout.data[:500], evidence.stderr.data[:500])
+    assert evidence.ending.value in attack.endings, output
     if attack.prints is not None:
-        assert evidence.stdout.data.decode(errors="replace").rstrip("\n") == attack.prints, said
+        assert evidence.stdout.data.decode(errors="replace").rstrip("\n") == attack.prints, output
     if attack.status is not None:
-        assert evidence.status == attack.status, said
+        assert evidence.status == attack.status, output

@@ -1,7 +1,6 @@
-"""Fixtures that all rooms share: the engine, the suite's image, a worker, a browser. Each is made once in a session.
+"""Fixtures for all tests: the engine, the suite's image, workers and a browser.
 
-`make test` starts the engine, so a machine without one fails these tests. Who really has none says so with
-BASHBOARD_WITHOUT_ENGINE=1, and they are skipped.
+`make test` starts the engine, so these tests fail on a machine without one. BASHBOARD_WITHOUT_ENGINE=1 skips them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine, find_engine
 from evaluator.sandbox.image import SuiteImage, ensure_image
 from evaluator.suites.load import Suite, load_suite
-from tests.workbench import SandboxHarness, planned
+from tests.sandbox_harness import SandboxHarness, planned
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,16 +33,16 @@ FLAGS = (
 
 
 def pytest_configure() -> None:
-    """What started us may ignore signals, hide new files or spare descriptors, and what we start would inherit it."""
+    """Reset signals, umask and the descriptor limit, because programs under test inherit them from our parent."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for each in (signal.SIGCHLD, signal.SIGTERM):
-        if signal.getsignal(each) == signal.SIG_IGN:
-            signal.signal(each, signal.SIG_DFL)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.umask(0o022)
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 NEEDS = {"engine": "engine", "chromium": "browser"}
@@ -86,13 +85,13 @@ def image(engine: Engine, manifest: SuiteManifest) -> SuiteImage:
 
 @pytest.fixture(scope="session")
 def plan(image: SuiteImage, manifest: SuiteManifest) -> WorkerPlan:
-    """The suite's own limits, on the first CPU we may use."""
+    """Return a plan with the suite's own limits, on the first CPU we may use."""
     return WorkerPlan(image, manifest, min(os.sched_getaffinity(0)))
 
 
 @pytest.fixture(scope="session")
 def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
-    """A worker that waits for a command no longer than three seconds."""
+    """Yield a worker that waits at most three seconds for a command."""
     harness = SandboxHarness(engine, planned(plan, cpu_s=0.3))
     yield harness
     harness.close()
@@ -100,7 +99,7 @@ def hasty_sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
 
 @pytest.fixture(scope="session")
 def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
-    """A worker with one CPU second a command and little memory, so that either limit is met soon."""
+    """Yield a worker with one CPU second per command and little memory, so that tests reach the limits soon."""
     harness = SandboxHarness(engine, planned(plan, cpu_s=1.0, memory_mb=64))
     yield harness
     harness.close()
@@ -108,7 +107,7 @@ def sandbox(engine: Engine, plan: WorkerPlan) -> Iterator[SandboxHarness]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser for one file of tests: its driver keeps an event loop in this thread, in which no other can run."""
+    """Yield a browser for one test module. Its driver's event loop blocks any other loop in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:

@@ -1,5 +1,5 @@
-"""Where commands are executed: the container engine, the images, the runner inside, the evidence it brings back.
+"""The execution of commands: the container engine, the images, the runner inside, and the evidence that it returns.
 
-This room knows nothing of judging. A command goes in as data and its evidence comes out as a record; a command
-that misbehaves is evidence, an engine that misbehaves is an `InfraError`.
+This package does not judge. A command goes in as data, and its evidence comes out as a record. A failure of a
+command is evidence. A failure of the engine is an `InfraError`.
 """

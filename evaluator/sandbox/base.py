@@ -1,16 +1,16 @@
-"""The Debian release that commands see: the one place that decides where its root file system comes from.
+"""The base image: the Debian root file system that commands see, and the choice of its source.
 
-Asked in this order, the first that holds is taken:
+The first of these sources that is available is used:
 
-1. Our own tag from an earlier time, so that a second run neither waits for a network nor sees another base.
+1. Our own tag from an earlier run, so that a second run neither waits for a network nor sees another base.
 2. The image registry, if the engine reaches one: the official slim image, with the digest it resolved to.
 3. A copy of that image which the engine already has.
-4. `mmdebstrap`, from the mirror in this machine's own apt configuration, without documentation and translations,
-   as the slim image is.
+4. `mmdebstrap`, from the mirror in this machine's own apt configuration. Documentation and translations are left
+   out, as in the slim image.
 
-A registry is tried by pulling, since the engine may reach what we do not and the other way round; it has ten
-seconds for its first word. The tag alone proves nothing: what came from a registry carries its digest, what came
-from a mirror our label, and anything else under that name is replaced.
+A registry is tried with a pull, because the engine and this process may reach different networks. It must begin to
+answer within ten seconds. Our tag alone proves nothing. An image from a registry has the registry's digest, and an
+image from a mirror has our label. Any other image under our tag is replaced.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from evaluator.sandbox.host import CompletedCommand, Host, Progress, ThisMachine
 
 REPOSITORY: Final = "bashboard-base"
 LABEL: Final = "bashboard.base"
-"""On an image made from a mirror; its value is the release."""
+"""The label of an image made from a mirror. Its value is the release."""
 
-FIRST_WORD_S: Final = 10.0
-SILENCE_S: Final = 120.0
-"""A registry that has begun to answer may pause while a layer is unpacked."""
+FIRST_ANSWER_S: Final = 10.0
+PAUSE_S: Final = 120.0
+"""The longest pause of a registry after its first answer, for example while a layer is unpacked."""
 
 BOOTSTRAP_TIMEOUT_S: Final = 1200.0
-"""20 to 40 s with a near mirror; the bound is for one that trickles."""
+"""The limit of a bootstrap. It takes 20 to 40 s with a near mirror, and longer with a slow one."""
 
 KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 APT_HELPER: Final = "/usr/lib/apt/apt-helper"
 POCKET: Final = re.compile(r"[a-z]+(?P<pocket>|-updates|-security)")
-"""The names of a release's parts; `bookworm-backports` and `bookworm-proposed-updates` are not among them."""
+"""The suite names of a release, without parts such as `bookworm-backports` or `bookworm-proposed-updates`."""
 
 SLIM: Final = (
     "path-exclude=/usr/share/doc/*",
@@ -59,15 +59,15 @@ SLIM: Final = (
 APT_SETTINGS: Final = frozenset(
     {"Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::http::Proxy", "Acquire::https::Proxy"}
 )
-"""What of the machine's apt configuration a mirror may need to be usable at all, now and in later image builds."""
+"""Settings of the machine's apt that a mirror may need, in the bootstrap and in later image builds."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseImage:
-    """The root of a Debian release, as the engine has it.
+    """An image with the root file system of a Debian release.
 
-    `reference` is our tag, `digest` the registry's for its manifest or, from a mirror, the engine's for the image;
-    `why` says in a sentence where it came from.
+    `reference` is our tag. `digest` is the registry's manifest digest, or the engine's image digest if the image
+    comes from a mirror. `why` describes the origin in a sentence.
     """
 
     reference: str
@@ -78,19 +78,22 @@ class BaseImage:
 
 
 class AptSource(NamedTuple):
-    """One line of apt's sources."""
+    """One entry of apt's sources."""
 
     uri: str
     suite: str
     components: tuple[str, ...]
 
     def __str__(self) -> str:
-        """As sources.list has it."""
+        """Return the entry as a line of sources.list."""
         return f"deb {self.uri} {self.suite} {' '.join(self.components)}"
 
 
 def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> BaseImage | None:
-    """The base of `release` (a code name such as "trixie") that is there already, if it is ours to trust."""
+    """Return the existing base of `release` (a code name such as "trixie"), or None if there is no trusted one.
+
+    Raises EngineError.
+    """
     try:
         attributes = engine.client.images.get(f"{repository}:{release}").attrs
     except ImageNotFound:
@@ -101,7 +104,7 @@ def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> Bas
 
 
 def base_of(attributes: Mapping[str, Any], reference: str, release: str) -> BaseImage | None:
-    """The record of an image from the engine's description of it; None where nothing shows its origin. Pure."""
+    """Return the base image for the engine's description of an image, or None if its origin is unknown."""
     image_id = attributes["Id"]
     for repository, _, digest in (name.partition("@") for name in attributes.get("RepoDigests") or ()):
         if repository.rsplit("/", 1)[-1] == "debian":
@@ -123,17 +126,20 @@ def ensure_base(
     repository: str = REPOSITORY,
     image: str = "debian",
 ) -> BaseImage:
-    """The base of `release`, fetched or made if it is not there; `image` is the registry's name for it.
+    """Return the base of `release`, after fetching or building it if it is missing.
+
+    `image` is the registry's name for Debian.
 
     Raises:
-        MissingError: neither a registry nor this machine's apt has the release; it ends with the line to type.
-        ImageError: the bootstrap failed; the message holds its last lines.
+        MissingError: neither a registry nor this machine's apt has the release. The message ends with the command to
+            run.
+        ImageError: the bootstrap failed. The message contains its last lines.
         EngineError: the engine refused an image.
     """
-    if found := find_base(engine, release, repository):
-        return found
+    if base := find_base(engine, release, repository):
+        return base
     reference = f"{image}:{release}-slim"
-    progress(f"asking the image registry for {reference}")
+    progress(f"requesting {reference} from the image registry")
     refusal = pull(engine, reference, progress)
     try:
         engine.client.images.get(reference).tag(repository, release)
@@ -142,82 +148,81 @@ def ensure_base(
         bootstrap(engine, release, progress, machine or ThisMachine(), repository, refusal)
     except APIError as error:
         raise EngineError(f"the engine would not tag {reference}: {error.explanation}") from error
-    if made := find_base(engine, release, repository):
-        return made
-    raise EngineError(f"{repository}:{release} was made, but the engine does not show it")
+    if base := find_base(engine, release, repository):
+        return base
+    raise EngineError(f"{repository}:{release} was made, but the engine does not list it")
 
 
-def pull(engine: Engine, reference: str, progress: Progress, first_word_s: float = FIRST_WORD_S) -> str:
-    """Pull an image; the reason why it could not be had, or nothing.
+def pull(engine: Engine, reference: str, progress: Progress, first_answer_s: float = FIRST_ANSWER_S) -> str:
+    """Pull an image and return the reason of a failure, or an empty text.
 
-    A thread listens to the engine, because docker-py gives a pull no time limit, and an engine without a network
-    may wait minutes for an answer that never comes.
+    A thread reads the engine's messages, because docker-py has no time limit for a pull. An engine without a network
+    may wait minutes for a registry that never answers.
     """
-    words: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
-    threading.Thread(target=_listen, args=(engine, reference, words), daemon=True).start()
-    retry_policy, told = first_word_s, ""
+    messages: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
+    threading.Thread(target=_read_messages, args=(engine, reference, messages), daemon=True).start()
+    timeout_s, last_status = first_answer_s, ""
     while True:
         try:
-            word = words.get(timeout=retry_policy)
+            message = messages.get(timeout=timeout_s)
         except queue.Empty:
-            return f"no answer within {retry_policy:.0f} s"
-        if word is None:
+            return f"no answer within {timeout_s:.0f} s"
+        if message is None:
             return ""
-        if reason := word.get("error"):
+        if reason := message.get("error"):
             return str(reason).strip().splitlines()[-1]
-        if (status := str(word.get("status", ""))) != told and "id" not in word:
+        if (status := str(message.get("status", ""))) != last_status and "id" not in message:
             progress(status)
-            told = status
-        retry_policy = SILENCE_S
+            last_status = status
+        timeout_s = PAUSE_S
 
 
-def _listen(engine: Engine, reference: str, words: queue.Queue[Mapping[str, Any] | None]) -> None:
+def _read_messages(engine: Engine, reference: str, messages: queue.Queue[Mapping[str, Any] | None]) -> None:
     repository, _, tag = reference.rpartition(":")
     try:
-        for word in engine.client.api.pull(repository, tag, stream=True, decode=True):
-            words.put(word)
+        for message in engine.client.api.pull(repository, tag, stream=True, decode=True):
+            messages.put(message)
     except (DockerException, OSError) as error:
-        words.put({"error": getattr(error, "explanation", None) or str(error)})
-    words.put(None)
+        messages.put({"error": getattr(error, "explanation", None) or str(error)})
+    messages.put(None)
 
 
 def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, repository: str, refusal: str) -> None:
-    """Make the base with mmdebstrap and import it under our tag and label; raise as `ensure_base` says."""
+    """Make the base with mmdebstrap and import it with our tag and label.
+
+    `refusal` is the registry's reason, for the error message. Raises the errors of `ensure_base`.
+    """
     sources = find_sources(machine, release)
     if not sources:
         raise MissingError(
-            f"no image registry answers ({refusal}) and this machine's apt knows no mirror of Debian {release}; "
-            f"with a network, type:\n{engine.name} pull debian:{release}-slim"
+            f"no image registry answers ({refusal}), and this machine's apt has no mirror of Debian {release}; "
+            f"with a network, run:\n{engine.name} pull debian:{release}-slim"
         )
-    needed = {"mmdebstrap": "mmdebstrap", KEYRING: "debian-archive-keyring"}
-    if lacking := [package for path, package in needed.items() if not machine.has(path)]:
-        install_packages(machine, lacking, progress)
+    required = {"mmdebstrap": "mmdebstrap", KEYRING: "debian-archive-keyring"}
+    if missing := [package for path, package in required.items() if not machine.has(path)]:
+        install_packages(machine, missing, progress)
     with tempfile.TemporaryDirectory(prefix="bashboard-base-") as folder:
         archive = Path(folder) / "root.tar"
-        done = machine.run(
-            *bootstrap_command(release, archive, sources, apt_settings(machine)), timeout_s=BOOTSTRAP_TIMEOUT_S
-        )
-        if done.status != 0:
-            raise ImageError(f"mmdebstrap could not make a root of {release}:\n{done.tail()}")
+        command = bootstrap_command(release, archive, sources, apt_settings(machine))
+        result = machine.run(*command, timeout_s=BOOTSTRAP_TIMEOUT_S)
+        if result.status != 0:
+            raise ImageError(f"mmdebstrap could not make a root file system of {release}:\n{result.tail()}")
         progress(f"importing {archive.stat().st_size / 1e6:.0f} MB as {repository}:{release}")
-        _import(engine, archive, repository, release)
-
-
-def _import(engine: Engine, archive: Path, repository: str, release: str) -> None:
-    changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
-    try:  # name and tag go in one: podman does not hear of a tag that is sent apart
-        engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
-    except DockerException as error:
-        raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
+        changes = [f"LABEL {LABEL}={release}", 'CMD ["bash"]']
+        try:  # podman ignores a tag that is not part of `repository`
+            engine.client.api.import_image(src=str(archive), repository=f"{repository}:{release}", changes=changes)
+        except DockerException as error:
+            raise EngineError(f"the engine would not import {repository}:{release}: {error}") from error
 
 
 def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
-    """The command line that makes the root; pure.
+    """Return the mmdebstrap command that makes the root file system.
 
-    Its name and name servers are this machine's, so they go; certificates come only where a mirror needs them,
-    so that the list of packages is otherwise the slim image's.
+    A hook removes the host name and the name servers, because mmdebstrap copies this machine's. Certificates are
+    installed only if a mirror needs them, so that the packages are otherwise those of the slim image.
     """
-    certificates = ["--include=ca-certificates"] if any(s.uri.startswith("https:") for s in sources) else []
+    https = any(source.uri.startswith("https:") for source in sources)
+    certificates = ["--include=ca-certificates"] if https else []
     return [
         "mmdebstrap",
         "--variant=minbase",
@@ -235,27 +240,22 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
 
 
 def find_sources(machine: Host, release: str) -> list[AptSource]:
-    """Where apt's own mirrors have `release`, with its updates and security parts if apt uses those of its own.
+    """Return the sources of `release` on the mirrors that this machine's apt uses.
 
-    A mirror is asked with apt's own downloader, so that proxies, credentials and certificates are apt's. Nothing
-    is returned where the release itself is not to be had.
+    Updates and security are included if apt uses them for the machine's own release. Each mirror is requested with
+    apt's own downloader and so with apt's proxies, credentials and certificates. The list is empty if no mirror has
+    the release itself.
     """
-    listing = machine.run(
-        "apt-get",
-        "indextargets",
-        "--format",
-        "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)",
-        "Identifier: Packages",
-    )
-    wanted = candidate_sources(listing, release)
-    found = [source for source in wanted if has_release(machine, source)]
-    return found if any(source.suite == release for source in found) else []
+    columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
+    listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
+    sources = [source for source in candidate_sources(listing, release) if has_release(machine, source)]
+    return sources if any(source.suite == release for source in sources) else []
 
 
 def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
-    """Sources of `release` to ask for, one for each of the host's own, from apt's list of indexes; pure.
+    """Return a candidate source of `release` for each of the host's own sources in apt's list of indexes.
 
-    Only `main` counts. Where apt has fetched its lists it names each origin, and foreign ones are left out.
+    Only `main` counts. If apt has fetched its lists, it names each origin, and origins other than Debian are left out.
     """
     sources: dict[AptSource, None] = {}
     for line in listing.output.splitlines() if listing.status == 0 else ():
@@ -267,29 +267,23 @@ def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource
 
 
 def has_release(machine: Host, source: AptSource) -> bool:
-    """Whether the mirror has it and it is Debian's; signatures are mmdebstrap's to check."""
+    """Return whether the mirror has the source and it is Debian's. mmdebstrap checks the signatures later."""
     with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
         copy = Path(folder) / "InRelease"
-        limits = (
-            "-o",
-            "Acquire::http::Timeout=10",
-            "-o",
-            "Acquire::https::Timeout=10",
-            "-o",
-            "Acquire::Retries=1",
-        )
+        limits = ("Acquire::http::Timeout=10", "Acquire::https::Timeout=10", "Acquire::Retries=1")
+        options = [word for limit in limits for word in ("-o", limit)]
         address = f"{source.uri}/dists/{source.suite}/InRelease"
-        done = machine.run(APT_HELPER, *limits, "download-file", address, str(copy), timeout_s=60)
-        return done.status == 0 and copy.is_file() and is_release(copy.read_text(errors="replace"), source.suite)
+        result = machine.run(APT_HELPER, *options, "download-file", address, str(copy), timeout_s=60)
+        return result.status == 0 and copy.is_file() and is_release(copy.read_text(errors="replace"), source.suite)
 
 
 def is_release(text: str, suite: str) -> bool:
-    """Whether an InRelease file is Debian's for the suite of that code name; pure."""
+    """Return whether the text is Debian's InRelease file for the suite of that code name."""
     fields = dict(line.split(": ", 1) for line in text.splitlines()[:40] if ": " in line)
     return fields.get("Origin") == "Debian" and fields.get("Codename") == suite
 
 
 def apt_settings(machine: Host) -> list[str]:
-    """Those of apt's settings here without which its mirror might not be usable, in apt's own notation."""
+    """Return the machine's values of APT_SETTINGS, in apt's own notation."""
     dump = machine.run("apt-config", "dump", "--no-empty", "--format", '%F "%v";%n')
     return [line for line in dump.output.splitlines() if line.split(" ", 1)[0] in APT_SETTINGS]

@@ -1,8 +1,8 @@
-"""How fast the sandbox is, against what else could run a command: ratios from one run on one machine.
+"""The sandbox's speed compared with other ways to run a command, as ratios measured on one machine.
 
-The same command in the same environment is run bare in the worker's own container, through the worker with full
-evidence, by `docker exec` and by `docker run --rm`. Bare and ours take turns in small rounds, so a machine whose speed
-drifts slows both.
+The same command in the same environment runs bare in the worker's own container, through the worker with full
+evidence, with `docker exec` and with `docker run --rm`. The first two alternate in small rounds, so that changes of the
+machine's speed affect both.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ WORLD: Final = World("", "bench", "one", 1, b"mkdir -p /srv/bench", None, None, 
 _BARE_LOOP: Final = """
 import json, os, sys, time
 null = os.open('/dev/null', os.O_WRONLY)
-found = []
+times_s = []
 for _ in range(int(sys.argv[1])):
-    began = time.perf_counter()
+    started = time.perf_counter()
     to_null = [(os.POSIX_SPAWN_DUP2, null, 1)]
     pid = os.posix_spawn('/bin/bash', ['bash', '-c', sys.argv[2]], os.environ, file_actions=to_null)
     os.waitpid(pid, 0)
-    found.append(time.perf_counter() - began)
-print(json.dumps(found))
+    times_s.append(time.perf_counter() - started)
+print(json.dumps(times_s))
 """
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """Milliseconds a command by one way of running it, and how many times the bare way that is."""
+    """The milliseconds per command for one way of running it, and their ratio to bare bash."""
 
     name: str
     commands: int
@@ -61,32 +61,36 @@ class BenchmarkRow:
 def _row(name: str, times_s: Sequence[float], bare_p50: float) -> BenchmarkRow:
     ordered = sorted(times_s)
 
-    def at(share: float) -> float:
+    def quantile_ms(share: float) -> float:
         return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000, 2)
 
+    p50, p95, p99 = (quantile_ms(share) for share in (0.5, 0.95, 0.99))
     ratio = round(statistics.median(ordered) * 1000 / bare_p50, 2) if bare_p50 else 1.0
-    return BenchmarkRow(name, len(ordered), at(0.5), at(0.95), at(0.99), round(len(ordered) / sum(ordered), 1), ratio)
+    return BenchmarkRow(name, len(ordered), p50, p95, p99, round(len(ordered) / sum(ordered), 1), ratio)
 
 
-def _timed(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
+def _time(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
     call()
-    return time.perf_counter() - began
+    return time.perf_counter() - started
 
 
 def bench_sandbox(
     engine: Engine, image: SuiteImage, manifest: SuiteManifest, progress: Progress, *, jobs: int, cpus: Sequence[int]
 ) -> tuple[list[BenchmarkRow], dict[str, float]]:
-    """Rows for every way of running a command, and the mean milliseconds that a job of ours spends in each phase."""
+    """Measure every way of running a command.
+
+    Return a row for each, and the mean milliseconds that a job in the sandbox spends in each phase.
+    """
     plan = WorkerPlan(image, manifest, cpus[0])
     worker = ContainerWorker(engine, plan)
     try:
         request = Request.of(WORLD, COMMAND.encode())
         worker.tell(request.world.to_line())
         worker.ask(request.job.to_line(), 60)
-        bare, ours, phases = _take_turns(worker, request, manifest.environment, jobs, progress)
+        bare, sandboxed, phases = _alternate(worker, request, manifest.environment, jobs, progress)
         executed = [
-            _timed(lambda: worker.container.exec_run(["bash", "-c", BARE], environment=dict(manifest.environment)))
+            _time(lambda: worker.container.exec_run(["bash", "-c", BARE], environment=dict(manifest.environment)))
             for _ in range(max(5, jobs // 20))
         ]
     finally:
@@ -94,7 +98,7 @@ def bench_sandbox(
     bare_p50 = statistics.median(bare) * 1000
     rows = [
         _row("bash -c, bare, same container", bare, 0),
-        _row("ours, full evidence, 1 worker", ours, bare_p50),
+        _row("ours, full evidence, 1 worker", sandboxed, bare_p50),
         _all_workers(engine, plan, jobs, cpus, bare_p50, progress),
         _row("docker exec", executed, bare_p50),
         _row("docker run --rm", _docker_runs(engine, plan, max(5, jobs // 40), progress), bare_p50),
@@ -102,52 +106,56 @@ def bench_sandbox(
     return rows, phases
 
 
-def _take_turns(
+def _alternate(
     worker: ContainerWorker, request: Request, environment: Mapping[str, str], jobs: int, progress: Progress
 ) -> tuple[list[float], list[float], dict[str, float]]:
+    """Run bare and sandboxed commands in turns.
+
+    Return the seconds of both, and the mean milliseconds that a job spends in each phase.
+    """
     bare: list[float] = []
-    ours: list[float] = []
+    sandboxed: list[float] = []
     phases: dict[str, float] = {}
-    share = max(1, jobs // ROUNDS)
+    per_round = max(1, jobs // ROUNDS)
     progress.stage("bare and ours in turns", ROUNDS)
     for _ in range(ROUNDS):
         with engine_errors("the bare loop could not be run"):
             answer = worker.container.exec_run(
-                ["python3", "-I", "-S", "-c", _BARE_LOOP, str(share), BARE], environment=dict(environment)
+                ["python3", "-I", "-S", "-c", _BARE_LOOP, str(per_round), BARE], environment=dict(environment)
             )
         bare += json.loads(answer.output)
-        for _ in range(share):
-            began = time.perf_counter()
+        for _ in range(per_round):
+            started = time.perf_counter()
             line = worker.ask(request.job.to_line(), 60)
-            ours.append(time.perf_counter() - began)
+            sandboxed.append(time.perf_counter() - started)
             if "error" in line:
                 raise SandboxError(line["error"])
-            for name, spent in line["phases"].items():
-                phases[name] = phases.get(name, 0.0) + spent
+            for name, phase_ms in line["phases"].items():
+                phases[name] = phases.get(name, 0.0) + phase_ms
         progress.advance()
-    within = {name: round(spent / len(ours), 3) for name, spent in phases.items()}
-    between = statistics.mean(ours) * 1000 - sum(within.values())
-    return bare, ours, {**within, "host and line": round(between, 3)}
+    means = {name: round(total_ms / len(sandboxed), 3) for name, total_ms in phases.items()}
+    rest = statistics.mean(sandboxed) * 1000 - sum(means.values())
+    return bare, sandboxed, {**means, "host and line": round(rest, 3)}
 
 
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Wall time divided by commands, so that what workers do side by side counts once."""
+    """Return a row with the wall time divided by the commands, so that parallel work of the workers counts once."""
 
-    def start(place: int) -> ContainerWorker:
-        return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[place]))
+    def start(slot: int) -> ContainerWorker:
+        return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[slot]))
 
     requests = [Request.of(WORLD, f"{COMMAND} # {number}".encode()) for number in range(jobs)]
     with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
         for _ in pool.execute(requests[: len(cpus) * 4]):
             pass
         progress.stage(f"{len(cpus)} workers", jobs)
-        began = time.perf_counter()
+        started = time.perf_counter()
         for _ in pool.execute(requests):
             progress.advance()
-        each = (time.perf_counter() - began) / jobs
-    return _row(f"ours, full evidence, {len(cpus)} workers", [each] * jobs, bare_p50)
+        per_command_s = (time.perf_counter() - started) / jobs
+    return _row(f"ours, full evidence, {len(cpus)} workers", [per_command_s] * jobs, bare_p50)
 
 
 def _docker_runs(engine: Engine, plan: WorkerPlan, count: int, progress: Progress) -> list[float]:
@@ -164,8 +172,8 @@ def _docker_runs(engine: Engine, plan: WorkerPlan, count: int, progress: Progres
             engine.client.containers.run(plan.image.reference, ["bash", "-c", BARE], **options)
 
     progress.stage("docker run --rm", count)
-    found = []
+    times_s = []
     for _ in range(count):
-        found.append(_timed(run_once))
+        times_s.append(_time(run_once))
         progress.advance()
-    return found
+    return times_s

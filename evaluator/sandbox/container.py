@@ -1,13 +1,13 @@
-"""A worker: one long-lived container with our runner in it, fed one job at a time over its attached streams.
+"""A worker: one long-lived container with our runner, which receives one job at a time over its attached streams.
 
-The container has no network and a read-only root. It holds the capabilities that building overlays and
-namespaces needs; the commands inside hold none of those (see `image/jail.c`). When our process dies, the
-runner's input ends and the container goes with it; what a crash of the engine leaves is found by its label.
+The container has no network and a read-only root. It holds the capabilities for building overlays and namespaces.
+The commands inside hold none of those (see `image/jail.c`). When our process dies, the runner's input ends, and so
+does the container. Containers that an engine's crash leaves behind are identified by their label.
 
-A container's end is a command's doing or somebody else's. A command cannot reach its container's processes: they
-are in another process namespace, and nothing in it speaks to the engine. So a container that was removed, paused or
-ended by a signal without being out of memory was ended from outside, and no command is charged with that; one whose
-runner crashed, fell silent or ran out of memory is the command's.
+Either the command or something outside ends a container. A command cannot reach its container's processes, because
+they are in another process namespace, and it cannot reach the engine. So if a container is removed, paused or killed
+by a signal although it has memory left, the cause is outside, and the command is not charged. If the runner crashes,
+hangs or runs out of memory, the command is charged.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from evaluator.sandbox.daemon import engine_errors
 from evaluator.sandbox.diagnostics import container_security
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.leftovers import CREW, LABEL, owner_label
+from evaluator.sandbox.leftovers import LABEL, WORKER_GROUP_LABEL, owner_label
 from evaluator.sandbox.runner import PROTOCOL
 from evaluator.sandbox.worker import Line, WorkerDiedError
 
 RUN_DIRECTORY: Final = "/run/bashboard"
 RUNNER_MEMORY_MB: Final = 384
-"""For the runner itself and the layers it builds, on top of what a command may use."""
+"""The memory of the runner itself and the layers it builds, in addition to the command's limit."""
 
 READY_TIMEOUT_S: Final = 60.0
 FROM_OUTSIDE: Final = frozenset(
     128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
 )
-"""Exit statuses of a runner that somebody ended by a signal: the engine as it stops, its user, or the machine's."""
+"""The exit statuses of a runner killed by a signal from outside: by a stopping engine, a user or the system."""
 
 CAPABILITIES: Final = (
     *("SYS_ADMIN", "SYS_CHROOT", "SYS_TIME", "SETPCAP", "MKNOD", "NET_ADMIN"),
     *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETUID", "SETGID"),
 )
-ULIMITS: Final = tuple(Ulimit(name=name, soft=most, hard=most) for name, most in (("nofile", 4096), ("nproc", 4096)))
-"""The most a job may raise its own limits to, whatever the engine inherited or has by default."""
+ULIMITS: Final = tuple(Ulimit(name=name, soft=4096, hard=4096) for name in ("nofile", "nproc"))
+"""The highest values to which a job may raise its own limits, instead of the engine's defaults."""
 
 _START: Final = (
     "import sys; sys.path.insert(0, '/opt/bashboard'); from evaluator.sandbox.runner.__main__ import main; main()"
@@ -59,7 +59,7 @@ _START: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """What a container is made from: image, suite, the CPU it is pinned to (None: any) and the crew it is of."""
+    """The inputs of a worker's container: image, suite, the CPU it is pinned to (None: any) and its worker group."""
 
     image: SuiteImage
     manifest: SuiteManifest
@@ -68,12 +68,12 @@ class WorkerPlan:
 
 
 def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
-    """Everything the container is confined by, as docker-py takes it."""
+    """Return docker-py's options for a worker's container, with everything that confines it."""
     limits = plan.manifest.limits
     memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
     return {
         "command": ["python3", "-I", "-S", "-c", _START],
-        "labels": {LABEL: owner_label(os.getpid()), CREW: plan.worker_group},
+        "labels": {LABEL: owner_label(os.getpid()), WORKER_GROUP_LABEL: plan.worker_group},
         "stdin_open": True,
         "tty": False,
         "network_mode": "none",
@@ -95,7 +95,7 @@ def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
 
 
 def settings_line(manifest: SuiteManifest) -> Line:
-    """The first line the runner reads: what holds for every job of the suite."""
+    """Return the first line for the runner: the settings of all jobs of the suite."""
     return {
         "clock_s": int(manifest.clock.timestamp()),
         "cpu_s": manifest.limits.cpu_s,
@@ -107,40 +107,41 @@ def settings_line(manifest: SuiteManifest) -> Line:
 
 
 class _Stream:
-    """The attached streams of a container: lines in, framed output back."""
+    """The attached streams of a container: lines go in, and the output comes back in frames."""
 
     def __init__(self, attached: socket.socket) -> None:
         self._socket = attached
         self._lines = bytearray()
-        self.complaints = bytearray()
+        self.stderr = bytearray()
 
     def send(self, line: Line) -> None:
         self._socket.sendall(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def receive(self, timeout_s: float) -> Line | None:
-        """The next line of the runner; None at the end of the stream. Raises TimeoutError."""
+        """Return the runner's next line, or None at the end of the stream. Raises TimeoutError."""
         self._socket.settimeout(timeout_s)
         start = 0
         while (end := self._lines.find(b"\n", start)) < 0:
             start = len(self._lines)
-            header = self._exactly(8)
+            header = self._read(8)
             if header is None:
                 return None
             kind, length = struct.unpack(">BxxxL", header)
-            payload = self._exactly(length)
+            payload = self._read(length)
             if payload is None:
                 return None
-            target = self._lines if kind == 1 else self.complaints
+            target = self._lines if kind == 1 else self.stderr
             target += payload
         line = bytes(self._lines[:end])
         del self._lines[: end + 1]
         try:
             answer: Line = json.loads(line)
         except ValueError as error:
-            raise SandboxError(f"the runner's line does not read: {error}") from error
+            raise SandboxError(f"the runner's line cannot be parsed: {error}") from error
         return answer
 
-    def _exactly(self, count: int) -> bytes | None:
+    def _read(self, count: int) -> bytes | None:
+        """Return exactly `count` bytes, or None if the stream ends before."""
         parts = []
         while count:
             part = self._socket.recv(min(count, 1 << 20))
@@ -156,62 +157,63 @@ class _Stream:
 
 
 class ContainerWorker:
-    """A worker in a container of the engine; usable when made, gone when closed."""
+    """A worker in a container of the engine. It is ready after construction, and `close` removes its container."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self._client = engine.client
         with contextlib.ExitStack() as opened:
             with engine_errors("a worker container could not be started"):
-                engine.client.ping()  # one that hangs is known sooner than by making a container
+                engine.client.ping()  # a hanging engine fails here sooner than at a container's creation
                 options = container_options(engine, plan)
                 self.container = engine.client.containers.create(plan.image.reference, **options)
                 opened.callback(self._remove)
                 streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
                 attached = self.container.attach_socket(params=streams)
-                # docker-py hands out a wrapper whose finaliser closes it: keep it as long as the raw socket
+                # docker-py returns a wrapper that closes the socket when it is collected: keep it as long as the socket
                 opened.callback(_close, attached)
                 self._stream = _Stream(getattr(attached, "_sock", attached))
-                # the stream goes before the container: removing waits for unread output otherwise
+                # close the stream before the container: otherwise the removal waits for unread output
                 opened.callback(self._stream.close)
                 self.container.start()
             self._handshake(plan)
             self._opened = opened.pop_all()
 
     def _handshake(self, plan: WorkerPlan) -> None:
-        """Send the settings and refuse a runner whose jail does not hold."""
+        """Send the settings and check the runner's answer. Raises SandboxError if its jail does not hold."""
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
-        except WorkerDiedError as death:  # no command was in it that could be charged
+        except WorkerDiedError as death:  # no command ran yet, so none is charged
             raise SandboxError(f"a worker did not start: {death}") from death
         if ready.get("protocol") != PROTOCOL:
             raise SandboxError(f"the image's runner speaks protocol {ready.get('protocol')}, expected {PROTOCOL}")
-        broken = [f"{name}: {found}" for name, found in ready["checks"].items() if found]
-        if broken:
-            raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(broken))
+        failures = [f"{name}: {failure}" for name, failure in ready["checks"].items() if failure]
+        if failures:
+            raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
 
     def tell(self, line: Line) -> None:
         """Send one line that has no answer."""
-        with contextlib.suppress(OSError):  # a broken stream shows at the next answer, with its cause
+        with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Send one line and wait for its answer. Raises WorkerDiedError where the command may have ended it.
+        """Send one line and wait for its answer.
 
-        Raises EngineError where it did not, SandboxError for an answer that does not read.
+        Raises WorkerDiedError if the command may have ended the worker, EngineError if it did not, and SandboxError
+        if the answer cannot be parsed.
         """
         self.tell(line)
         try:
             answer = self._stream.receive(timeout_s)
         except TimeoutError:
-            raise self._silence(timeout_s) from None
+            raise self._timeout_error(timeout_s) from None
         except OSError as error:
             raise EngineError(f"the stream to a worker broke: {error}") from error
         if answer is None:
-            raise self._death()
+            raise self._end_error()
         return answer
 
-    def _silence(self, timeout_s: float) -> SandboxError | EngineError:
-        """Why nothing came for so long: the engine's doing, or the runner's."""
+    def _timeout_error(self, timeout_s: float) -> SandboxError | EngineError:
+        """Return the error for a missing answer, by its cause: the engine or the runner."""
         state = self._state(wait_s=0)
         if isinstance(state, EngineError):
             return state
@@ -219,20 +221,20 @@ class ContainerWorker:
             return EngineError("the worker's container was paused from outside")
         return WorkerDiedError(f"no answer from the runner in {timeout_s:.0f} s", out_of_memory=False)
 
-    def _death(self) -> SandboxError | EngineError:
-        """Why the stream ended: the command's doing, somebody else's, or the engine's own end."""
+    def _end_error(self) -> SandboxError | EngineError:
+        """Return the error for an ended stream, by its cause: the command, a signal from outside or the engine."""
         state = self._state(wait_s=15)
         if isinstance(state, EngineError):
             return state
         status, out_of_memory = state["ExitCode"], bool(state.get("OOMKilled"))
         if status in FROM_OUTSIDE and not out_of_memory:
             return EngineError(f"the worker's container was ended from outside (status {status})")
-        said = self._stream.complaints.decode("utf-8", "replace").strip()[-500:]
-        message = f"the worker's container ended with status {status} {said}".rstrip()
+        stderr = self._stream.stderr.decode("utf-8", "replace").strip()[-500:]
+        message = f"the worker's container ended with status {status} {stderr}".rstrip()
         return WorkerDiedError(message, out_of_memory=out_of_memory)
 
     def _state(self, wait_s: float) -> Mapping[str, Any] | EngineError:
-        """The container's state as the engine has it, after its end where that is awaited."""
+        """Return the container's state from the engine, after waiting up to `wait_s` seconds for its end."""
         try:
             with engine_errors("the engine went away"):
                 self._client.ping()
@@ -253,7 +255,7 @@ class ContainerWorker:
             self.container.remove(force=True)
 
     def close(self) -> None:
-        """Take the container down."""
+        """Remove the container."""
         self._opened.close()
 
 

@@ -1,7 +1,7 @@
-"""Reaching an engine, and starting one by hand where nothing else does.
+"""Connecting to an engine, and starting one as a child process if the system has no service for it.
 
-An engine that we start outlives us by intention, as one of the system would: it is detached from us and from our
-terminal, and what it says goes to a log, whose last lines are in the error where it does not come up.
+An engine that we start keeps running after us on purpose, like a service of the system. It is detached from our
+process and our terminal. Its output goes to a log. If it does not start, the error contains the log's last lines.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from docker.errors import DockerException
 from urllib3.exceptions import HTTPError
 
 from evaluator.errors import EngineError, SilentEngineError
-from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts, causes, timed_out
+from evaluator.sandbox.docker_client import TIMEOUTS, EngineClient, Timeouts, causes, timed_out
 
 START_TIMEOUT_S: Final = 60.0
-"""A cold dockerd answers within 2 s; old containers to restore or a slow disk make it longer."""
+"""The limit of an engine's start. dockerd needs 2 s, or more if it restores containers or the disk is slow."""
 
-HANGS: Final = "it accepts, and does not answer"
-"""What is said of an engine that is there and stuck; one that refuses says so itself."""
-
+HANGS: Final = "it accepts connections, but does not answer"
+"""The reason shown for a hanging engine. An engine that refuses gives a reason of its own."""
 
 REMEDIES: Final = {"container-init binary not found": "sudo apt-get install -y catatonit"}
-"""What to type where an engine's refusal has these words. podman only recommends the init that a worker needs."""
+"""Commands that fix an engine's error, by a text in the error. podman only recommends the init that a worker needs."""
 
 
 class Daemon(NamedTuple):
-    """How an engine is started by hand: its command line, where it will listen, its pid file and its log."""
+    """An engine to start as a child process: its command line, its address, its pid file and its log."""
 
     command: tuple[str, ...]
     host: str
@@ -51,14 +50,17 @@ SYSTEM_DAEMON: Final = Daemon(
 )
 
 
-def connect(host: str, environment: Mapping[str, str], waits: Timeouts = WAITS) -> EngineClient:
-    """A client whose engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
-    _probe(host, waits.probe_s)
-    return EngineClient(waits, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
+def connect(host: str, environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> EngineClient:
+    """Return a client after its engine has answered. Raises docker's own errors, OSError or SilentEngineError."""
+    _probe(host, timeouts.probe_s)
+    return EngineClient(timeouts, **docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host}))
 
 
 def _probe(host: str, timeout_s: float) -> None:
-    """Raise OSError where nobody listens on a local socket; docker-py leaks its own when it finds that out."""
+    """Check that an engine listens on a local socket. Raises OSError.
+
+    docker-py leaks a socket of its own when it finds none.
+    """
     if host.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as local:
             local.settimeout(timeout_s)
@@ -66,7 +68,7 @@ def _probe(host: str, timeout_s: float) -> None:
 
 
 def innermost(error: BaseException) -> str:
-    """The system's own words, out of the four layers of HTTP that wrap them."""
+    """Return the system's own message of an error, without the four layers of HTTP around it."""
     if timed_out(error):
         return HANGS
     *_, error = causes(error)
@@ -75,9 +77,9 @@ def innermost(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """Turn the many errors of the engine's client into ours, in one line.
+    """Convert the errors of the engine's client to an EngineError with a message of one line that begins with `what`.
 
-    A reply that breaks off while it streams is raised by the layer below requests, which is not wrapped.
+    urllib3 raises its own HTTPError if a streamed reply breaks off, because requests does not wrap it.
     """
     try:
         yield
@@ -85,14 +87,14 @@ def engine_errors(what: str) -> Iterator[None]:
         raise SilentEngineError(f"{what}: {error}") from error
     except (DockerException, HTTPError, OSError) as error:
         if timed_out(error):
-            raise SilentEngineError(f"{what}: the engine fell silent") from error
-        words = str(error) if isinstance(error, DockerException) else innermost(error)
-        remedy = next((f"; type:\n{line}" for sign, line in REMEDIES.items() if sign in words), "")
-        raise EngineError(f"{what}: {' '.join(words.split())}{remedy}") from error
+            raise SilentEngineError(f"{what}: the engine stopped answering") from error
+        message = str(error) if isinstance(error, DockerException) else innermost(error)
+        remedy = next((f"; run:\n{command}" for text, command in REMEDIES.items() if text in message), "")
+        raise EngineError(f"{what}: {' '.join(message.split())}{remedy}") from error
 
 
 def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
-    """Start an engine by hand, detached from us and from our terminal, its output added to its log."""
+    """Start an engine, detached from our process and our terminal, and append its output to its log."""
     path = f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
     with daemon.log.open("ab") as output:
         process = subprocess.Popen(
@@ -105,12 +107,12 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
             umask=0o022,
             start_new_session=True,
         )
-    atexit.register(_let_go, process)
+    atexit.register(_detach, process)
     return process
 
 
-def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """At our end: it outlives us by intention, and Python would warn of a child whose handle is dropped."""
+def _detach(process: subprocess.Popen[bytes]) -> None:
+    """Mark a running engine as ended when we exit, so that Python does not warn about a running child process."""
     if process.poll() is None:
         process.returncode = 0
 
@@ -118,10 +120,10 @@ def _let_go(process: subprocess.Popen[bytes]) -> None:
 def wait_for_engine(
     host: str, process: subprocess.Popen[bytes] | None, log: str, timeout_s: float = START_TIMEOUT_S
 ) -> EngineClient:
-    """A client of the engine at `host` as soon as it answers.
+    """Wait until the engine at `host` answers, and return a client.
 
     Raises:
-        EngineError: its process ended, or the time is over.
+        EngineError: its process ended, or the time limit is exceeded.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -131,8 +133,9 @@ def wait_for_engine(
             reason = innermost(error)
         ended = process.poll() if process else None
         if ended is not None or time.monotonic() > deadline:
-            how = f"ended with status {ended}" if ended is not None else f"is silent after {timeout_s:.0f} s ({reason})"
-            raise EngineError(f"the container engine we started {how}; its log is {log}{_tail(Path(log))}")
+            silent = f"does not answer after {timeout_s:.0f} s ({reason})"
+            failure = silent if ended is None else f"ended with status {ended}"
+            raise EngineError(f"the container engine we started {failure}; its log is {log}{_tail(Path(log))}")
         time.sleep(0.1)
 
 

@@ -1,4 +1,4 @@
-"""What our containers are given because of the engine that they run in, and what `doctor` tells of both."""
+"""The security options of our containers, which depend on the engine, and the facts that `doctor` shows about both."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from evaluator.sandbox.engine import Engine
 
 
 class Fact(NamedTuple):
-    """One line of what `doctor` shows."""
+    """One line of `doctor`'s output."""
 
     name: str
     value: str
     why: str
 
 
-_SET_FOR: Final = {
+_CONFINEMENTS: Final = {
     "AppArmor": (
         "switched off for our containers",
-        "its profile of containers, as on Ubuntu, forbids the mounts that a job's jail is made of; the jail forbids "
-        "commands more than it does",
+        "its profile for containers, as on Ubuntu, forbids the mounts of a job's jail; the jail itself is stricter",
     ),
     "SELinux": (
         "labels switched off for our containers",
-        "they forbid the mounts that a job's jail is made of; the jail forbids commands more than they do",
+        "they forbid the mounts of a job's jail; the jail itself is stricter",
     ),
-    "rootless": ("yes", "overlays inside may be refused, which a worker's own check tells: prefer one of the system"),
+    "rootless": ("yes", "it may refuse overlays, which each worker checks: prefer an engine of the system"),
 }
-"""What is set because of a confinement, or may be wrong with it, and why; by the confinement's name."""
+"""Our setting for each confinement of the engine, or a possible problem with it, and the reason."""
 
 
 def container_security(engine: Engine) -> list[str]:
-    """The `security_opt` of a container that holds our runner; nothing of a submission runs under it directly.
+    """Return the `security_opt` of a container with our runner. No part of a submission runs under it directly.
 
-    The runner mounts overlays and pivots roots, which the engine's default seccomp profile and AppArmor's and
-    SELinux's default confinement of containers forbid; each command gets a stricter filter of ours instead. A
-    confinement that an engine does not know it refuses to switch off, so only those it names are.
+    The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container
+    policies of AppArmor and SELinux forbid that. Each command gets our own, stricter filter instead. Only the
+    confinements that the engine names are switched off, because it refuses the option for an unknown one.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:
@@ -46,19 +45,19 @@ def container_security(engine: Engine) -> list[str]:
 
 
 def engine_facts(engine: Engine) -> list[Fact]:
-    """What `doctor` shows of the engine, most important first; a value that may be trouble says so in `why`."""
+    """Return the facts that `doctor` shows about the engine, most important first. `why` explains possible problems."""
     return [
         Fact("engine", f"{engine.name} {engine.version}", engine.why),
         Fact("address", engine.host, "started by us" if engine.started_by_us else "found running"),
-        Fact("API", engine.api_version, "the newest that engine and client both speak"),
+        Fact("API", engine.api_version, "the newest that engine and client both support"),
         Fact("machine", engine.architecture, f"Linux {engine.kernel}"),
         _runtime_fact(engine),
         Fact("storage", engine.storage_driver, "the runner's overlays lie on top of it"),
         Fact("cgroups", f"version {engine.cgroup_version}", "where limits and out-of-memory counts are read"),
         Fact("security", ", ".join(sorted(engine.security)) or "none", "confinements the engine applies"),
         Fact("container options", ", ".join(container_security(engine)), "what our runner needs to build overlays"),
-        *(Fact(name, *said) for name, said in _SET_FOR.items() if name.lower() in engine.security),
-        *(Fact("warning", warning, "the engine says so") for warning in engine.warnings),
+        *(Fact(name, *setting) for name, setting in _CONFINEMENTS.items() if name.lower() in engine.security),
+        *(Fact("warning", warning, "reported by the engine") for warning in engine.warnings),
     ]
 
 

@@ -1,8 +1,7 @@
-"""The engine's client, and how long it waits: a limit for each kind of request, after which the engine is silent.
+"""The engine's client with a time limit for each kind of request.
 
-An engine may hang instead of refusing: its socket accepts and no answer ever comes. So no request waits for ever,
-and what an engine does in milliseconds is not waited for as long as what takes it minutes. All limits are in one
-place, whoever makes the request and in whatever thread.
+An engine may hang: its socket accepts requests and never answers. So no request waits for ever, and requests that
+take milliseconds have a shorter limit than those that take minutes. All limits are defined here.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _WORK: Final = re.compile(
 
 
 class Timeouts(NamedTuple):
-    """Seconds of silence after which a request is given up, by its kind.
+    """The seconds without an answer after which a request is given up, by kind of request.
 
-    `probe_s` is for an engine to say that it is there: milliseconds where it is well. `call_s` is for what it does
-    in tenths of a second (create, start, look at, list, remove), on a machine that has much else to do. `work_s` is
-    for silence while it builds, unpacks or runs something.
+    `probe_s` is for a ping, which a healthy engine answers in milliseconds. `call_s` is for requests that take tenths
+    of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` is for pauses while
+    the engine builds, unpacks or runs something.
     """
 
     probe_s: float = 5.0
@@ -35,56 +34,56 @@ class Timeouts(NamedTuple):
     work_s: float = 600.0
 
     def of(self, path: str) -> float:
-        """The limit of a request.
+        """Return the limit of a request in seconds.
 
         >>> [Timeouts().of(path) for path in ("/_ping", "/v1.41/containers/create?name=x", "/v1.41/build?t=x")]
         [5.0, 30.0, 600.0]
         """
-        place = path.partition("?")[0]
-        if _PROBES.search(place):
+        endpoint = path.partition("?")[0]
+        if _PROBES.search(endpoint):
             return self.probe_s
-        return self.work_s if _WORK.search(place) else self.call_s
+        return self.work_s if _WORK.search(endpoint) else self.call_s
 
 
-WAITS: Final = Timeouts()
+TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """The engine's API, whose every request without a limit of its own has that of its kind."""
+    """The engine's API with a time limit for each request, from its kind or from the caller."""
 
-    def __init__(self, waits: Timeouts, **settings: Any) -> None:
-        self._waits = waits
-        super().__init__(timeout=waits.call_s, **settings)
+    def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
+        self._timeouts = timeouts
+        super().__init__(timeout=timeouts.call_s, **settings)
 
     def send(self, request: Any, **options: Any) -> Any:
-        """Send one request. Raises SilentEngineError where the limit of its kind is over."""
-        if options.get("timeout") != self.timeout:  # the caller's own, or expressly none
+        """Send one request. Raises SilentEngineError if the limit of its kind is exceeded."""
+        if options.get("timeout") != self.timeout:  # the caller set a limit, or explicitly none
             return super().send(request, **options)
-        wait_s = self._waits.of(request.path_url)
+        timeout_s = self._timeouts.of(request.path_url)
         try:
-            return super().send(request, **{**options, "timeout": wait_s})
+            return super().send(request, **{**options, "timeout": timeout_s})
         except requests.RequestException as error:
             if not timed_out(error):
                 raise
-            what = f"{request.method} {request.path_url.partition('?')[0]}"
-            raise SilentEngineError(f"the engine does not answer ({what}, waited {wait_s:.0f} s)") from error
+            endpoint = f"{request.method} {request.path_url.partition('?')[0]}"
+            raise SilentEngineError(f"the engine does not answer ({endpoint}, waited {timeout_s:.0f} s)") from error
 
 
 class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
-    """docker-py's client over that API; to make one asks the engine for its version."""
+    """docker-py's client with these time limits. The constructor requests the engine's version."""
 
-    def __init__(self, waits: Timeouts, **settings: Any) -> None:
-        self.api = _API(waits, **settings)
+    def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
+        self.api = _API(timeouts, **settings)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it was raised for, outermost first."""
-    found: BaseException | None = error
-    while found is not None:
-        yield found
-        found = found.__cause__ or found.__context__
+    """Yield an error and its causes, outermost first."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def timed_out(error: BaseException) -> bool:
-    """Whether a time limit is at the bottom of an error, out of the layers of HTTP that wrap it."""
-    return any(isinstance(each, TimeoutError | SilentEngineError) for each in causes(error))
+    """Return whether a time limit caused an error, below the layers of HTTP that wrap it."""
+    return any(isinstance(cause, TimeoutError | SilentEngineError) for cause in causes(error))

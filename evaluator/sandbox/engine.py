@@ -1,21 +1,20 @@
-"""The container engine: the one place that decides which is used, and why.
+"""The choice of the container engine.
 
-An engine that runs is used as it is. Places are asked in this order, and the first that answers is taken:
+A running engine is used as it is. Addresses are tried in this order, and the first that answers is used:
 
-1. `DOCKER_HOST`, and then nothing else: who names an engine does not want another one.
+1. `DOCKER_HOST`. If it is set, no other address is tried, because the user wants this engine.
 2. Docker's default socket.
 3. podman's socket of the system.
 4. The rootless sockets of this user, Docker's and then podman's. They come last because a container without the
    host's root cannot mount an overlay everywhere.
 
-Where none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing,
-and started: through systemd where that is process 1, otherwise by hand. By hand it gets neither a bridge nor
-packet-filter rules. Our containers have no network at all and our image builds use the host's, so an engine of
-ours needs neither, leaves the machine's firewall alone, and starts where the kernel has no such tables.
+If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and
+started: through systemd if that is process 1, otherwise as our child process. Our child process gets neither a bridge
+nor packet-filter rules. Our containers have no network and our image builds use the host's, so it needs neither.
+It leaves the machine's firewall unchanged, and it starts even if the kernel has no packet-filter tables.
 
 Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
-Whether it serves is found out by every worker as it starts: the runner tries its own jail and refuses to work in one
-that does not hold.
+Every worker checks the runtime as it starts: the runner tests its own jail and refuses to work if it does not hold.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ from evaluator.sandbox.daemon import (
     launch,
     wait_for_engine,
 )
-from evaluator.sandbox.docker_client import WAITS, EngineClient, Timeouts
-from evaluator.sandbox.host import Host, Progress, ThisMachine, install_packages, line_to_install, uses_apt
+from evaluator.sandbox.docker_client import TIMEOUTS, EngineClient, Timeouts
+from evaluator.sandbox.host import Host, Progress, ThisMachine, install_command, install_packages, uses_apt
 
 OTHER_START_TIMEOUT_S: Final = 10.0
-"""A pid file may be stale: an engine that nobody is really starting must not cost the whole time of a start."""
+"""The wait for an engine that another process is starting. It is short, because the pid file may be stale."""
 
 ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
-"""Docker gives the kernel's name of a machine where podman, and every image, has the distribution's."""
+"""The distribution's name of each machine, as podman and images use it, by the kernel's name, as Docker uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine that answered, and what it said about itself when asked once.
+    """An engine that answered, and its description of itself.
 
-    `host` is its address, `why` says in a sentence how it came to be chosen. `security` holds the names of the
-    confinements it applies (apparmor, seccomp, selinux, rootless, cgroupns), `runtimes` its low-level runtimes,
-    the default one first, `warnings` what it says it cannot do (such as limiting swap). `runtime` is the runtime our
-    containers get, empty for the default.
+    `host` is its address, and `why` explains in a sentence why it was chosen. `security` names the confinements that
+    it applies (apparmor, seccomp, selinux, rootless, cgroupns). `runtimes` are its low-level runtimes, the default one
+    first. `warnings` are its own remarks on missing features (such as a swap limit). `runtime` is the runtime of our
+    containers, empty for the default.
     """
 
     client: EngineClient = field(repr=False, compare=False)
@@ -76,21 +75,21 @@ class Engine:
 
 
 class Address(NamedTuple):
-    """A place where an engine may listen, and what makes it a candidate."""
+    """An address where an engine may listen, and the reason to try it."""
 
     host: str
     origin: str
 
 
 class NoAnswer(NamedTuple):
-    """A place that did not answer, and how."""
+    """An address without an answering engine, and the reason."""
 
     address: Address
     reason: str
 
 
 def engine_addresses(environment: Mapping[str, str], user: int, default: str = SYSTEM_DAEMON.host) -> list[Address]:
-    """The places to ask, in order; see the module's docstring for why this order."""
+    """Return the addresses to try, in the order that the module's docstring explains."""
     if named := environment.get("DOCKER_HOST"):
         return [Address(named, "DOCKER_HOST names it")]
     runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
@@ -102,17 +101,17 @@ def engine_addresses(environment: Mapping[str, str], user: int, default: str = S
     ]
 
 
-def find_engine(environment: Mapping[str, str], waits: Timeouts = WAITS) -> Engine:
-    """The first running engine.
+def find_engine(environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -> Engine:
+    """Return the first running engine.
 
     Raises:
-        MissingError: none answers; the message tells each place asked and ends with the line to type. Or it has not
-            the runtime that is asked for.
+        MissingError: no engine answers, or it lacks the requested runtime. The message lists the addresses tried and
+            ends with the command to run.
     """
-    found = _ask_all(environment, SYSTEM_DAEMON.host, waits)
-    if isinstance(found, Engine):
-        return with_runtime(found, environment)
-    raise MissingError(explain_silence(found, ThisMachine()))
+    result = _try_addresses(environment, SYSTEM_DAEMON.host, timeouts)
+    if isinstance(result, Engine):
+        return with_runtime(result, environment)
+    raise MissingError(no_engine_message(result, ThisMachine()))
 
 
 def ensure_engine(
@@ -120,72 +119,69 @@ def ensure_engine(
     progress: Progress,
     machine: Host | None = None,
     daemon: Daemon = SYSTEM_DAEMON,
-    waits: Timeouts = WAITS,
+    timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """The first running engine; where there is none and we may, the distribution's, installed and started.
+    """Return the first running engine. If there is none and we may, install and start the distribution's.
 
     Raises:
-        MissingError: none answers and none may be started here; it ends with the line to type. Or it has not the
-            runtime that is asked for.
-        EngineError: ours was started and does not answer; the message holds the last lines of its log.
+        MissingError: no engine answers and none may be started here, or it lacks the requested runtime. The message
+            ends with the command to run.
+        EngineError: the engine that we started does not answer. The message contains the last lines of its log.
     """
-    found = _ask_all(environment, daemon.host, waits)
-    engine = found if isinstance(found, Engine) else _start(found, environment, progress, machine, daemon)
+    result = _try_addresses(environment, daemon.host, timeouts)
+    engine = result if isinstance(result, Engine) else _start(result, environment, progress, machine, daemon)
     return with_runtime(engine, environment)
 
 
 def with_runtime(engine: Engine, environment: Mapping[str, str]) -> Engine:
-    """The engine with the runtime that BASHBOARD_RUNTIME names, if it does. Raises MissingError where it cannot be had.
+    """Return the engine with the runtime that BASHBOARD_RUNTIME names, if it is set.
 
-    podman takes no runtime from a request: it would use its own without a word.
+    Raises MissingError if the engine lacks the runtime, or if podman has another default: podman silently ignores a
+    request's runtime and uses its own.
     """
     named = environment.get("BASHBOARD_RUNTIME", "")
     if named and engine.name == "podman" and named != engine.runtimes[0]:
         raise MissingError(
-            f"BASHBOARD_RUNTIME names {named!r}, and podman takes its runtime from its own configuration alone; set "
-            f'runtime = "{named}" in the [engine] table of containers.conf, and type:\nunset BASHBOARD_RUNTIME'
+            f"BASHBOARD_RUNTIME names {named!r}, but podman takes its runtime only from its own configuration; set "
+            f'runtime = "{named}" in the [engine] table of containers.conf, and run:\nunset BASHBOARD_RUNTIME'
         )
     if named and named not in engine.runtimes:
         raise MissingError(
-            f"BASHBOARD_RUNTIME names {named!r}, and {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
-            "register it there, or type:\nunset BASHBOARD_RUNTIME"
+            f"BASHBOARD_RUNTIME names {named!r}, but {engine.name} at {engine.host} has {', '.join(engine.runtimes)}; "
+            "register it there, or run:\nunset BASHBOARD_RUNTIME"
         )
     return replace(engine, runtime=named)
 
 
 def _start(
-    found: Sequence[NoAnswer],
+    failures: Sequence[NoAnswer],
     environment: Mapping[str, str],
     progress: Progress,
     machine: Host | None,
     daemon: Daemon,
 ) -> Engine:
-    """The distribution's engine, installed and started where we may."""
+    """Install the distribution's engine if it is missing, start it and return it. Raises MissingError if we may not."""
     machine = machine or ThisMachine()
-    if _hangs(found) or not may_start(environment, machine):
-        raise MissingError(explain_silence(found, machine))
+    if _hangs(failures) or not may_start(environment, machine):
+        raise MissingError(no_engine_message(failures, machine))
     why = "no engine answered and we are root: "
     if not machine.has("dockerd"):
         install_packages(machine, ["docker.io"], progress)
         why += "installed docker.io from the distribution, "
     if machine.has("/run/systemd/system"):
         progress("starting the container engine through systemd")
-        client = _start_unit(machine, daemon.host)
+        result = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
+        if result.status != 0:
+            raise EngineError(f"systemd could not start docker.service:\n{result.tail()}")
+        client = wait_for_engine(daemon.host, None, "journalctl -u docker")
         return describe(client, daemon.host, why + "started it through systemd", started_by_us=True)
     progress("starting the container engine by hand")
     client = _await_other_start(daemon) or wait_for_engine(daemon.host, launch(daemon), str(daemon.log))
     return describe(client, daemon.host, why + f"started it by hand (log: {daemon.log})", started_by_us=True)
 
 
-def _start_unit(machine: Host, host: str) -> EngineClient:
-    done = machine.run("systemctl", "start", "docker.service", timeout_s=START_TIMEOUT_S)
-    if done.status != 0:
-        raise EngineError(f"systemd could not start docker.service:\n{done.tail()}")
-    return wait_for_engine(host, None, "journalctl -u docker")
-
-
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """An engine that someone else is just starting, as the package's own installation does on some machines."""
+    """Return the engine that another process is starting, such as the package's own installation, or None."""
     if not daemon.pidfile.exists():
         return None
     try:
@@ -195,48 +191,46 @@ def _await_other_start(daemon: Daemon) -> EngineClient | None:
 
 
 def may_start(environment: Mapping[str, str], machine: Host) -> bool:
-    """Whether an engine of the distribution may be installed and started: root, apt, and no other engine named."""
+    """Return whether we may install and start an engine: as root, with apt, and without `DOCKER_HOST`."""
     return not environment.get("DOCKER_HOST") and machine.is_root and uses_apt(machine)
 
 
-def _hangs(silences: Sequence[NoAnswer]) -> bool:
-    """Whether an engine is there and stuck; another one would not start beside it."""
-    return any(silence.reason == HANGS for silence in silences)
+def _hangs(failures: Sequence[NoAnswer]) -> bool:
+    """Return whether an engine hangs at one of the addresses. Another one would not start beside it."""
+    return any(failure.reason == HANGS for failure in failures)
 
 
-def explain_silence(silences: Sequence[NoAnswer], machine: Host) -> str:
-    """Why there is no engine: every place asked and what it said, and as the last line what to type."""
-    asked = "\n".join(f"  {silence.address.host}: {silence.reason}" for silence in silences)
-    return f"no container engine answers:\n{asked}\ntype:\n{_line_to_type(silences, machine)}"
+def no_engine_message(failures: Sequence[NoAnswer], machine: Host) -> str:
+    """Return the message for a missing engine: each address with its reason, and the command to run as last line."""
+    addresses = "\n".join(f"  {failure.address.host}: {failure.reason}" for failure in failures)
+    return f"no container engine answers:\n{addresses}\nrun:\n{_command_to_run(failures, machine)}"
 
 
-def _line_to_type(silences: Sequence[NoAnswer], machine: Host) -> str:
-    first = silences[0]
-    if first.address.origin.startswith("DOCKER_HOST"):
+def _command_to_run(failures: Sequence[NoAnswer], machine: Host) -> str:
+    if failures[0].address.origin.startswith("DOCKER_HOST"):
         return "unset DOCKER_HOST"
-    if _hangs(silences):
+    if _hangs(failures):
         return "sudo systemctl restart docker" if machine.has("/run/systemd/system") else "# restart the engine"
-    if any("permission" in silence.reason.lower() for silence in silences):
+    if any("permission" in failure.reason.lower() for failure in failures):
         return 'sudo usermod -aG docker "$USER" && newgrp docker'
     if machine.has("dockerd") and not machine.is_root:
         return "sudo systemctl start docker"
-    return line_to_install(machine, ["docker.io"])
+    return install_command(machine, ["docker.io"])
 
 
-def _ask_all(environment: Mapping[str, str], default: str, waits: Timeouts) -> Engine | list[NoAnswer]:
-    silences = []
+def _try_addresses(environment: Mapping[str, str], default: str, timeouts: Timeouts) -> Engine | list[NoAnswer]:
+    failures = []
     for address in engine_addresses(environment, os.getuid(), default):
         try:
-            return describe(
-                connect(address.host, environment, waits), address.host, f"it answers, and {address.origin}"
-            )
+            client = connect(address.host, environment, timeouts)
+            return describe(client, address.host, f"it answers, and {address.origin}")
         except (DockerException, OSError, EngineError) as error:
-            silences.append(NoAnswer(address, innermost(error)))
-    return silences
+            failures.append(NoAnswer(address, innermost(error)))
+    return failures
 
 
 def describe(client: EngineClient, host: str, why: str, *, started_by_us: bool = False) -> Engine:
-    """Ask the engine once who it is; raise docker's own error where it does not say."""
+    """Return the record of the engine behind `client`. Raises docker's own errors."""
     return engine_of(client, client.version(), client.info(), host, why, started_by_us=started_by_us)
 
 
@@ -249,7 +243,7 @@ def engine_of(
     *,
     started_by_us: bool = False,
 ) -> Engine:
-    """The record of an engine from its replies to `/version` and `/info`; pure."""
+    """Return the record of an engine from its replies to `/version` and `/info`."""
     components = {component.get("Name", "") for component in version.get("Components") or ()}
     machine = info.get("Architecture") or version.get("Arch", "")
     default = info.get("DefaultRuntime") or ""
@@ -273,6 +267,9 @@ def engine_of(
 
 
 def _names_of(options: Sequence[str]) -> Iterator[str]:
-    """`name=seccomp,profile=default` → `seccomp`; engines before API 1.26 say `seccomp` alone."""
+    """Yield the names of security options, such as `seccomp` for `name=seccomp,profile=default`.
+
+    Engines before API 1.26 answer with `seccomp` alone.
+    """
     for option in options:
         yield option.split(",")[0].removeprefix("name=")

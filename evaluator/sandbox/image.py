@@ -1,7 +1,7 @@
-"""The sandbox image of a suite: found or built, once for each set of inputs.
+"""The sandbox image of a suite, which is built once for each set of inputs.
 
-An image of earlier inputs is of use to another checkout, or to who goes back to them. The latest few stay; older ones
-are removed when one is built and by `doctor --fix`: by our label and tag alone, and none that a container is made of.
+Another checkout or an earlier commit may need an image of earlier inputs. So the latest few stay. A build and
+`doctor --fix` remove older ones. They remove only images with our label and tag that no container uses.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from evaluator.sandbox.leftovers import LABEL, owner_label
 PACKAGES_FILE: Final = "/opt/bashboard/packages"
 
 SUITE_LABEL: Final = "bashboard.suite"
-"""Its value names the suite that an image of ours was built for."""
+"""The label of our images. Its value is the name of the image's suite."""
 
 KEPT: Final = 3
-"""How many images of a suite's earlier inputs stay."""
+"""The number of images of a suite's earlier inputs that stay."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteImage:
-    """An image that commands of a suite can run in; `packages` are the base's `name=version` lines, sorted."""
+    """An image for the commands of a suite. `packages` are the base's `name=version` lines, sorted."""
 
     reference: str
     image_id: str
@@ -46,12 +46,12 @@ class SuiteImage:
 
     @property
     def fingerprint(self) -> str:
-        """What of the image evidence depends on."""
+        """Return the digest of the image's properties that evidence depends on."""
         return fingerprint(self.architecture, self.packages)
 
 
 def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
-    """The suite's image if it is there already."""
+    """Return the suite's image, or None if it does not exist. Raises EngineError."""
     reference = image_reference(manifest)
     with engine_errors(f"the engine could not show {reference}"):
         try:
@@ -63,19 +63,19 @@ def find_image(engine: Engine, manifest: SuiteManifest) -> SuiteImage | None:
 
 
 def ensure_image(engine: Engine, manifest: SuiteManifest, progress: Progress) -> SuiteImage:
-    """The suite's image, built if it is not there. Raises ImageError with the build's last lines."""
-    if found := find_image(engine, manifest):
-        return found
+    """Return the suite's image, after building it if it is missing. Raises ImageError with the build's last lines."""
+    if image := find_image(engine, manifest):
+        return image
     base = ensure_base(engine, manifest.base.release, progress)
     _build(engine, base, manifest, progress)
-    if built := find_image(engine, manifest):
+    if image := find_image(engine, manifest):
         prune_images(engine, manifest)
-        return built
-    raise ImageError(f"{image_reference(manifest)} was built, but the engine does not show it")
+        return image
+    raise ImageError(f"{image_reference(manifest)} was built, but the engine does not list it")
 
 
 def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
-    """The tags of images that were built from other inputs of this suite, the latest first."""
+    """Return the tags of images that were built from other inputs of this suite, the latest first."""
     current, name = image_reference(manifest), manifest.name
     with engine_errors("the engine could not list the sandbox images"):
         images = engine.client.images.list(filters={"label": f"{SUITE_LABEL}={name}"})
@@ -85,24 +85,27 @@ def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
 
 
 def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
-    """Remove the tags of earlier images but the latest, and with its last tag an image; those that are gone."""
-    gone = []
+    """Remove the tags of all but the latest earlier images, and return the removed tags.
+
+    The engine removes an image with its last tag.
+    """
+    removed = []
     for tag in earlier_images(engine, manifest)[KEPT:]:
-        with contextlib.suppress(APIError):  # a container is made of it, or somebody else was faster
+        with contextlib.suppress(APIError):  # a container uses it, or another process removed it first
             engine.client.images.remove(tag)
-            gone.append(tag)
-    return gone
+            removed.append(tag)
+    return removed
 
 
 def _pack(context: Mapping[str, bytes]) -> io.BytesIO:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
         for name, data in sorted(context.items()):
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
-    packed.seek(0)
-    return packed
+    file.seek(0)
+    return file
 
 
 def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: Progress) -> None:
@@ -133,7 +136,7 @@ def _build(engine: Engine, base: BaseImage, manifest: SuiteManifest, progress: P
 
 
 def _read_file(engine: Engine, image: str, path: str) -> bytes:
-    """One file of an image, read through a container that is never started."""
+    """Return one file of an image, read through a container that is never started."""
     container = engine.client.api.create_container(image, ["true"], labels={LABEL: owner_label(os.getpid())})
     try:
         chunks, _ = engine.client.api.get_archive(container["Id"], path)

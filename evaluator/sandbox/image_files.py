@@ -1,7 +1,7 @@
-"""Sandbox images as files: saved by one machine and loaded by another, which then need not build them.
+"""Sandbox images as files: one machine saves them, and another loads them instead of building them.
 
-A file holds the images of one suite or of several, which share what they have in common. It is believed by its digest
-alone, and that is compared before the engine sees a byte of it: an image is what commands run in and what watches them.
+A file holds the images of one or several suites, with their common layers once. Only its digest makes it trusted. The
+digest is compared before the engine reads any of it, because the image runs the commands and also observes them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from evaluator.sandbox.engine import Engine
 
 _PIECE: Final = 1 << 20
 _LEVEL: Final = 1
-"""Of gzip: an image of 413 MB takes 149 MB in 4.6 s; level 6 saves a twelfth of that and takes 14.6 s."""
+"""The gzip level. It packs an image of 413 MB into 149 MB in 4.6 s. Level 6 saves a twelfth of that in 14.6 s."""
 
 _LOADED: Final = "Loaded image: "
 
 
-class _Digesting:
-    """A file that is only written to, and the digest of what was."""
+class _DigestingFile:
+    """A file for writing, with the digest of the bytes written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.digest = file, hashlib.sha256()
@@ -41,32 +41,35 @@ class _Digesting:
 
 
 def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
-    """Write images that are there to one file under gzip, which takes its name when it is whole; its SHA-256.
+    """Write existing images to one gzip file and return its SHA-256. The file appears only when it is complete.
 
-    The same images give the same bytes as far as the engine does. Raises UsageError where the file cannot be written.
+    The same images give the same bytes if the engine exports them so. Raises UsageError if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".image.", suffix=".new", delete=False) as file:
-            written = Path(file.name)
+            temporary = Path(file.name)
             try:
-                digesting = _Digesting(cast(BinaryIO, file))
-                with gzip.GzipFile("", "wb", _LEVEL, cast(BinaryIO, digesting), mtime=0) as packed:
-                    for piece in _exported(engine, references):
+                output = _DigestingFile(cast(BinaryIO, file))
+                with gzip.GzipFile("", "wb", _LEVEL, cast(BinaryIO, output), mtime=0) as packed:
+                    for piece in _export(engine, references):
                         packed.write(piece)
                 file.flush()
-                written.chmod(0o644)
-                written.replace(path)
+                temporary.chmod(0o644)
+                temporary.replace(path)
             except BaseException:
-                written.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    return digesting.digest.hexdigest()
+    return output.digest.hexdigest()
 
 
-def _exported(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
-    """The engine's archive of these images. Its client asks for one image at a time; the engine takes several."""
+def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
+    """Yield the pieces of the engine's archive of these images.
+
+    docker-py requests one image at a time, although the engine takes several.
+    """
     api = engine.client.api
     address = f"{api.base_url}/v{api.api_version}/images/get"
     with (
@@ -79,27 +82,29 @@ def _exported(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
 
 
 def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[str]) -> list[str]:
-    """Give the engine the images of a file whose SHA-256 is this; their references, all of which must be expected.
+    """Load the images of a file into the engine and return their references, which must all be in `expected`.
 
-    Raises FormatError for another file, before the engine sees it, UsageError where it cannot be read, and ImageError
-    where the engine does not take it or it holds other images, whose names are taken from them again.
+    Raises:
+        FormatError: the file has another SHA-256. The engine has not read it.
+        UsageError: the file cannot be read.
+        ImageError: the engine refuses the file, or it holds other images, which are untagged again.
     """
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != sha256:
-                message = f"has the SHA-256 {found}: expected {sha256}; the engine was not given it"
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+            if actual != sha256:
+                message = f"has the SHA-256 {actual}: expected {sha256}; it was not loaded"
                 raise FormatError([Problem(path, 0, message)])
             file.seek(0)
             loaded = _load(engine, path, file)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    strangers = [each for each in loaded if each not in expected]
-    for each in strangers:
-        with engine_errors(f"the engine could not remove {each}"):
-            engine.client.images.remove(each, noprune=True)
-    if strangers or not loaded:
-        names = ", ".join(strangers) or "no image"
+    unexpected = [reference for reference in loaded if reference not in expected]
+    for reference in unexpected:
+        with engine_errors(f"the engine could not remove {reference}"):
+            engine.client.images.remove(reference, noprune=True)
+    if unexpected or not loaded:
+        names = ", ".join(unexpected) or "no image"
         raise ImageError(f"{path} holds {names}: expected {' or '.join(sorted(expected))}")
     return loaded
 
@@ -108,15 +113,15 @@ def _load(engine: Engine, path: Path, file: BinaryIO) -> list[str]:
     loaded: list[str] = []
     with engine_errors(f"the engine went away while it loaded {path}"):
         try:
-            # all that it says is read, an error too: an answer that breaks off keeps its connection
+            # read the answer to its end, also after an error: a partly read answer keeps its connection
             messages: list[dict[str, Any]] = list(engine.client.api.load_image(file, quiet=True))
             for message in messages:
                 if "error" in message:
                     raise ImageError(f"the engine could not load {path}: {message['error']}")
                 lines = str(message.get("stream", "")).splitlines()
-                # podman puts a registry before its own names
-                named = [line.removeprefix(_LOADED) for line in lines if line.startswith(_LOADED)]
-                loaded += [name.strip().removeprefix("localhost/") for name in named]
+                # podman prefixes its names with a registry
+                names = [line.removeprefix(_LOADED) for line in lines if line.startswith(_LOADED)]
+                loaded += [name.strip().removeprefix("localhost/") for name in names]
         except APIError as error:
             raise ImageError(f"the engine would not load {path}: {error}") from error
     return loaded

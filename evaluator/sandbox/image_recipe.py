@@ -1,9 +1,9 @@
-"""What the sandbox image of a suite is made from, and the two names that follow from it. Pure: asks no engine.
+"""The inputs of a suite's sandbox image, and the two digests of them. This module does not use the engine.
 
-The image's tag is the digest of everything it is made from, so an image that exists is the right one and a
-changed file makes another. What commands can tell apart is less than that: the *fingerprint* is the digest of
-architecture, runner protocol and the base's package versions, so that a base bootstrapped from a mirror and
-one pulled from a registry give the same evidence keys.
+The image's tag is the digest of all inputs, so an existing image is up to date, and a changed file gives another
+tag. Commands can distinguish fewer inputs: the *fingerprint* is the digest of architecture, runner protocol and the
+base's package versions. So a base bootstrapped from a mirror and one pulled from a registry give the same evidence
+keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REPOSITORY: Final = "bashboard-suite"
 
 
 def fingerprint(architecture: str, packages: tuple[str, ...]) -> str:
-    """Digest of architecture, runner protocol and the base's package versions."""
+    """Return the digest of architecture, runner protocol and the base's package versions."""
     return digest_of(canonical_json({"architecture": architecture, "protocol": PROTOCOL, "packages": list(packages)}))
 
 
@@ -33,7 +33,7 @@ def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]
 
 
 def build_context() -> Mapping[str, bytes]:
-    """Every file the image is built from, by its name in the build's context."""
+    """Return the content of every file that the image is built from, by its name in the build's context."""
     sandbox = resources.files("evaluator.sandbox")
     context = {f"image/{name}": data for name, data in _files(sandbox / "image")}
     context["Dockerfile"] = context.pop("image/Dockerfile")
@@ -44,12 +44,12 @@ def build_context() -> Mapping[str, bytes]:
 
 
 def build_arguments(manifest: SuiteManifest) -> dict[str, str]:
-    """What of a suite the image's build is told."""
+    """Return the build arguments of a suite's image: its packages and its clock."""
     return {"PACKAGES": " ".join(sorted(manifest.base.packages)), "EPOCH": str(int(manifest.clock.timestamp()))}
 
 
 def image_reference(manifest: SuiteManifest) -> str:
-    """The tag that names the image by what it is made from."""
+    """Return the image's reference. Its tag contains the digest of the image's inputs."""
     context = build_context()
     arguments = canonical_json({**build_arguments(manifest), "release": manifest.base.release})
     parts = [part for name in sorted(context) for part in (name.encode(), context[name])]

@@ -1,7 +1,7 @@
-"""Eighty-nine commands that could show something else from run to run, and why those do that may.
+"""Eighty-nine commands with output that could differ from run to run, and the known causes.
 
-A cause is what a command's difference comes from: two commands that show the same number of the kernel's differ
-in one way, not in two. Whatever differs without a cause named here is a kind of its own.
+Two commands that show the same number of the kernel differ for one cause, not for two. A difference without a cause in
+this list is a kind of its own.
 """
 
 from __future__ import annotations

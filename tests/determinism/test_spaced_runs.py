@@ -1,6 +1,6 @@
-"""The same command in another container, at another time: what differs is counted and named.
+"""The same command in another container at another time: the differences are counted and named.
 
-References are held to show the same among the sandbox's own tests; here it is everything that could differ.
+The sandbox's own tests compare references. This test compares all commands that could differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.records import Evidence
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
 from tests.determinism.spaced_commands import CAUSES, COMMANDS
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -27,25 +27,25 @@ MOST = 13
 
 
 def run_all(engine: Engine, plan: WorkerPlan, names: Sequence[str]) -> dict[str, Evidence]:
-    """Evidence of these commands from a container of their own, in this order."""
+    """Return the evidence of these commands from a container of their own, in this order."""
     with closing(SandboxHarness(engine, plan)) as harness:
         return {name: harness.run(COMMANDS[name]) for name in names}
 
 
 def differences(first: Evidence, again: Evidence) -> list[str]:
-    """Each field that differs, with the first line that does where it is an output."""
-    ours, theirs = first.model_dump(), again.model_dump()
-    found = []
-    for name in ours.keys() - {"cpu_ms", "wall_ms"}:
-        if ours[name] == theirs[name]:
+    """Return each field that differs, and the first different line of an output."""
+    before, after = first.model_dump(), again.model_dump()
+    differing = []
+    for name in before.keys() - {"cpu_ms", "wall_ms"}:
+        if before[name] == after[name]:
             continue
         if name in ("stdout", "stderr"):
-            pairs = zip(ours[name]["data"].splitlines(), theirs[name]["data"].splitlines(), strict=False)
+            pairs = zip(before[name]["data"].splitlines(), after[name]["data"].splitlines(), strict=False)
             line = next(((left, right) for left, right in pairs if left != right), (b"", b""))
-            found.append(f"{name}: {line[0][:70]!r} / {line[1][:70]!r}")
+            differing.append(f"{name}: {line[0][:70]!r} / {line[1][:70]!r}")
         else:
-            found.append(name)
-    return sorted(found)
+            differing.append(name)
+    return sorted(differing)
 
 
 def test_there_are_eighty_nine_commands() -> None:

@@ -1,4 +1,4 @@
-"""Two pits for all attacks of a session, so that both CPUs are at work while a test looks at one outcome."""
+"""Two workers for all attacks of a session, so that both CPUs work while a test checks one outcome."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import pytest
 
 from evaluator.sandbox.container import WorkerPlan
 from evaluator.sandbox.engine import Engine
-from tests.attacks import Attack, Hold, Pits, assert_held
+from tests.attacks import Attack, AttackWorkers, Hold, assert_held
 
 WORKERS = 2
 
 
 @pytest.fixture(scope="session")
-def pits(engine: Engine, plan: WorkerPlan, request: pytest.FixtureRequest) -> Iterator[Pits]:
+def attack_workers(engine: Engine, plan: WorkerPlan, request: pytest.FixtureRequest) -> Iterator[AttackWorkers]:
     cpus = sorted(os.sched_getaffinity(0))
-    made = Pits(engine, plan, [cpus[place % len(cpus)] for place in range(WORKERS)])
-    parameters = [getattr(item, "callspec", None) for item in request.session.items]
-    made.announce([each.params["attack"] for each in parameters if each and "attack" in each.params])
-    yield made
-    made.close()
+    workers = AttackWorkers(engine, plan, [cpus[index % len(cpus)] for index in range(WORKERS)])
+    callspecs = [getattr(item, "callspec", None) for item in request.session.items]
+    workers.schedule([callspec.params["attack"] for callspec in callspecs if callspec and "attack" in callspec.params])
+    yield workers
+    workers.close()
 
 
 @pytest.fixture
-def hold(pits: Pits) -> Hold:
+def hold(attack_workers: AttackWorkers) -> Hold:
     def check(attack: Attack) -> None:
-        assert_held(pits, attack)
+        assert_held(attack_workers, attack)
 
     return check

@@ -1,4 +1,4 @@
-"""Attacks that want all there is: processes, memory, CPU, disk, inodes, output."""
+"""Attacks that exhaust a resource: processes, memory, CPU, disk, inodes, output."""
 
 from __future__ import annotations
 
@@ -125,30 +125,30 @@ OUTPUT = [
 
 @pytest.mark.parametrize("attack", FORKS, ids=str)
 def test_forks(hold: Hold, attack: Attack) -> None:
-    """A command may start as many processes as the suite says, and none is left."""
+    """A command may start as many processes as the suite allows, and none remains."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", MEMORY, ids=str)
 def test_memory(hold: Hold, attack: Attack) -> None:
-    """What takes too much memory is ended, and charged even where it takes the container down."""
+    """A command that takes too much memory is ended and charged, even if it ends the container."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", TIME, ids=str)
 def test_time(hold: Hold, attack: Attack) -> None:
-    """CPU seconds decide, the wall clock ends what waits, and nothing happens after the end."""
+    """The CPU limit applies, the wall-clock limit ends waiting commands, and nothing runs after the end."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", DISK, ids=str)
 def test_disk(hold: Hold, attack: Attack) -> None:
-    """A command's files have a disk of their own, which goes with it."""
+    """A command's files are on a disk of their own that is removed with the job."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", OUTPUT, ids=str)
 def test_output(hold: Hold, attack: Attack) -> None:
-    """Output of any size and any bytes is read to the end of the command, and never kept whole."""
+    """Output of any size and any bytes is read to the end and never stored completely."""
     assert attack.within_s == QUICK_S
     hold(attack)

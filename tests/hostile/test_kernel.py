@@ -1,4 +1,4 @@
-"""Attacks by system call: what reaches out of a job or into the kernel is refused, by filter or for want of a right."""
+"""Attacks by system call: the filter or missing rights refuse calls that reach out of a job or into the kernel."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def call(name: str) -> Attack:
 
 @pytest.mark.parametrize("attack", [call(name) for name in CALLS], ids=list(CALLS))
 def test_calls(hold: Hold, attack: Attack) -> None:
-    """The kernel answers with the error for what is forbidden or not there."""
+    """The kernel answers a forbidden or missing call with its error."""
     hold(attack)
 
 
@@ -128,15 +128,15 @@ SOCKETS = {
 
 
 @pytest.mark.parametrize(
-    "attack", [Attack(command, prints=told) for command, told in SOCKETS.values()], ids=list(SOCKETS)
+    "attack", [Attack(command, prints=output) for command, output in SOCKETS.values()], ids=list(SOCKETS)
 )
 def test_sockets(hold: Hold, attack: Attack) -> None:
-    """Local and internet sockets exist; other families and protocols do not, whatever the host has."""
+    """Local and internet sockets exist. Other families and protocols do not, whatever the host supports."""
     hold(attack)
 
 
 def elf(machine: int, code: bytes, *, wide: bool) -> bytes:
-    """A program of one page that is nothing but this code."""
+    """Return a program of one page that contains only this code."""
     start = 0x10000
     size = (120 if wide else 84) + len(code)
     ident = b"\x7fELF" + bytes([2 if wide else 1, 1, 1]) + bytes(9)
@@ -157,7 +157,7 @@ def elf(machine: int, code: bytes, *, wide: bool) -> bytes:
 
 
 def run_program(program: bytes) -> bytes:
-    """A command that writes a program and runs it."""
+    """Return a command that writes a program and runs it."""
     text = "".join(f"\\x{byte:02x}" for byte in program)
     return f"printf '{text}' > /tmp/p; chmod +x /tmp/p; /tmp/p 2>/dev/null; echo $?".encode()
 
@@ -182,7 +182,7 @@ KILLED_BY_FILTER = "159"
     ids=["old gate", "x32 numbers", "32-bit program"],
 )
 def test_other_tables_of_calls(hold: Hold, attack: Attack) -> None:
-    """A call by another table than the filter's ends the program."""
+    """A call through another system call table than the filter's ends the program."""
     hold(attack)
 
 
@@ -227,5 +227,5 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("attack", PROGRAMS, ids=str)
 def test_programs(hold: Hold, attack: Attack) -> None:
-    """The usual tools fail as they do for anyone without the right, and a set-uid bit gives none."""
+    """The usual tools fail like for any user without the right, and a set-uid bit gives no right."""
     hold(attack)

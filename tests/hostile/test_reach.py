@@ -1,4 +1,4 @@
-"""Attacks that reach for what is not theirs: the kernel's files, devices, the runner, other worlds, the network."""
+"""Attacks that reach out of the job: to the kernel's files, devices, the runner, other worlds, the network."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ANY = ("exited", "timeout", "memory", "disk", "crash")
 
 
 def no_write(path: str, text: str = "1") -> Attack:
-    """Nothing can be written there, by whoever owns it."""
+    """Return an attack that tries to write to a path, which must fail for every user."""
     return Attack(f"chmod u+w {path} 2>/dev/null; (echo {text} > {path}) 2>/dev/null; echo $?", prints="1")
 
 
 def nothing_at(path: str) -> Attack:
-    """There is nothing, or nothing in it."""
+    """Return an attack that reads a path, which must be missing or empty."""
     return Attack(f"cat {path} 2>/dev/null | head -c 100")
 
 
@@ -149,23 +149,23 @@ NETWORK = [
 
 @pytest.mark.parametrize("attack", KERNEL, ids=str)
 def test_the_kernels_files(hold: Hold, attack: Attack) -> None:
-    """What of /proc is the kernel's is read-only, and the figures shown are sealed."""
+    """The kernel's files in /proc are read-only, and the fixed ones cannot be changed."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", SECRETS, ids=str)
 def test_secrets(hold: Hold, attack: Attack) -> None:
-    """The runner, its descriptors, other worlds, references and the host's files are out of sight."""
+    """The runner, its descriptors, other worlds, references and the host's files are not visible."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", DEVICES, ids=str)
 def test_devices(hold: Hold, attack: Attack) -> None:
-    """A job has the harmless devices, may break its own, and can make none."""
+    """A job has the harmless devices, can break its own ones, and can make none."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", NETWORK, ids=str)
 def test_the_network(hold: Hold, attack: Attack) -> None:
-    """There is a loopback of one's own and nothing else."""
+    """A job has its own loopback and no other network."""
     hold(attack)

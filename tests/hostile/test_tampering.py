@@ -1,4 +1,4 @@
-"""Attacks on what a command stands on and on those who watch it: programs, pipes, processes, the runner's words."""
+"""Attacks on a command's base and on its observers: programs, pipes, processes, the runner's messages."""
 
 from __future__ import annotations
 
@@ -109,18 +109,18 @@ FORGERIES = [
 
 @pytest.mark.parametrize("attack", FOUNDATIONS, ids=str)
 def test_foundations(hold: Hold, attack: Attack) -> None:
-    """A job may break all it sees, and it breaks it for itself alone."""
+    """A job can break everything it sees, but only for itself."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", PROCESSES, ids=str)
 def test_processes_and_descriptors(hold: Hold, attack: Attack) -> None:
-    """Nobody who watches can be killed, held or fed by what is watched."""
+    """A job cannot kill, block or feed the processes that observe it."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", FORGERIES, ids=str)
 def test_forgeries(hold: Hold, attack: Attack) -> None:
-    """What looks like the runner's word, printed or written anywhere, is text."""
+    """Text that looks like the runner's messages, printed or written anywhere, is only text."""
     assert attack.within_s == QUICK_S
     hold(attack)

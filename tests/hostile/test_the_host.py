@@ -1,4 +1,4 @@
-"""After all attacks: the machine that runs us is as it was, and no container stays behind."""
+"""After all attacks, the host is unchanged and no container is left over."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from docker.errors import NotFound
 
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.leftovers import LABEL, owner_label
-from tests.attacks import Pits, host_figures
+from tests.attacks import AttackWorkers, host_state
 
 pytestmark = pytest.mark.engine
 
 
-def test_the_host_is_as_it_was(pits: Pits) -> None:
-    """Names, core pattern, modules, swap, boot and clock."""
-    pits.wait()
-    assert host_figures() == pits.host_before
+def test_the_host_is_unchanged(attack_workers: AttackWorkers) -> None:
+    """Names, core pattern, modules, swap, boot and clock are the same."""
+    attack_workers.wait()
+    assert host_state() == attack_workers.host_before
 
 
-def test_dead_containers_are_gone(engine: Engine, pits: Pits) -> None:
-    """One that an attack took down is not there any more, nor anything else of ours that nobody holds."""
-    pits.wait()
-    for buried in (name for pit in pits.all for name in pit.buried):
+def test_dead_containers_are_gone(engine: Engine, attack_workers: AttackWorkers) -> None:
+    """Containers that an attack ended are removed, and all others of this process are running."""
+    attack_workers.wait()
+    for dead in (name for worker in attack_workers.all for name in worker.dead_containers):
         with pytest.raises(NotFound):
-            engine.client.containers.get(buried)
-    found = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={owner_label(os.getpid())}"})
-    assert {pit.harness.worker.container.id for pit in pits.all} <= {container.id for container in found}
-    assert all(container.status == "running" for container in found)
+            engine.client.containers.get(dead)
+    containers = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={owner_label(os.getpid())}"})
+    workers = {worker.harness.worker.container.id for worker in attack_workers.all}
+    assert workers <= {container.id for container in containers}
+    assert all(container.status == "running" for container in containers)
 
 
-def test_the_last_canary_sings_as_the_first(pits: Pits) -> None:
-    """On every worker, also on one that took a hundred attacks."""
-    pits.wait()
-    assert {pit.sing() for pit in pits.all} == {pits.all[0].canary}
+def test_the_last_canary_equals_the_first(attack_workers: AttackWorkers) -> None:
+    """This holds on every worker, also after a hundred attacks."""
+    attack_workers.wait()
+    assert {worker.run_canary() for worker in attack_workers.all} == {attack_workers.all[0].canary}
 
 
-def test_workers_have_not_grown(pits: Pits) -> None:
-    """Memory and descriptors of a runner are bounded, whatever it had to read."""
-    pits.wait()
-    for pit in pits.all:
-        look = "cat /proc/7/status /proc/[0-9]*/comm; for p in /proc/[0-9]*; do echo $p $(ls $p/fd | wc -l); done"
-        status = pit.harness.worker.container.exec_run(["/bin/sh", "-c", look]).output.decode()
+def test_workers_have_not_grown(attack_workers: AttackWorkers) -> None:
+    """The memory and the descriptors of a runner are bounded, whatever it reads."""
+    attack_workers.wait()
+    for worker in attack_workers.all:
+        script = "cat /proc/7/status /proc/[0-9]*/comm; for p in /proc/[0-9]*; do echo $p $(ls $p/fd | wc -l); done"
+        status = worker.harness.worker.container.exec_run(["/bin/sh", "-c", script]).output.decode()
         descriptors = [int(line.split()[1]) for line in status.splitlines() if line.startswith("/proc/")]
         assert max(descriptors) < 32

@@ -1,4 +1,4 @@
-"""Attacks on who reads what a command left: names, links, special files, archives, sizes, races."""
+"""Attacks on the reader of a command's files: names, links, special files, archives, sizes, races."""
 
 from __future__ import annotations
 
@@ -90,23 +90,23 @@ BOMBS = [
 
 @pytest.mark.parametrize("attack", NAMES, ids=str)
 def test_names(hold: Hold, attack: Attack) -> None:
-    """Names and depths of any kind are read, or marked as more than is read."""
+    """Names and depths of any kind are read, or marked as truncated."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", LINKS, ids=str)
 def test_links(hold: Hold, attack: Attack) -> None:
-    """No link leads the reader anywhere."""
+    """The reader follows no link."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", SPECIAL, ids=str)
 def test_special_files(hold: Hold, attack: Attack) -> None:
-    """Nothing is waited for, and size is what is there, not what is said."""
+    """The reader does not wait for any file, and sizes are real and not claimed ones."""
     hold(attack)
 
 
 @pytest.mark.parametrize("attack", BOMBS, ids=str)
 def test_bombs(hold: Hold, attack: Attack) -> None:
-    """Archives are unpacked up to a bound over all of them."""
+    """Archives are unpacked up to a limit over all of them."""
     hold(attack)

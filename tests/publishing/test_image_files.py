@@ -111,7 +111,7 @@ def test_another_file_never_reaches_the_engine(carried: Carried, tmp_path: Path)
     run(tmp_path, "image", "save", str(carried.file))
     carried.remove(carried.reference)
     found = run(tmp_path, "image", "load", str(carried.file), "--sha256", "0" * 64)
-    assert (found.exit_code, "the engine was not given it" in found.stderr) == (1, True)
+    assert (found.exit_code, "it was not loaded" in found.stderr) == (1, True)
     assert not carried.is_there(carried.reference)
 
 

@@ -1,4 +1,4 @@
-"""Archives are told by what comes out of them, however they were packed, and no archive can hold the reader."""
+"""Archives are recorded by their unpacked content, whatever their packing, and no archive can block the reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.sandbox.runner.archives import MAX_BYTES, ArchiveBudget, Member, read_archive
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 BOMB_S = 10.0
 
@@ -65,7 +65,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": b
 def test_one_compressed_file_is_one_nameless_member(
     tmp_path_factory: pytest.TempPathFactory, compression: str, data: bytes
 ) -> None:
-    """Whatever is compressed, its content is told as it was before, in one stream or in two end to end."""
+    """The recorded content is the uncompressed one, from one stream or two streams end to end."""
     folder = tmp_path_factory.getbasetemp()
     member = {"name": "", "type": "file", "mode": 0}
     pack = PACKED[compression]
@@ -75,7 +75,7 @@ def test_one_compressed_file_is_one_nameless_member(
 
 @pytest.mark.parametrize("compression", ["", *PACKED])
 def test_a_compressed_tar_is_told_by_its_members(tmp_path: Path, compression: str) -> None:
-    """Name, kind, mode and content of each, and how they are packed."""
+    """The record has the name, kind, mode and content of each member, and the packing."""
     members = [
         {"name": name, "type": "file", "mode": 0o640, "content": digest(data)}
         for name, data in {"a": b"one", "b": b""}.items()
@@ -100,19 +100,19 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_archive_is_no_archive(tmp_path: Path, name: str) -> None:
-    """It is compared by its bytes, as any file."""
+    """A broken archive is compared by its bytes, like any file."""
     assert read(BROKEN[name], tmp_path) is None
 
 
 def claiming(size: int) -> bytes:
-    """A tar whose first header, of extended attributes, claims `size` bytes."""
+    """Return a tar with a first header, of extended attributes, that claims `size` bytes."""
     entry = tarfile.TarInfo("x")
     entry.type, entry.size = tarfile.XHDTYPE, size
     return entry.tobuf(tarfile.GNU_FORMAT)
 
 
 def many_names(count: int) -> bytes:
-    """A zip whose directory lists one member `count` times."""
+    """Return a zip with a directory that lists one member `count` times."""
     packed = zipped(zipfile.ZIP_STORED, a=b"")
     start = packed.index(b"PK\x01\x02")
     entry = packed[start : packed.index(b"PK\x05\x06")]
@@ -121,7 +121,7 @@ def many_names(count: int) -> bytes:
 
 
 def linked(size: int) -> bytes:
-    """A zip that says its one member is a symbolic link with a text of `size` bytes."""
+    """Return a zip with one member that claims to be a symbolic link with a text of `size` bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         info = zipfile.ZipInfo("link")
@@ -147,7 +147,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_left_alone(tmp_path: Path, name: str) -> None:
-    """What unpacks to more than is read is no archive, and that is soon known."""
+    """A file that unpacks to more than the limit is not read as an archive, and the reader finds that out soon."""
     data = BOMBS[name]()
     began = time.monotonic()
     assert read(data, tmp_path) is None
@@ -155,14 +155,14 @@ def test_a_bomb_is_left_alone(tmp_path: Path, name: str) -> None:
 
 
 def test_a_links_text_is_cut(tmp_path: Path) -> None:
-    """A member that is a link has a text of at most a path's length, whatever is packed for it."""
-    found = read(linked(1 << 20), tmp_path)
-    assert found is not None
-    assert len(found[1][0]["target"]) == 4096
+    """The text of a link in an archive is cut to the length of a path."""
+    archive = read(linked(1 << 20), tmp_path)
+    assert archive is not None
+    assert len(archive[1][0]["target"]) == 4096
 
 
 def test_many_archives_share_one_budget(tmp_path: Path) -> None:
-    """A hundred archives, each below the bound, are read until together they reach it."""
+    """A hundred archives, each below the limit, are read until they reach it together."""
     budget = ArchiveBudget(bytes_left=250_000)
     packed = gzip.compress(b"x" * 100_000)
     assert [read(packed, tmp_path, budget) is None for _ in range(4)] == [False, True, True, True]
@@ -184,7 +184,7 @@ PACK = {
 @pytest.mark.engine
 @pytest.mark.parametrize("command", PACK)
 def test_what_a_command_packs_is_read(sandbox: SandboxHarness, command: str) -> None:
-    """The base's own programs, as tasks use them."""
+    """The base's own programs pack the files, as tasks use them."""
     (change,) = sandbox.run(command).changes
     packing, names = PACK[command]
     assert change.packing == packing
@@ -196,7 +196,7 @@ def test_what_a_command_packs_is_read(sandbox: SandboxHarness, command: str) -> 
     "again", ["gzip -nc file > a; sleep 1.1; gzip -c file > b", "tar czf a file; sleep 1; tar c file | gzip -9 > b"]
 )
 def test_equal_contents_are_equal_however_packed(sandbox: SandboxHarness, again: str) -> None:
-    """Times, names and levels of compression are no part of what an archive holds."""
+    """Times, names and compression levels are not part of an archive's content."""
     first, second = sandbox.run(again).changes
     assert first.content != second.content
     assert (first.packing, first.members) == (second.packing, second.members)

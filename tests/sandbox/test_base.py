@@ -1,4 +1,4 @@
-"""Where a Debian release's root comes from, and what shows it afterwards."""
+"""The sources of a Debian release's root file system, and the record of its origin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ignore(_: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "found"),
+    ("attributes", "origin"),
     [
         ({"RepoDigests": ["debian@sha256:ab"]}, ("registry", "sha256:ab")),
         (
@@ -55,10 +55,10 @@ def ignore(_: str) -> None:
         ({"RepoDigests": None, "Config": None}, None),
     ],
 )
-def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], found: tuple[str, str] | None) -> None:
-    """A registry's digest or our label of that release; our tag alone proves nothing."""
+def test_an_image_is_trusted_by_what_it_carries(attributes: dict[str, Any], origin: tuple[str, str] | None) -> None:
+    """A registry's digest or our label of that release is trusted. Our tag alone proves nothing."""
     base = base_of({"Id": "sha256:1", **attributes}, "bashboard-base:trixie", "trixie")
-    assert (base and (base.source, base.digest)) == found
+    assert (base and (base.source, base.digest)) == origin
 
 
 INDEXES = """\
@@ -75,7 +75,7 @@ https://flat.example/ /  Flat
 
 
 def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> None:
-    """Updates and security stay with the mirrors they have; other parts, foreign origins and flat ones are left."""
+    """Updates and security stay with their mirrors. Other parts, foreign origins and flat sources are left out."""
     assert candidate_sources(CompletedCommand(0, INDEXES), "trixie") == [
         AptSource("http://mirror.example/debian", "trixie", ("main",)),
         AptSource("http://mirror.example/debian", "trixie-updates", ("main",)),
@@ -84,7 +84,7 @@ def test_every_source_of_the_machine_has_its_counterpart_in_the_release() -> Non
 
 
 def test_a_machine_without_apt_has_no_sources() -> None:
-    """Its absence is no error: the answer is that there is no mirror."""
+    """A missing apt is not an error. The machine has no mirror then."""
     machine = ScriptedHost({"apt-get indextargets": CompletedCommand(127, "apt-get: no such program")})
     assert find_sources(machine, "trixie") == []
 
@@ -101,12 +101,12 @@ def test_a_machine_without_apt_has_no_sources() -> None:
     ],
 )
 def test_only_debians_own_release_is_taken(text: str, suite: str, accepted: bool) -> None:
-    """A page that says "not found" politely, or another project's packages for the release, are not it."""
+    """A polite "not found" page or another project's packages are not Debian's release."""
     assert is_release(text, suite) is accepted
 
 
 def test_settings_a_mirror_depends_on_go_along() -> None:
-    """Checks that are switched off and proxies; nothing else of the machine's configuration."""
+    """Disabled checks and proxies are passed on, and no other setting of the machine."""
     dump = 'APT::Architecture "amd64";\nAcquire::Check-Date "false";\nAcquire::http::Proxy "http://localhost:3142";\n'
     assert apt_settings(ScriptedHost({"apt-config dump": CompletedCommand(0, dump)})) == [
         'Acquire::Check-Date "false";',
@@ -116,7 +116,7 @@ def test_settings_a_mirror_depends_on_go_along() -> None:
 
 @pytest.mark.parametrize(("scheme", "certificates"), [("http", False), ("https", True)])
 def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, certificates: bool) -> None:
-    """The list of packages is otherwise that of the registry's image, and it is part of every key."""
+    """Otherwise the list of packages, which is part of every key, equals that of the registry's image."""
     sources = [AptSource(f"{scheme}://mirror.example/debian", "trixie", ("main",))]
     command = bootstrap_command("trixie", Path("/tmp/root.tar"), sources, [])
     assert ("--include=ca-certificates" in command) is certificates
@@ -124,7 +124,7 @@ def test_certificates_are_added_only_where_a_mirror_needs_them(scheme: str, cert
 
 
 class Registry(BaseHTTPRequestHandler):
-    """An image registry with one image of one file, as much of the protocol as a pull speaks."""
+    """An image registry with one image of one file. It implements the part of the protocol that a pull uses."""
 
     blobs: ClassVar[dict[str, tuple[str, bytes]]]
 
@@ -155,7 +155,7 @@ def digest(content: bytes) -> str:
 
 
 def published(tag: str) -> dict[str, tuple[str, bytes]]:
-    """The blobs of an image that holds /etc/hello, by digest, and its manifest also by tag."""
+    """Return the blobs of an image with the file /etc/hello by digest, and its manifest also by tag."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         entry = tarfile.TarInfo("etc/hello")
@@ -179,18 +179,18 @@ def published(tag: str) -> dict[str, tuple[str, bytes]]:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    """The engine that runs here."""
+    """Return the engine of this machine."""
     try:
-        found = find_engine(os.environ)
+        engine = find_engine(os.environ)
     except MissingError as error:
         pytest.skip(str(error).splitlines()[0])
-    yield found
-    found.client.close()
+    yield engine
+    engine.client.close()
 
 
 @pytest.fixture
 def repository(engine: Engine) -> Iterator[str]:
-    """A repository of the test's own in the engine, emptied afterwards."""
+    """Yield a repository name for this test in the engine, and remove its images afterwards."""
     name = f"bashboard-test-{uuid.uuid4().hex[:8]}"
     yield name
     for image in engine.client.images.list(name):
@@ -199,7 +199,7 @@ def repository(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture
 def registry() -> Iterator[str]:
-    """The address of a registry on the loopback that has debian:trixie-slim."""
+    """Yield the address of a local registry that has debian:trixie-slim."""
     handler = type("Handler", (Registry,), {"blobs": published("trixie-slim")})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -212,7 +212,7 @@ def registry() -> Iterator[str]:
 
 @pytest.mark.engine
 def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, repository: str, registry: str) -> None:
-    """And the second time it is there, without asking anyone."""
+    """The second call finds the image without a request."""
     if engine.name == "podman":
         pytest.skip("podman speaks plain HTTP to no registry that its configuration does not name")
     machine = ScriptedHost()
@@ -220,14 +220,14 @@ def test_the_registrys_image_is_used_and_its_digest_recorded(engine: Engine, rep
     manifest = published("trixie-slim")["trixie-slim"][1]
     assert (base.source, base.digest) == ("registry", digest(manifest))
     assert base.reference == f"{repository}:trixie"
-    told: list[str] = []
-    assert ensure_base(engine, "trixie", told.append, repository=repository, image="127.0.0.1:1/debian") == base
-    assert (told, machine.calls) == ([], [])
+    messages: list[str] = []
+    assert ensure_base(engine, "trixie", messages.append, repository=repository, image="127.0.0.1:1/debian") == base
+    assert (messages, machine.calls) == ([], [])
 
 
 @pytest.mark.engine
 def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, registry: str) -> None:
-    """The reason is shown in one line when the mirror is tried next."""
+    """The reason is shown in one line before the mirror is tried."""
     reason = pull(engine, f"{registry}/debian:nowhere", ignore)
     assert reason
     assert "\n" not in reason
@@ -235,21 +235,24 @@ def test_an_unknown_image_is_refused_with_the_registrys_reason(engine: Engine, r
 
 @pytest.mark.engine
 def test_a_registry_that_accepts_and_says_nothing_is_given_up(engine: Engine) -> None:
-    """A black hole must not cost more than the first word's time."""
+    """A registry that never answers costs only the limit of the first answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_word_s=0.5) == "no answer within 0 s"
+        assert pull(engine, f"{address}/debian:trixie-slim", ignore, first_answer_s=0.5) == "no answer within 0 s"
 
 
 def machine_with_mirror(answers: dict[str, CompletedCommand]) -> ScriptedHost:
-    """A machine whose apt knows one mirror; its downloader gives what the test says, and nothing by default."""
+    """Return a machine with one mirror in apt.
+
+    Its downloader behaves as the test says, and writes nothing by default.
+    """
     indexes = CompletedCommand(0, "http://mirror.example/debian/ noble main Ubuntu\n")
     return ScriptedHost({"apt-get indextargets": indexes, **answers}, programs=["apt-get"])
 
 
 @pytest.mark.engine
 def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Engine, repository: str) -> None:
-    """No registry and no mirror: nothing is built, and the message ends with what would help."""
+    """Without registry and mirror, nothing is built, and the message ends with the command to run."""
     machine = machine_with_mirror({})
     with pytest.raises(MissingError) as caught:
         bootstrap(engine, "trixie", ignore, machine, repository, "no such host")
@@ -259,7 +262,7 @@ def test_a_machine_whose_apt_lacks_the_release_gets_the_line_to_type(engine: Eng
 
 
 class MirroredMachine(ScriptedHost):
-    """A machine whose mirror has trixie: its downloader writes the InRelease, its mmdebstrap an archive."""
+    """A machine with a mirror of trixie. Its downloader writes the InRelease, and its mmdebstrap writes an archive."""
 
     def __init__(self, root: bytes | None) -> None:
         super().__init__(programs=["mmdebstrap", "/usr/share/keyrings/debian-archive-keyring.gpg", "apt-get"])
@@ -281,7 +284,7 @@ class MirroredMachine(ScriptedHost):
 
 @pytest.mark.engine
 def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine, repository: str) -> None:
-    """The engine's real import; only the making of the archive is played."""
+    """The engine's import is real. Only the making of the archive is scripted."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("hello"))
@@ -296,7 +299,7 @@ def test_a_root_from_the_mirror_is_imported_labelled_and_trusted(engine: Engine,
 
 @pytest.mark.engine
 def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: Engine, repository: str) -> None:
-    """And leaves no image behind."""
+    """A failed bootstrap leaves no image."""
     with pytest.raises(ImageError, match="cannot sign in to the mirror"):
         bootstrap(engine, "trixie", ignore, MirroredMachine(None), repository, "no such host")
     assert find_base(engine, "trixie", repository) is None
@@ -304,7 +307,7 @@ def test_a_bootstrap_that_fails_is_an_image_error_with_its_last_words(engine: En
 
 @pytest.mark.engine
 def test_a_foreign_image_under_our_tag_is_replaced(engine: Engine, repository: str) -> None:
-    """Whoever tagged something else so gets no say in what commands see."""
+    """An image that another user tagged with our name never becomes the base."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("foreign"))

@@ -1,4 +1,4 @@
-"""The change set: what a command did to files, as kinds of change to paths, and nothing that it did not do."""
+"""The change set: the kinds of change that a command made to paths, and no other changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.records import PathChange
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -16,15 +16,15 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 def facts(change: PathChange) -> dict[str, Any]:
-    """What is set of a change, the path below the world's folder."""
+    """Return the fields that are set in a change, with the path relative to the world's folder."""
     return change.model_dump(mode="json", exclude_defaults=True)
 
 
-def brief(harness: SandboxHarness, command: str, **asked: Any) -> list[tuple[str, ...]]:
-    """Kind and path of every change; a second word of a path is the type where one is known."""
+def brief(harness: SandboxHarness, command: str, **options: Any) -> list[tuple[str, ...]]:
+    """Return the kind and path of every change, and its type if it is known."""
     return [
         (change.kind.value, change.path.decode(), *([change.type.value] if change.type else []))
-        for change in harness.run(command, **asked).changes
+        for change in harness.run(command, **options).changes
     ]
 
 
@@ -108,14 +108,14 @@ TABLE: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("command", TABLE)
 def test_what_a_command_changed(sandbox: SandboxHarness, command: str) -> None:
-    """Every net effect and no other: what is undone, or written again as it was, is no change."""
+    """Every net effect is listed. A change that is undone, or the same content written again, is not."""
     assert sorted(brief(sandbox, command), key=lambda row: row[1]) == sorted(TABLE[command], key=lambda row: row[1])
 
 
 def test_a_directory_made_again_hides_what_stood_anywhere_below_it(sandbox: SandboxHarness) -> None:
-    """Only the topmost directory carries the overlay's mark; what is gone from those within is gone all the same."""
-    found = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
-    below_full = sorted(row for row in found if row[1].startswith(T + "full"))
+    """Only the topmost directory carries the overlay's mark, but files deleted below it are listed too."""
+    changes = brief(sandbox, "cd /; rm -r srv; mkdir -p srv/tiny/full; echo other > srv/tiny/full/one")
+    below_full = sorted(row for row in changes if row[1].startswith(T + "full"))
     assert below_full == [
         ("deleted", T + "full/.hidden"),
         ("deleted", T + "full/two"),
@@ -206,7 +206,7 @@ DETAILS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("command", DETAILS)
 def test_what_is_told_of_a_change(sandbox: SandboxHarness, command: str) -> None:
-    """Mode, owner, size, content and target as they are now; mode and owner as they were where they can differ."""
+    """A change has the new mode, owner, size, content and target, and the old mode and owner if they can differ."""
     (change,) = sandbox.run(command).changes
     assert {"size": 0, **facts(change)} == {"size": 0, **DETAILS[command]}
 
@@ -225,22 +225,22 @@ def test_what_is_told_of_a_change(sandbox: SandboxHarness, command: str) -> None
 def test_modification_times_count_where_asked(
     sandbox: SandboxHarness, command: str, kinds: dict[str, tuple[str, int]]
 ) -> None:
-    """A task that observes them sees times by the suite's clock; any other sees no change in a touch."""
-    found = sandbox.run(command, observe=["mtime"]).changes
-    told = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in found}
-    assert told == kinds
+    """A task that observes them gets times by the suite's clock. For other tasks a touch is no change."""
+    changes = sandbox.run(command, observe=["mtime"]).changes
+    times = {change.path.decode().removeprefix(T): (change.kind.value, change.mtime) for change in changes}
+    assert times == kinds
     assert all(change.mtime is None and change.kind != "touched" for change in sandbox.run(command).changes)
 
 
 def test_changes_are_sorted_by_path(sandbox: SandboxHarness) -> None:
-    """Byte order, whatever order they were made in."""
+    """The order is that of the bytes, whatever order the command used."""
     paths = [change.path for change in sandbox.run("touch b a é a.b; mkdir a-; touch a-/z").changes]
     assert paths == sorted(paths)
     assert len(paths) == 6
 
 
 def test_the_next_command_finds_the_world_as_it_was(sandbox: SandboxHarness) -> None:
-    """Nothing that a command leaves reaches the next one."""
+    """Nothing that a command leaves is visible to the next one."""
     look = "find / -xdev -printf '%p %m %U %G %s %T@ %l\\n' 2>/dev/null | sort | sha256sum"
     before = sandbox.run(look)
     sandbox.run("rm -rf /etc /srv /home; chmod 777 /; touch /x /dev/shm/x; echo > /usr/bin/env")

@@ -1,10 +1,10 @@
-"""Time and chance in a job: the suite's clock, moving in whole seconds, and the same draws in every run."""
+"""Time and randomness in a job: the suite's clock, in whole seconds, and the same random numbers in every run."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -61,7 +61,7 @@ TOLD = {
 
 @pytest.mark.parametrize("command", TOLD)
 def test_the_clock_is_the_suites(sandbox: SandboxHarness, command: str) -> None:
-    """Whoever asks, by whatever call, is told the suite's time; files written now are of now."""
+    """Every program and system call returns the suite's time, and new files have the current time."""
     evidence = sandbox.run(command)
     assert (evidence.stdout.data.decode().rstrip("\n"), evidence.stderr.data) == (TOLD[command], b"")
 
@@ -90,7 +90,7 @@ CHANCE = [
 
 @pytest.mark.parametrize("command", CHANCE)
 def test_chance_and_order_are_pinned(sandbox: SandboxHarness, command: str) -> None:
-    """What is drawn, numbered or listed is the same in every run."""
+    """Random numbers, process numbers and the order of listings are the same in every run."""
     first, second = sandbox.run(command), sandbox.run(command)
     assert second.stdout.data == first.stdout.data
     assert first.stdout.data

@@ -1,4 +1,4 @@
-"""A command reaches bash byte for byte, as `bash -c` would have it, and bash stands where the suite says."""
+"""A command reaches bash byte for byte, as with `bash -c`, in the environment that the suite defines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.workbench import TESS, SandboxHarness
+from tests.sandbox_harness import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -36,21 +36,21 @@ def echo(payload: bytes) -> bytes:
     ],
 )
 def test_the_text_is_the_one_given(sandbox: SandboxHarness, payload: bytes) -> None:
-    """What bash got is what was sent, quotes, backslashes, newlines and bytes that are no text included."""
+    """bash receives the exact bytes, including quotes, backslashes, newlines and bytes that are not text."""
     assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.binary(max_size=200).map(lambda data: data.replace(b"\0", b"")))
 def test_any_bytes_arrive(sandbox: SandboxHarness, payload: bytes) -> None:
-    """Any bytes but NUL arrive; a text ends where it ends."""
+    """Any bytes except NUL arrive. NUL ends a command."""
     if b"END" not in payload:
         assert sandbox.run(echo(payload)).stdout.data == echo(payload)
 
 
 @pytest.mark.parametrize("size", [131_071, 131_072, 1 << 20])
 def test_a_command_may_be_longer_than_an_argument(sandbox: SandboxHarness, size: int) -> None:
-    """The kernel takes no argument beyond 131,071 bytes; a command has any length."""
+    """The kernel limits an argument to 131,071 bytes, but a command can have any length."""
     command = b"echo ${#BASH_EXECUTION_STRING} #"
     assert sandbox.run(command.ljust(size, b"x")).stdout.data == b"%d\n" % size
 
@@ -92,8 +92,8 @@ def test_a_command_may_be_longer_than_an_argument(sandbox: SandboxHarness, size:
 )
 def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     """Output, error texts and status are those of `bash -c` with the same text."""
-    ours, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
-    assert (ours.stdout, ours.stderr, ours.status) == (plain.stdout, plain.stderr, plain.status)
+    evidence, plain = sandbox.run(command), sandbox.run(f"exec bash -c {shlex.quote(command)}")
+    assert (evidence.stdout, evidence.stderr, evidence.status) == (plain.stdout, plain.stderr, plain.status)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_it_is_what_bash_c_shows(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_status_is_bashs(sandbox: SandboxHarness, command: str, status: int) -> None:
-    """The exit status, 128 and the number after a signal."""
+    """The status is the exit status, or 128 plus the number of a signal."""
     evidence = sandbox.run(command)
     assert (evidence.ending.value, evidence.status) == ("exited", status)
 
@@ -141,14 +141,14 @@ FACTS = {
 
 @pytest.mark.parametrize("fact", FACTS)
 def test_where_bash_stands(sandbox: SandboxHarness, fact: str) -> None:
-    """Descriptors, folder, user, umask, signals and session are what the suite says, and nothing else."""
+    """Descriptors, folder, user, umask, signals and session are exactly those that the suite defines."""
     command, output = FACTS[fact]
     assert sandbox.run(command).stdout.data.decode() == output
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",), ("shell",), ("shell", "processes", "mtime")])
 def test_no_descriptor_of_ours_is_open(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
-    """A program finds 0, 1 and 2 open, whatever is observed (3 is its own look)."""
+    """A program has descriptors 0, 1 and 2, whatever is observed. Number 3 is its own listing."""
     assert sandbox.run("ls /proc/self/fd", observe=observe).stdout.data == b"0\n1\n2\n3\n"
 
 
@@ -160,7 +160,7 @@ def test_the_environment_is_the_suites(sandbox: SandboxHarness) -> None:
 
 
 def test_a_world_may_name_a_user(sandbox: SandboxHarness) -> None:
-    """The user has its own number and groups, no capability, and cannot write where root can."""
+    """The user has its own uid and groups and no capability, and cannot write root's files."""
     evidence = sandbox.run("id; pwd; grep CapEff /proc/self/status; echo > /srv/x; echo $?; touch mine", world=TESS)
     assert evidence.stdout.data.decode().splitlines() == [
         "uid=1500(tess) gid=1600(tess) groups=1600(tess),1700(crew)",
@@ -172,6 +172,6 @@ def test_a_world_may_name_a_user(sandbox: SandboxHarness) -> None:
 
 
 def test_sudo_is_there_and_works_for_root(sandbox: SandboxHarness) -> None:
-    """A command may be written with sudo or without; nothing is said on standard error."""
+    """A command may be written with sudo or without it. sudo writes nothing to standard error."""
     evidence = sandbox.run("sudo id -un; sudo -u tess id -un")
     assert (evidence.stdout.data, evidence.stderr.data) == (b"root\ntess\n", b"")

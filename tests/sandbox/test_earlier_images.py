@@ -1,4 +1,4 @@
-"""Images of a suite's earlier inputs: the latest stay, older ones go, and nothing that is anybody else's."""
+"""Images of a suite's earlier inputs: the latest stay, older ones are removed, and no other image is touched."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Make = Callable[[str, str], str]
 
 @pytest.fixture
 def suite(manifest: SuiteManifest) -> SuiteManifest:
-    """A suite of the test's own, by its name."""
+    """Return the manifest of a suite for this test, with a name of its own."""
     return manifest.model_copy(update={"name": f"test{secrets.token_hex(4)}"})
 
 
 @pytest.fixture
 def make(engine: Engine) -> Iterator[Make]:
-    """Makes a small image with this tag and this suite in its label."""
-    made = []
+    """A function that makes a small image with this tag and this suite in its label."""
+    tags = []
 
     def create(tag: str, suite: str) -> str:
         packed = io.BytesIO()
@@ -36,11 +36,11 @@ def make(engine: Engine) -> Iterator[Make]:
             archive.addfile(tarfile.TarInfo(secrets.token_hex(4)))
         changes = [f"LABEL {SUITE_LABEL}={suite}"]
         engine.client.api.import_image_from_data(packed.getvalue(), repository=tag, changes=changes)
-        made.append(tag)
+        tags.append(tag)
         return tag
 
     yield create
-    for tag in made:
+    for tag in tags:
         if is_there(engine, tag):
             engine.client.images.remove(tag, force=True)
 
@@ -50,7 +50,7 @@ def is_there(engine: Engine, tag: str) -> bool:
 
 
 def test_the_latest_stay_and_older_ones_go(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """The current one is not among them, however old it is."""
+    """The current image is not removed, however old it is."""
     current = make(image_reference(suite), suite.name)
     tags = [make(f"{REPOSITORY}:{suite.name}-{number}", suite.name) for number in range(KEPT + 2)]
     assert earlier_images(engine, suite) == tags[::-1]
@@ -60,7 +60,7 @@ def test_the_latest_stay_and_older_ones_go(engine: Engine, suite: SuiteManifest,
 
 
 def test_none_goes_that_a_container_is_made_of(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """Of another checkout, which is at work."""
+    """A container of another checkout may still use it."""
     tags = [make(f"{REPOSITORY}:{suite.name}-{number}", suite.name) for number in range(KEPT + 2)]
     container = engine.client.containers.create(tags[0], ["true"], network_mode="none")
     try:
@@ -70,7 +70,7 @@ def test_none_goes_that_a_container_is_made_of(engine: Engine, suite: SuiteManif
 
 
 def test_what_is_not_ours_stays(engine: Engine, suite: SuiteManifest, make: Make) -> None:
-    """Another suite's, one under a tag of somebody else's, and one that has our tag and not our label."""
+    """Images of another suite, under a foreign tag, or with our tag but without our label stay."""
     others = [
         *(make(f"{REPOSITORY}:{suite.name}-more-{number}", f"{suite.name}-more") for number in range(KEPT + 1)),
         *(make(f"bashboard-test:{suite.name}-{number}", suite.name) for number in range(KEPT + 1)),

@@ -1,4 +1,4 @@
-"""Which engine is used, why, and what is said where there is none."""
+"""The choice of the engine, its reason, and the message if there is no engine."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from evaluator.sandbox.engine import (
     engine_addresses,
     engine_of,
     ensure_engine,
-    explain_silence,
     find_engine,
+    no_engine_message,
     with_runtime,
 )
 from evaluator.sandbox.host import CompletedCommand
@@ -58,7 +58,7 @@ def ignore(_: str) -> None:
 
 
 def test_a_named_engine_is_the_only_one_asked() -> None:
-    """Whoever sets DOCKER_HOST does not want another engine."""
+    """A user who sets DOCKER_HOST does not want another engine."""
     addresses = engine_addresses({"DOCKER_HOST": "tcp://127.0.0.1:2375", "XDG_RUNTIME_DIR": "/x"}, 1000)
     assert [address.host for address in addresses] == ["tcp://127.0.0.1:2375"]
 
@@ -67,7 +67,7 @@ def test_a_named_engine_is_the_only_one_asked() -> None:
     ("environment", "runtime"), [({}, "/run/user/1000"), ({"XDG_RUNTIME_DIR": "/x", "DOCKER_HOST": ""}, "/x")]
 )
 def test_engines_of_the_system_come_before_rootless_ones(environment: dict[str, str], runtime: str) -> None:
-    """The documented order; an empty variable is an unset one."""
+    """The order is the documented one. An empty variable counts as unset."""
     assert [address.host for address in engine_addresses(environment, 1000)] == [
         "unix:///var/run/docker.sock",
         "unix:///run/podman/podman.sock",
@@ -107,8 +107,8 @@ NAMED = Address("tcp://127.0.0.1:1", "DOCKER_HOST names it")
     ],
 )
 def test_the_last_line_is_the_one_to_type(silence: NoAnswer, machine: ScriptedHost, line: str) -> None:
-    """What helps depends on what is wrong: the address, the rights, the service, or the package."""
-    message = explain_silence([silence], machine)
+    """The command depends on the cause: the address, the rights, the service or the package."""
+    message = no_engine_message([silence], machine)
     assert message.splitlines()[-1] == line
     assert f"{silence.address.host}: {silence.reason}" in message
 
@@ -153,13 +153,13 @@ CONFINED = {
 }
 
 
-@pytest.mark.parametrize(("info", "version", "said"), CONFINED.values(), ids=CONFINED)
+@pytest.mark.parametrize(("info", "version", "settings"), CONFINED.values(), ids=CONFINED)
 def test_what_a_confinement_made_us_set_is_said(
-    info: dict[str, Any], version: dict[str, Any], said: dict[str, str]
+    info: dict[str, Any], version: dict[str, Any], settings: dict[str, str]
 ) -> None:
-    """As these engines describe themselves; without the confinement there is no word of it."""
+    """The engines' own descriptions are used. Without the confinement it is not mentioned."""
     facts = {fact.name: fact for fact in engine_facts(described(info, version))}
-    assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == said
+    assert {name: facts[name].value for name in ("AppArmor", "SELinux", "rootless") if name in facts} == settings
     assert facts["cgroups"].value == "version 2"
 
 
@@ -167,40 +167,40 @@ GUARDED = {**INFO, "Runtimes": {"runc": {}, "runsc": {"path": "/usr/bin/runsc"}}
 
 
 @pytest.mark.parametrize(
-    ("named", "runtime", "told"),
+    ("named", "runtime", "expected"),
     [
         ("", "", ("runc", "the engine's default; BASHBOARD_RUNTIME may name another: runsc")),
         ("runsc", "runsc", ("runsc", "BASHBOARD_RUNTIME names it; there are also: runc")),
     ],
 )
 def test_a_runtime_is_the_engines_unless_one_is_named(
-    manifest: SuiteManifest, named: str, runtime: str, told: tuple[str, str]
+    manifest: SuiteManifest, named: str, runtime: str, expected: tuple[str, str]
 ) -> None:
     """Every container of ours gets it, and doctor says so."""
     engine = with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": named})
     image = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
     assert engine.runtime == runtime
     assert container_options(engine, WorkerPlan(image, manifest))["runtime"] == (runtime or None)
-    assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == told
+    assert next(fact for fact in engine_facts(engine) if fact.name == "runtime")[1:] == expected
 
 
 def test_a_runtime_that_the_engine_lacks_is_told_with_those_it_has() -> None:
-    """And the last line is the one to type."""
+    """The last line is the command to run."""
     with pytest.raises(MissingError) as caught:
         with_runtime(described(GUARDED), {"BASHBOARD_RUNTIME": "kata"})
-    assert "BASHBOARD_RUNTIME names 'kata', and docker at unix:///here.sock has runc, runsc" in str(caught.value)
+    assert "BASHBOARD_RUNTIME names 'kata', but docker at unix:///here.sock has runc, runsc" in str(caught.value)
     assert str(caught.value).splitlines()[-1] == "unset BASHBOARD_RUNTIME"
 
 
 def test_a_runtime_is_not_asked_of_podman_which_would_not_hear() -> None:
-    """Whoever names another than its own is told where it is set, and not served by the wrong one."""
+    """A user who names a runtime other than podman's own gets an error that says where to set it."""
     with pytest.raises(MissingError, match=r'set runtime = "runsc" in the \[engine\] table of containers\.conf'):
         with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runsc"})
     assert with_runtime(described(GUARDED, PODMAN), {"BASHBOARD_RUNTIME": "runc"}).runtime == "runc"
 
 
 def test_an_engine_is_read_from_what_it_says() -> None:
-    """The default runtime comes first, names are stripped of their settings, warnings are kept."""
+    """The default runtime comes first, names have no settings, and warnings are included."""
     engine = described()
     assert (engine.name, engine.version, engine.api_version) == ("docker", "28.0.4", "1.48")
     assert (engine.cgroup_version, engine.storage_driver, engine.architecture) == (2, "overlay2", "amd64")
@@ -210,17 +210,17 @@ def test_an_engine_is_read_from_what_it_says() -> None:
 
 
 def test_podman_is_known_by_its_component() -> None:
-    """It speaks Docker's protocol and says who it is in the list of components."""
+    """podman uses Docker's protocol, but names itself in the list of components."""
     assert described({}, PODMAN).name == "podman"
 
 
 def test_an_engine_that_says_little_has_version_1_cgroups() -> None:
-    """Engines older than the field know no other."""
+    """Engines that are older than the field support only version 1."""
     assert described({}).cgroup_version == 1
 
 
 def test_facts_tell_who_started_the_engine_and_what_it_warns_of() -> None:
-    """Every fact has a reason beside it."""
+    """Every fact has a reason."""
     facts = engine_facts(described({**INFO, "SecurityOptions": ["name=rootless"]}, started_by_us=True))
     values = {fact.name: fact for fact in facts}
     assert values["engine"] == ("engine", "docker 28.0.4", "the test says so")
@@ -235,24 +235,24 @@ def test_facts_tell_who_started_the_engine_and_what_it_warns_of() -> None:
     [("unix:///nowhere/docker.sock", "No such file or directory"), ("tcp://127.0.0.1:1", "Connection refused")],
 )
 def test_a_named_engine_that_is_silent_is_reported_with_the_reason(host: str, reason: str) -> None:
-    """The system's own words, not four layers of HTTP."""
+    """The message has the system's own words, not four layers of HTTP."""
     with pytest.raises(MissingError, match=f"{host}: {reason}"):
         find_engine({"DOCKER_HOST": host})
 
 
 def test_a_refusal_with_a_known_remedy_ends_with_the_line_to_type() -> None:
-    """As of podman without the init that its package only recommends."""
+    """podman's package, for example, only recommends the init that a worker needs."""
     words = "container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit"
     with pytest.raises(EngineError) as caught, engine_errors("a worker container could not be started"):
         raise DockerException(words)
     assert str(caught.value).splitlines() == [
-        f"a worker container could not be started: {words}; type:",
+        f"a worker container could not be started: {words}; run:",
         "sudo apt-get install -y catatonit",
     ]
 
 
 def test_no_engine_is_started_beside_a_named_one() -> None:
-    """Even as root on Debian: who names an engine wants that one."""
+    """This holds even as root on Debian, because the user wants the engine in DOCKER_HOST."""
     machine = ScriptedHost(programs=["apt-get", "dockerd"])
     with pytest.raises(MissingError, match="unset DOCKER_HOST"):
         ensure_engine({"DOCKER_HOST": "unix:///nowhere/docker.sock"}, ignore, machine)
@@ -261,7 +261,7 @@ def test_no_engine_is_started_beside_a_named_one() -> None:
 
 @pytest.fixture
 def private(tmp_path: Path) -> Daemon:
-    """An engine of the test's own, apart from the machine's in everything it keeps."""
+    """Return an engine for this test, with all its files separate from the machine's engine."""
     if Path("/run/podman/podman.sock").exists():
         pytest.skip("podman's system socket is here and would be used before one is started")
     host = f"unix://{tmp_path}/d.sock"
@@ -275,12 +275,12 @@ def private(tmp_path: Path) -> Daemon:
 
 @pytest.fixture
 def nobodys(tmp_path: Path) -> dict[str, str]:
-    """An environment whose user has no rootless engine."""
+    """Return an environment for a user without a rootless engine."""
     return {"XDG_RUNTIME_DIR": str(tmp_path / "empty")}
 
 
 def test_a_missing_engine_is_installed_and_a_failure_to_is_told(private: Daemon, nobodys: dict[str, str]) -> None:
-    """Package lists are fetched once, after the first attempt failed; the message ends with the line to type."""
+    """Package lists are fetched once, after the first attempt. The message ends with the command to run."""
     machine = ScriptedHost(
         {"apt-get install": CompletedCommand(100, "E: Unable to locate package")}, programs=["apt-get"]
     )
@@ -306,7 +306,7 @@ def test_an_unprivileged_user_gets_the_line_to_type_and_nothing_is_done(
 
 
 def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: dict[str, str]) -> None:
-    """And what it says when it cannot is passed on."""
+    """The error contains systemd's message."""
     machine = ScriptedHost(
         {"systemctl start docker.service": CompletedCommand(1, "Job for docker.service failed.")},
         programs=["apt-get", "dockerd", "/run/systemd/system"],
@@ -319,13 +319,13 @@ def test_systemd_starts_the_engine_where_it_is_there(private: Daemon, nobodys: d
     ("script", "timeout_s", "message"),
     [
         ("echo no such table; exit 3", 10.0, r"ended with status 3; its log is .*d\.log\nno such table"),
-        ("exec sleep 60", 0.3, "is silent after 0 s"),
+        ("exec sleep 60", 0.3, "does not answer after 0 s"),
     ],
 )
 def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
     tmp_path: Path, script: str, timeout_s: float, message: str
 ) -> None:
-    """Whether it ends or hangs, the wait is bounded."""
+    """The wait is bounded if the engine ends or hangs."""
     host = f"unix://{tmp_path}/d.sock"
     daemon = Daemon(("sh", "-c", script), host, tmp_path / "d.pid", tmp_path / "d.log")
     process = launch(daemon)
@@ -339,7 +339,7 @@ def test_an_engine_that_does_not_come_up_is_told_with_the_end_of_its_log(
 
 @pytest.fixture
 def ended(private: Daemon) -> Iterator[Callable[[], None]]:
-    """Ends the private engine, by its own pid file, however the test ends."""
+    """Return a function that ends the private engine by its pid file, and call it after the test."""
 
     def end() -> None:
         if private.pidfile.exists():
@@ -358,21 +358,21 @@ def ended(private: Daemon) -> Iterator[Callable[[], None]]:
 )
 @pytest.mark.usefixtures("ended")
 def test_an_engine_is_started_once_and_then_found(private: Daemon, nobodys: dict[str, str]) -> None:
-    """The first call starts it, the second uses what runs."""
-    told: list[str] = []
-    first = ensure_engine(nobodys, told.append, daemon=private)
-    second = ensure_engine(nobodys, told.append, daemon=private)
+    """The first call starts the engine, and the second uses it."""
+    messages: list[str] = []
+    first = ensure_engine(nobodys, messages.append, daemon=private)
+    second = ensure_engine(nobodys, messages.append, daemon=private)
     assert (first.started_by_us, second.started_by_us) == (True, False)
     assert first.host == second.host == private.host
     assert first.name == "docker"
-    assert told == ["starting the container engine by hand"]
+    assert messages == ["starting the container engine by hand"]
     for engine in (first, second):
         engine.client.close()
 
 
 @pytest.mark.engine
 def test_the_running_engine_describes_itself() -> None:
-    """What every later stage relies on is there."""
+    """All fields that later stages need are set."""
     engine = find_engine(os.environ)
     assert engine.client.ping()
     assert engine.cgroup_version in (1, 2)

@@ -1,4 +1,4 @@
-"""What lies under a command and what is asked after it: variants, set-up, start scripts and verifiers."""
+"""The layers below a command and the verifier after it: variants, set-up, start scripts and verifiers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.sandbox.requests import Request
-from tests.workbench import TESS, TINY, SandboxHarness
+from tests.sandbox_harness import TESS, TINY, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -20,13 +20,13 @@ def error(harness: SandboxHarness, request: Request) -> str:
 
 @pytest.mark.parametrize(("variant", "seed"), [("plain", 7), ("other", 8)])
 def test_a_variant_is_built_with_its_name_and_seed(sandbox: SandboxHarness, variant: str, seed: int) -> None:
-    """`build.sh` gets both, so that one script makes every variant."""
+    """`build.sh` gets both, so that one script builds every variant."""
     world = replace(TINY, variant=variant, seed=seed)
     assert sandbox.run("cat built", world=world).stdout.data == f"{variant} {seed}\n".encode()
 
 
 def test_setup_lies_below_the_commands_changes(sandbox: SandboxHarness) -> None:
-    """What a task's set-up made is there before the command, and is none of its changes."""
+    """The files of a task's set-up exist before the command and are not among its changes."""
     world = replace(TINY, setup=b"echo prepared > prepared; rm tool")
     evidence = sandbox.run("cat prepared; rm prepared; touch tool", world=world)
     assert evidence.stdout.data == b"prepared\n"
@@ -35,7 +35,7 @@ def test_setup_lies_below_the_commands_changes(sandbox: SandboxHarness) -> None:
 
 
 def test_setup_runs_as_root_in_the_worlds_folder(sandbox: SandboxHarness) -> None:
-    """Also where the command is another user's."""
+    """This also holds if the command runs as another user."""
     world = replace(TESS, setup=b"id -un > made; pwd >> made")
     assert sandbox.run("cat made", world=world).stdout.data == b"root\n/home/tess\n"
 
@@ -53,7 +53,7 @@ def test_setup_runs_as_root_in_the_worlds_folder(sandbox: SandboxHarness) -> Non
     ],
 )
 def test_a_world_that_cannot_be_made_is_our_failure(sandbox: SandboxHarness, broken: object, words: str) -> None:
-    """It is said with the script's own words, and the next command runs as if nothing had been."""
+    """The error has the script's own message, and the next command runs normally."""
     assert isinstance(broken, type(TINY))
     before = sandbox.run("ls -la").digest
     assert words in error(sandbox, Request.of(broken, b"true"))
@@ -62,7 +62,7 @@ def test_a_world_that_cannot_be_made_is_our_failure(sandbox: SandboxHarness, bro
 
 
 def test_started_processes_run_beside_the_command(sandbox: SandboxHarness) -> None:
-    """`start.sh` runs first, in the command's own world and time; its processes are there to be found and killed."""
+    """`start.sh` runs first, in the command's world and time. The command can find and kill its processes."""
     world = replace(TINY, start=b"sleep 1000 & sleep 2000 & echo up > /run/up")
     evidence = sandbox.run(
         "pgrep -x sleep | wc -l; pkill -f 'sleep 1000'; cat /run/up", world=world, observe=["processes"]
@@ -72,7 +72,7 @@ def test_started_processes_run_beside_the_command(sandbox: SandboxHarness) -> No
 
 
 def test_what_start_says_is_not_the_commands_output(sandbox: SandboxHarness) -> None:
-    """Its streams are elsewhere."""
+    """The start script's streams are not the command's."""
     evidence = sandbox.run("echo mine", world=replace(TINY, start=b"echo loud; echo louder >&2"))
     assert (evidence.stdout.data, evidence.stderr.data) == (b"mine\n", b"")
 
@@ -100,7 +100,7 @@ VERIFIERS = {
 
 @pytest.mark.parametrize("script", VERIFIERS)
 def test_a_verifier_sees_all_and_its_status_is_told(sandbox: SandboxHarness, script: str) -> None:
-    """It runs on top of what the command left, with its output and status to read; it changes no evidence."""
+    """It runs on the command's files and can read its output and status. It changes no evidence."""
     command = "echo printed; echo complained >&2; echo left > left; rm file; exit 5"
     plain, verified = sandbox.run(command), sandbox.run(command, verify=script.encode())
     assert verified.verifier == VERIFIERS[script]
@@ -116,25 +116,25 @@ def test_a_verifier_sees_all_and_its_status_is_told(sandbox: SandboxHarness, scr
     ],
 )
 def test_a_full_disk_is_not_the_verifiers(sandbox: SandboxHarness, command: str) -> None:
-    """A command that leaves no room is asked about all the same, or has ended at its limit; it is never our failure."""
+    """A command that fills the disk is verified or has the ending `disk`. It is never our failure."""
     evidence = sandbox.run(command, verify=b"head -c 1m /dev/zero > /tmp/room && touch /tmp/{1..99}")
     assert (evidence.ending.value, evidence.verifier) in {("exited", 0), ("disk", None)}
 
 
 @pytest.mark.parametrize("command", ["rm -r /srv/tiny", "rm /bin/bash", "rm /dev/null; mkdir /dev/null"])
 def test_a_world_that_cannot_be_entered_any_more_is_refused(sandbox: SandboxHarness, command: str) -> None:
-    """A command that takes away what a verifier needs to start is not excused as our failure."""
+    """A command that removes files a verifier needs to start fails verification. It is not our failure."""
     assert sandbox.run(command, verify=b"true").verifier == 1
     assert sandbox.run("true", verify=b"true").verifier == 0
 
 
 @pytest.mark.parametrize("command", ["while :; do :; done", "exec sleep 1000"])
 def test_what_did_not_end_is_not_verified(hasty_sandbox: SandboxHarness, command: str) -> None:
-    """There is nothing to ask about."""
+    """A command without an exit status is not verified."""
     assert hasty_sandbox.run(command, verify=b"true").verifier is None
 
 
 def test_processes_do_not_outlive_the_command_into_the_verifier(sandbox: SandboxHarness) -> None:
-    """What it left running is gone: it cannot change files behind the verifier's back."""
+    """The command's processes are gone, so they cannot change files during verification."""
     command = "setsid sh -c 'while :; do date >> /tmp/log; done' & sleep 0.2"
     assert sandbox.run(command, verify=b"a=$(wc -l </tmp/log); sleep 0.3; [ $(wc -l </tmp/log) = $a ]").verifier == 0

@@ -1,10 +1,10 @@
-"""What a command left running: listed where observed, however it hid, and gone afterwards."""
+"""Processes that a command leaves running: listed if observed, however hidden, and gone afterwards."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.workbench import TESS, SandboxHarness
+from tests.sandbox_harness import TESS, SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -38,33 +38,33 @@ LEFT: dict[str, list[tuple[bytes, int, str]]] = {
 
 @pytest.mark.parametrize("command", LEFT)
 def test_what_is_left_running_is_listed(sandbox: SandboxHarness, command: str) -> None:
-    """Arguments, user and state, in order of process number; the dead and our own are not there."""
-    found = sandbox.run(command, observe=["processes"])
-    processes = [(each.arguments.rstrip(b"\0"), each.uid, each.state) for each in found.processes or ()]
+    """The list has arguments, user and state by process number, without dead processes and our own."""
+    evidence = sandbox.run(command, observe=["processes"])
+    processes = [(process.arguments.rstrip(b"\0"), process.uid, process.state) for process in evidence.processes or ()]
     assert processes == LEFT[command]
 
 
 def test_a_users_processes_are_the_users(sandbox: SandboxHarness) -> None:
     """A world's user leaves processes under its own number."""
-    found = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
-    assert [each.uid for each in found.processes or ()] == [1500]
+    evidence = sandbox.run("sleep 1000 &", world=TESS, observe=["processes"])
+    assert [process.uid for process in evidence.processes or ()] == [1500]
 
 
 def test_processes_that_come_and_go_are_waited_for(sandbox: SandboxHarness) -> None:
-    """The list is taken when it stood still for a tenth of a second, so that a dying process is not in it."""
+    """The list is taken after it was unchanged for a tenth of a second, so it has no dying process."""
     command = "for i in 1 2 3 4 5 6 7 8; do sleep 0.0$i & done; sleep 1000 &"
     assert len(sandbox.run(command, observe=["processes"]).processes or ()) == 1
 
 
 def test_what_is_still_starting_is_waited_for(sandbox: SandboxHarness) -> None:
-    """On a processor that somebody else keeps, a program may take longer to start than the list has to stand still."""
+    """On a busy CPU, a program's start may take longer than the time without changes."""
     command = "perl -e '1 while 1' & chrt --idle 0 sleep 1000 &"
-    found = sandbox.run(command, observe=["processes"]).processes or ()
-    assert [each.arguments.rstrip(b"\0") for each in found] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
+    processes = sandbox.run(command, observe=["processes"]).processes or ()
+    assert [process.arguments.rstrip(b"\0") for process in processes] == [b"perl\0-e\x001 while 1", b"sleep\x001000"]
 
 
 def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness) -> None:
-    """The wait has an end."""
+    """The wait has a limit."""
     shown = sandbox.show("(while :; do sleep 0.03; done) &", observe=["processes"])
     assert shown.evidence.ending == "exited"
     assert shown.evidence.wall_ms < 6000
@@ -72,14 +72,14 @@ def test_what_never_stands_still_is_listed_all_the_same(sandbox: SandboxHarness)
 
 @pytest.mark.parametrize("command", [command for command in LEFT if LEFT[command]])
 def test_nothing_is_left_for_the_next_command(sandbox: SandboxHarness, command: str) -> None:
-    """The next command is alone, and so is one that nobody watched."""
+    """The next command finds no processes, with and without observation."""
     sandbox.run(command)
     assert sandbox.run("echo /proc/[0-9]*").stdout.data == b"/proc/1 /proc/2\n"
 
 
 @pytest.mark.parametrize("observe", [(), ("processes",)])
 def test_output_of_what_is_left_is_not_waited_for(sandbox: SandboxHarness, observe: tuple[str, ...]) -> None:
-    """A daemon that holds the streams open does not hold the command."""
+    """A daemon that keeps the streams open does not delay the command's end."""
     shown = sandbox.show("sleep 1000 & echo done", observe=observe)
     assert shown.evidence.stdout.data == b"done\n"
     assert shown.evidence.wall_ms < 2000

@@ -1,4 +1,4 @@
-"""Programs and packages of the machine we run on."""
+"""Programs and packages of the machine that we run on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evaluator.testing.host import ScriptedHost
     ],
 )
 def test_whatever_a_program_does_is_a_value(argv: list[str], finished: CompletedCommand) -> None:
-    """Output of both kinds, bytes that are no text, empty input, absence and slowness."""
+    """Both streams, bytes that are not text, empty input, a missing program and a timeout give a result."""
     assert ThisMachine().run(*argv, timeout_s=0.4) == finished
 
 
@@ -38,7 +38,7 @@ print(*ThisMachine().run("sh", "-c", "umask; exit 4"))
 
 
 def test_what_we_inherit_changes_no_program() -> None:
-    """A starter that ignores the ends of its children would make every status 0, and its mask every file ours alone."""
+    """A parent process that ignores SIGCHLD would make every status 0, and its umask would hide new files."""
     ended = subprocess.run([sys.executable, "-c", ODD], capture_output=True, text=True, check=True)
     assert ended.stdout == "4 0022\n\n"
 
@@ -53,16 +53,16 @@ def test_programs_of_the_system_folders_are_found_and_files_by_their_path() -> N
 
 
 def test_packages_are_installed_without_fetching_lists_that_are_there() -> None:
-    """One command where one suffices."""
-    machine, told = ScriptedHost(programs=["apt-get"]), list[str]()
-    install_packages(machine, ["tree", "jq"], told.append)
+    """One command is enough then."""
+    machine, messages = ScriptedHost(programs=["apt-get"]), list[str]()
+    install_packages(machine, ["tree", "jq"], messages.append)
     assert len(machine.calls) == 1
     assert machine.calls[0].endswith("--no-install-recommends tree jq")
-    assert told == ["installing tree jq from the distribution"]
+    assert messages == ["installing tree jq from the distribution"]
 
 
 def test_lists_are_fetched_where_a_package_is_not_found() -> None:
-    """A fresh machine has none, and a fetch that fails in part is no reason to stop."""
+    """A new machine has no lists. A fetch that fails in part does not stop the installation."""
     machine = ScriptedHost(
         {
             "apt-get install": [CompletedCommand(100, "E: Unable to locate"), CompletedCommand(0, "")],
@@ -83,7 +83,7 @@ def test_lists_are_fetched_where_a_package_is_not_found() -> None:
     ],
 )
 def test_nothing_is_run_where_we_may_not_install(machine: ScriptedHost) -> None:
-    """Not root, not a distribution we know, or one without its tool."""
-    with pytest.raises(MissingError, match="type:"):
+    """We are not root, or the distribution is unknown or lacks apt."""
+    with pytest.raises(MissingError, match="run:"):
         install_packages(machine, ["tree"], lambda _: None)
     assert machine.calls == []

@@ -1,7 +1,7 @@
-"""The conformance suite against every other engine and runtime of this machine that a worker's own check lets serve.
+"""The conformance suite for every other engine and runtime of this machine that passes a worker's own check.
 
-Engines are looked for where we look for one, and at the addresses in BASHBOARD_ENGINES. Each is tried with its
-default runtime, and with the others it has. One that is named there has to serve with its default one.
+The engines are those at our usual addresses and at the addresses in BASHBOARD_ENGINES. Each is tried with its default
+runtime and with its other runtimes. An engine in BASHBOARD_ENGINES must pass with its default runtime.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Configuration = Mapping[str, str]
 
 
 def configurations(used: Engine) -> Iterator[Configuration]:
-    """Every engine that answers, with each runtime it knows by name, but the one that all tests use."""
+    """Return every engine that answers with each of its runtimes, except the one that all tests use."""
     places = [address.host for address in engine_addresses(HERE, os.getuid())]
     for host in dict.fromkeys([used.host, *places, *NAMED]):
         try:
-            found = find_engine({**HERE, "DOCKER_HOST": host})
+            engine = find_engine({**HERE, "DOCKER_HOST": host})
         except BashboardError:
             continue
-        found.client.close()
-        others = found.runtimes[1:] if found.name == "docker" else ()  # podman takes none from us
+        engine.client.close()
+        others = engine.runtimes[1:] if engine.name == "docker" else ()  # podman takes none from us
         names = ["", *(name for name in others if not name.startswith("io.containerd."))]
         yield from ({"DOCKER_HOST": host, "BASHBOARD_RUNTIME": name} for name in names if (host, name) != key_of(used))
 
@@ -50,7 +50,7 @@ def key_of(engine: Engine) -> tuple[str, str]:
 
 
 def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
-    """Why no worker serves there; empty where one does."""
+    """Return the reason why no worker starts there, or an empty text if one does."""
     engine = find_engine({**HERE, **configuration})
     try:
         image = ensure_image(engine, manifest, print)
@@ -63,12 +63,12 @@ def refusal(configuration: Configuration, manifest: SuiteManifest) -> str:
 
 
 def test_every_configuration_that_serves_conforms(engine: Engine, manifest: SuiteManifest) -> None:
-    """One that does not serve is refused before any command runs in it."""
-    refusals = {tuple(each.values()): refusal(each, manifest) for each in configurations(engine)}
+    """A configuration that fails the check is refused before any command runs."""
+    refusals = {tuple(choice.values()): refusal(choice, manifest) for choice in configurations(engine)}
     print(*(f"{key}: {why or 'serves'}" for key, why in refusals.items()), sep="\n")  # noqa: T201
     asked_for = {(host, "") for host in NAMED} - {key_of(engine)}
     assert {key: refusals.get(key, "it does not answer") for key in asked_for} == dict.fromkeys(asked_for, "")
-    serving = [each for each, why in refusals.items() if not why]
+    serving = [configuration for configuration, why in refusals.items() if not why]
     if not serving:
         pytest.skip("no other engine or runtime serves here; BASHBOARD_ENGINES may hold further addresses")
     for host, runtime in serving:

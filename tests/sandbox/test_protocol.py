@@ -1,4 +1,4 @@
-"""What goes over the line comes out as it went in, and a key covers all that evidence depends on."""
+"""Messages are equal after a round trip, and a key covers all inputs of the evidence."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def over_the_line(line: dict[str, Any]) -> Any:
 
 @given(st.binary())
 def test_any_bytes_survive_json(data: bytes) -> None:
-    """Text or not."""
+    """The bytes may be text or not."""
     assert bytes_of(json.loads(json.dumps(json_of(data)))) == data
 
 
 @given(WORLDS)
 def test_a_world_comes_out_as_it_went_in(world: World) -> None:
-    """On one line."""
+    """The message is one line."""
     assert World.from_line(over_the_line(world.to_line())) == world
 
 
 @given(JOBS)
 def test_a_job_comes_out_as_it_went_in(job: SandboxJob) -> None:
-    """On one line."""
+    """The message is one line."""
     assert SandboxJob.from_line(over_the_line(job.to_line())) == job
 
 
 @given(WORLDS, WORLDS)
 def test_two_worlds_have_one_digest_only_if_they_are_one(one: World, other: World) -> None:
-    """A world is all it is built from; what it is called on the line is no part of it."""
+    """A world's digest covers all its inputs, but not its name in the protocol."""
     alike = replace(one, layer="") == replace(other, layer="")
     # no script and an empty one do the same
     emptied = [replace(world, layer="", start=world.start or b"", setup=world.setup or b"") for world in (one, other)]
@@ -78,13 +78,13 @@ OTHERS = {
 
 @pytest.mark.parametrize("part", OTHERS)
 def test_evidence_of_another_request_has_another_key(part: str) -> None:
-    """Whatever the evidence depends on is in its key."""
+    """Every input of the evidence is in its key."""
     assert evidence_key(OTHERS[part], b"m") != evidence_key(REQUEST, b"m")
 
 
 def test_every_part_of_a_request_is_in_its_key() -> None:
-    """A field that is added has to be listed above."""
-    parts = {field.name for each in (World, SandboxJob) for field in fields(each)}
+    """A new field must be added to the list above."""
+    parts = {field.name for message in (World, SandboxJob) for field in fields(message)}
     assert parts - {"layer"} == set(OTHERS)
 
 
@@ -92,12 +92,12 @@ def test_every_part_of_a_request_is_in_its_key() -> None:
     ("field", "value"), [("limits", {"cpu_s": 3.0}), ("clock", "2026-01-01T00:00:00Z"), ("environment", {"PATH": "/x"})]
 )
 def test_another_machine_has_another_key(manifest: SuiteManifest, field: str, value: Any) -> None:
-    """Limits, clock and environment are part of it, and so is the base's fingerprint."""
+    """Limits, clock, environment and the base's fingerprint are part of the key."""
     other = SuiteManifest.model_validate({**manifest.model_dump(mode="json"), field: value})
     assert machine_digest(other, "f") != machine_digest(manifest, "f")
     assert machine_digest(manifest, "g") != machine_digest(manifest, "f")
 
 
 def test_wording_of_a_suite_is_no_part_of_a_key(manifest: SuiteManifest) -> None:
-    """A title may be changed without a command being executed again."""
+    """A new title does not make a command run again."""
     assert machine_digest(manifest.model_copy(update={"title": "x"}), "f") == machine_digest(manifest, "f")

@@ -1,4 +1,4 @@
-"""Reading without a container: digests of content with holes, and reports of shells."""
+"""Parsers without a container: digests of content with holes, and reports of shells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECES = st.lists(
 
 
 def write(file: Path, size: int, pieces: list[tuple[int, bytes]], *, holes: bool) -> bytes:
-    """Write pieces at their places, over holes or over zeros; the whole content."""
+    """Write pieces at their offsets, over holes or over zeros, and return the complete content."""
     with file.open("wb") as out:
         if not holes:
             out.write(bytes(size))
@@ -43,7 +43,7 @@ def test_digests_are_equal_where_contents_are(
     other: list[tuple[int, bytes]],
     holes: bool,
 ) -> None:
-    """A digest depends on what reads, not on where there are holes; other content has another."""
+    """A digest depends on the content, not on the holes. Different contents have different digests."""
     folder = tmp_path_factory.getbasetemp()
     files = folder / "one", folder / "other", folder / "same"
     contents = [
@@ -65,18 +65,18 @@ def report(**sections: bytes) -> bytes:
 
 @given(st.binary(max_size=300))
 def test_no_report_breaks_the_reader(text: bytes) -> None:
-    """A command can write to the descriptor too: what is no report is no state."""
+    """A command can write to the descriptor too. Any other text than a report gives no state."""
     assert read_state(text) == {"alive": False} or text.count(b"\0") >= 14
 
 
 @pytest.mark.parametrize("text", [b"", b"\0cwd\0/", report()[:-12], b"x" * 100, report() + report(extra=b"")])
 def test_half_a_report_is_no_state(text: bytes) -> None:
-    """A shell that died while it told is not alive."""
+    """A shell that ended during its report is not alive."""
     assert read_state(text) == {"alive": False}
 
 
 def test_a_whole_report_is_the_state() -> None:
-    """Each section becomes a part of the record."""
+    """Each section becomes a field of the record."""
     state = read_state(
         report(
             cwd=b"/a\nb\n",

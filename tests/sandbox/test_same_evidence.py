@@ -1,6 +1,6 @@
-"""The same input gives the same evidence: on another worker, at another time, in another order.
+"""The same input gives the same evidence on another worker, at another time and in another order.
 
-What may differ are fields that the kernel hands out by chance, and the output of a task that declares it volatile.
+Exceptions are fields with random values from the kernel, and the output of a task that declares it volatile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import Pool
 from evaluator.sandbox.requests import Request
 from evaluator.suites.load import Suite
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -32,13 +32,13 @@ Run = Callable[[Sequence[Request]], dict[int, Evidence]]
 
 
 def reference_requests(suite: Suite, tasks: Sequence[str]) -> Keys:
-    """Every reference of these tasks in every variant."""
+    """Return a request for every reference of these tasks in every variant."""
     return {
         (task.id, variant, command): Request.of(
             world,
             command,
             verify=task.verify,
-            observe=frozenset(each.value for each in task.observe),
+            observe=frozenset(observation.value for observation in task.observe),
             text_files=frozenset(path.encode() for path in task.text_files),
         )
         for task in map(suite.task, tasks)
@@ -48,33 +48,33 @@ def reference_requests(suite: Suite, tasks: Sequence[str]) -> Keys:
 
 
 def steady(task: Task, evidence: Evidence) -> Evidence:
-    """What of the evidence must be the same: all of it, but the output of a task that is volatile by its own word."""
+    """Return the evidence without the output if the task declares it volatile."""
     return evidence if task.volatile is None else evidence.model_copy(update={"stdout": Output()})
 
 
 def digests(
     engine: Engine, plan: WorkerPlan, suite: Suite, requests: Keys, seed: int
 ) -> dict[tuple[str, str, bytes], str]:
-    """Digest of each request's evidence, executed in an order drawn from `seed` on fresh workers."""
+    """Return the digest of each request's evidence, executed on new workers in an order drawn from `seed`."""
     keys = sorted(requests)
     random.Random(seed).shuffle(keys)  # noqa: S311 - an order, no secret
     cpus = sorted(os.sched_getaffinity(0))
 
-    def start(place: int) -> ContainerWorker:
-        return ContainerWorker(engine, replace(plan, cpu=cpus[(place + seed) % len(cpus)]))
+    def start(slot: int) -> ContainerWorker:
+        return ContainerWorker(engine, replace(plan, cpu=cpus[(slot + seed) % len(cpus)]))
 
     by_request = {id(requests[key]): key for key in keys}
-    found = {}
+    results = {}
     with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
         for request, answer in pool.execute([requests[key] for key in keys]):
             assert isinstance(answer, Evidence), answer
             key = by_request[id(request)]
-            found[key] = steady(suite.task(key[0]), answer).digest
-    return found
+            results[key] = steady(suite.task(key[0]), answer).digest
+    return results
 
 
 def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
-    """On other workers, on another processor, in another order."""
+    """The second run uses other workers, another CPU and another order."""
     tasks = [task.id for task in core.tasks[:: len(core.tasks) // SAMPLE]]
     requests = reference_requests(core, tasks)
     first = digests(engine, plan, core, requests, 1)
@@ -84,7 +84,7 @@ def test_a_sample_of_references_shows_the_same_twice(engine: Engine, plan: Worke
 
 @pytest.mark.soak
 def test_all_references_show_the_same_at_another_time(engine: Engine, plan: WorkerPlan, core: Suite) -> None:
-    """All of the suite, half a minute apart."""
+    """All references of the suite run twice, half a minute apart."""
     requests = reference_requests(core, [task.id for task in core.tasks])
     first = digests(engine, plan, core, requests, 1)
     assert first.keys() == requests.keys()
@@ -194,7 +194,7 @@ readlink /proc/self/exe /proc/self/cwd /proc/self/root
 
 @pytest.fixture
 def other_sandbox(engine: Engine, sandbox: SandboxHarness) -> Iterator[SandboxHarness]:
-    """A second worker, on another processor where there is one."""
+    """Yield a second worker, on another CPU if there is one."""
     cpu = max(os.sched_getaffinity(0))
     with ExitStack() as stack:
         harness = SandboxHarness(engine, replace(sandbox.plan, cpu=cpu))
@@ -234,7 +234,7 @@ def differing(first: dict[str, Evidence], second: dict[str, Evidence]) -> set[st
 
 
 def test_only_what_is_known_to_differ_does(sandbox: SandboxHarness, other_sandbox: SandboxHarness) -> None:
-    """A hundred commands that look at time, chance, machine and order show the same on two workers."""
+    """A hundred commands that show time, randomness, machine and order give the same evidence on two workers."""
     first = {command: sandbox.run(command) for command in COMMANDS}
     second = {command: other_sandbox.run(command) for command in reversed(COMMANDS)}
     assert differing(first, second) <= set(VOLATILE)
@@ -244,7 +244,7 @@ def test_only_what_is_known_to_differ_does(sandbox: SandboxHarness, other_sandbo
 def test_only_what_is_known_to_differ_does_so_at_another_time(
     sandbox: SandboxHarness, other_sandbox: SandboxHarness
 ) -> None:
-    """The same, half a minute apart."""
+    """The same commands run half a minute apart."""
     first = {command: sandbox.run(command) for command in COMMANDS}
     time.sleep(SPACING_S)
     second = {command: other_sandbox.run(command) for command in COMMANDS}
@@ -252,6 +252,6 @@ def test_only_what_is_known_to_differ_does_so_at_another_time(
 
 
 def test_no_more_kinds_differ_than_promised() -> None:
-    """Thirteen, and each is one of the commands above."""
+    """There are thirteen kinds, and each has one of the commands above."""
     assert set(VOLATILE) <= set(COMMANDS)
     assert len(set(VOLATILE.values())) <= 13

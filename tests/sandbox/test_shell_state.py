@@ -1,4 +1,4 @@
-"""The state a shell ends in: told whole where it is observed, and told without changing anything else."""
+"""The final state of a shell: complete if it is observed, and without effect on other evidence."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.records import ShellState
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
 
 def state(harness: SandboxHarness, command: str) -> ShellState:
-    found = harness.run(command, observe=["shell"]).shell
-    assert found is not None
-    return found
+    shell = harness.run(command, observe=["shell"]).shell
+    assert shell is not None
+    return shell
 
 
 PARTS: dict[str, Callable[[ShellState], bool]] = {
-    "cd /tmp": lambda found: found.cwd == b"/tmp",
-    "cd /tmp; cd -": lambda found: found.cwd == b"/srv/tiny",
-    "mkdir d; cd d; rmdir ../d": lambda found: found.cwd == b"/srv/tiny/d",
-    "umask 077": lambda found: found.umask == "0077",
-    "x='a b'": lambda found: found.variables["x"] == b'declare -- x="a b"',
-    "export x=1": lambda found: found.variables["x"] == b'declare -x x="1"',
-    "declare -ri x=3": lambda found: found.variables["x"] == b'declare -ir x="3"',
-    "x=(1 'two three')": lambda found: found.variables["x"] == b'declare -a x=([0]="1" [1]="two three")',
-    "declare -A x=([k]=v)": lambda found: found.variables["x"] == b'declare -A x=([k]="v" )',
-    "x=$'two\\nlines'": lambda found: found.variables["x"] == b"declare -- x=$'two\\nlines'",
-    "x=$'\\xff'": lambda found: found.variables["x"] == b"declare -- x=$'\\377'",
-    "unset HOME": lambda found: "HOME" not in found.variables,
-    "f() { echo hi; }": lambda found: found.functions == {"f": b"f () \n{ \n    echo hi\n}"},
-    "alias ll='ls -l'": lambda found: found.aliases == {"ll": b"alias ll='ls -l'"},
-    "shopt -s extglob": lambda found: "shopt -s extglob" in found.options,
-    "set -o noclobber": lambda found: "set -o noclobber" in found.options,
-    "set -e": lambda found: "set -o errexit" in found.options,
-    "trap 'echo x' INT": lambda found: found.traps == (b"trap -- 'echo x' SIGINT",),
-    "true": lambda found: found.traps == () and found.functions == {} and found.aliases == {},
-    "set -C; cd /": lambda found: found.cwd == b"/",
-    "set -u": lambda found: found.alive,
-    "set -x": lambda found: "set -o xtrace" in found.options,
-    "exec 1>&- 2>&-": lambda found: found.alive,
-    "exec 9>/tmp/lock 8>/tmp/other 7<&0": lambda found: found.alive,
-    "printf() { :; }; pwd() { echo /fake; }": lambda found: found.cwd == b"/srv/tiny",
+    "cd /tmp": lambda shell: shell.cwd == b"/tmp",
+    "cd /tmp; cd -": lambda shell: shell.cwd == b"/srv/tiny",
+    "mkdir d; cd d; rmdir ../d": lambda shell: shell.cwd == b"/srv/tiny/d",
+    "umask 077": lambda shell: shell.umask == "0077",
+    "x='a b'": lambda shell: shell.variables["x"] == b'declare -- x="a b"',
+    "export x=1": lambda shell: shell.variables["x"] == b'declare -x x="1"',
+    "declare -ri x=3": lambda shell: shell.variables["x"] == b'declare -ir x="3"',
+    "x=(1 'two three')": lambda shell: shell.variables["x"] == b'declare -a x=([0]="1" [1]="two three")',
+    "declare -A x=([k]=v)": lambda shell: shell.variables["x"] == b'declare -A x=([k]="v" )',
+    "x=$'two\\nlines'": lambda shell: shell.variables["x"] == b"declare -- x=$'two\\nlines'",
+    "x=$'\\xff'": lambda shell: shell.variables["x"] == b"declare -- x=$'\\377'",
+    "unset HOME": lambda shell: "HOME" not in shell.variables,
+    "f() { echo hi; }": lambda shell: shell.functions == {"f": b"f () \n{ \n    echo hi\n}"},
+    "alias ll='ls -l'": lambda shell: shell.aliases == {"ll": b"alias ll='ls -l'"},
+    "shopt -s extglob": lambda shell: "shopt -s extglob" in shell.options,
+    "set -o noclobber": lambda shell: "set -o noclobber" in shell.options,
+    "set -e": lambda shell: "set -o errexit" in shell.options,
+    "trap 'echo x' INT": lambda shell: shell.traps == (b"trap -- 'echo x' SIGINT",),
+    "true": lambda shell: shell.traps == () and shell.functions == {} and shell.aliases == {},
+    "set -C; cd /": lambda shell: shell.cwd == b"/",
+    "set -u": lambda shell: shell.alive,
+    "set -x": lambda shell: "set -o xtrace" in shell.options,
+    "exec 1>&- 2>&-": lambda shell: shell.alive,
+    "exec 9>/tmp/lock 8>/tmp/other 7<&0": lambda shell: shell.alive,
+    "printf() { :; }; pwd() { echo /fake; }": lambda shell: shell.cwd == b"/srv/tiny",
 }
 
 
 @pytest.mark.parametrize("command", PARTS)
 def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
-    """Folder, umask, variables with their attributes, functions, aliases, options, traps."""
-    found = state(sandbox, command)
-    assert found.alive
-    assert PARTS[command](found)
+    """The state has folder, umask, variables with attributes, functions, aliases, options and traps."""
+    shell = state(sandbox, command)
+    assert shell.alive
+    assert PARTS[command](shell)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_each_part_is_told(sandbox: SandboxHarness, command: str) -> None:
     ],
 )
 def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: str) -> None:
-    """What was set before stands, and nothing of a subshell."""
-    found = state(sandbox, f"x=outer; {end}")
-    assert found.variables["x"] == b'declare -- x="outer"'
+    """All settings before the end are in the state, and none of a subshell."""
+    shell = state(sandbox, f"x=outer; {end}")
+    assert shell.variables["x"] == b'declare -- x="outer"'
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,17 @@ def test_the_state_is_told_however_the_shell_ends(sandbox: SandboxHarness, end: 
     ["exec true", "exec /nowhere", "kill -9 $$", "trap - EXIT", "trap 'echo mine' EXIT", "exec -c env"],
 )
 def test_no_shell_left_is_told_as_such(sandbox: SandboxHarness, command: str) -> None:
-    """After `exec`, a killing signal, or where the command takes the shell's last word: an observation, no failure."""
+    """After `exec`, a fatal signal or a trap of the command, the missing state is an observation and not a failure."""
     evidence = sandbox.run(command, observe=["shell"])
     assert evidence.ending == "exited"
     assert evidence.shell == ShellState(alive=False)
 
 
 def test_the_variable_a_command_did_not_set_is_as_bash_has_it(sandbox: SandboxHarness) -> None:
-    """The hook leaves none of its own: names are those of a shell that nobody watches."""
-    told = set(state(sandbox, "true").variables)
+    """The hook leaves no variable. The names are those of an unobserved shell."""
+    names = set(state(sandbox, "true").variables)
     plain = sandbox.run("declare -p").stdout.data.decode()
-    assert told - {"PIPESTATUS"} == {line.split("=")[0].split()[-1] for line in plain.splitlines()}
+    assert names - {"PIPESTATUS"} == {line.split("=")[0].split()[-1] for line in plain.splitlines()}
 
 
 UNDISTURBED = [
@@ -140,10 +140,10 @@ UNDISTURBED = [
 
 @pytest.mark.parametrize("command", UNDISTURBED)
 def test_watching_changes_nothing_else(sandbox: SandboxHarness, command: str) -> None:
-    """Streams, status and changes are the same as when nobody watches.
+    """Streams, status and changes are the same as without observation.
 
-    What a command can see of it: `trap` and `set -v` show the watching trap, a last command is not run in the
-    shell's own place (`ps` shows one process more, SHLVL is 1), and `declare -p` has PIPESTATUS.
+    A command can notice the observation in these cases. `trap` and `set -v` show our trap. The last command does
+    not replace the shell (`ps` shows one more process, SHLVL is 1). `declare -p` has PIPESTATUS.
     """
     plain, watched = sandbox.run(command), sandbox.run(command, observe=["shell"])
     assert watched.model_copy(update={"shell": None}).digest == plain.digest

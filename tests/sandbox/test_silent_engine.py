@@ -1,4 +1,4 @@
-"""An engine that hangs instead of refusing: every kind of request has its limit, and the error says what hangs."""
+"""An engine that hangs: every kind of request has a time limit, and the error names the request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluator.errors import MissingError, SilentEngineError
 from evaluator.records import SuiteManifest
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.daemon import Daemon
-from evaluator.sandbox.docker_client import WAITS, Timeouts
+from evaluator.sandbox.docker_client import TIMEOUTS, Timeouts
 from evaluator.sandbox.engine import Engine, ensure_engine, find_engine
 from evaluator.sandbox.image import SuiteImage, find_image
 from evaluator.sandbox.leftovers import remove_leftovers, worker_group
@@ -26,28 +26,28 @@ IMAGE = SuiteImage("bashboard-suite:none", "sha256:0", "amd64", ())
 
 @pytest.fixture
 def mute() -> Iterator[HangingEngine]:
-    with HangingEngine(WELL) as made:
-        yield made
+    with HangingEngine(WELL) as engine:
+        yield engine
 
 
 @pytest.fixture
 def hanging(mute: HangingEngine) -> Iterator[Engine]:
-    """An engine that says who it is, and then nothing any more."""
-    found = find_engine({"DOCKER_HOST": mute.host}, HASTY)
-    yield found
-    found.client.close()
+    """Yield an engine that answers the first requests and then hangs."""
+    engine = find_engine({"DOCKER_HOST": mute.host}, HASTY)
+    yield engine
+    engine.client.close()
 
 
 @pytest.mark.parametrize("answers", [{}, {"/version": WELL["/version"]}], ids=["from the start", "after its version"])
 def test_one_that_never_says_who_it_is_is_named(answers: dict[str, object]) -> None:
     with HangingEngine(answers) as mute, pytest.raises(MissingError) as caught:
         find_engine({"DOCKER_HOST": mute.host}, HASTY)
-    assert f"{mute.host}: it accepts, and does not answer" in str(caught.value)
+    assert f"{mute.host}: it accepts connections, but does not answer" in str(caught.value)
 
 
 @pytest.mark.skipif(Path("/run/podman/podman.sock").exists(), reason="podman's system socket would be used instead")
-def test_none_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
-    """It holds the place where another would listen."""
+def test_no_engine_is_started_beside_one_that_hangs(tmp_path: Path) -> None:
+    """The hanging engine occupies the address of a new one."""
     machine = ScriptedHost(programs=["apt-get", "dockerd", "/run/systemd/system"])
     with HangingEngine({}) as mute:
         environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
@@ -70,37 +70,37 @@ def clear(engine: Engine, _: SuiteManifest, __: Path) -> object:
 
 
 @pytest.mark.parametrize(
-    ("work", "asked"),
+    ("work", "endpoint"),
     [(start, "POST .*/containers/create"), (look, "GET .*/images/.*/json"), (clear, "/containers/json")],
 )
 def test_what_it_does_not_answer_is_told(
-    hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], asked: str
+    hanging: Engine, manifest: SuiteManifest, work: Callable[[Engine, SuiteManifest, Path], object], endpoint: str
 ) -> None:
-    """With the time that was waited, and as a failure of the engine."""
-    with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{asked}, waited 0 s\)"):
+    """The error has the time waited and is a failure of the engine."""
+    with pytest.raises(SilentEngineError, match=rf"the engine does not answer \(.*{endpoint}, waited 0 s\)"):
         work(hanging, manifest, Path())
 
 
 def test_one_that_hangs_by_now_is_not_asked_for_a_container(
     mute: HangingEngine, hanging: Engine, manifest: SuiteManifest
 ) -> None:
-    """It is found out by the shortest of requests, which has the shortest limit."""
+    """A ping, which has the shortest limit, detects it first."""
     mute.answers.clear()
     with pytest.raises(SilentEngineError, match="_ping"):
         start(hanging, manifest, Path())
     assert not any("create" in line for line in mute.asked)
 
 
-def test_a_crew_ends_although_its_engine_hangs(mute: HangingEngine, hanging: Engine, tmp_path: Path) -> None:
-    """And leaves its note to the next run."""
+def test_a_worker_group_ends_although_its_engine_hangs(mute: HangingEngine, hanging: Engine, tmp_path: Path) -> None:
+    """The note stays for the next run."""
     with worker_group(hanging, tmp_path):
         mute.answers.clear()
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_limits_grow_with_the_kind_of_request() -> None:
-    """To say that one is there, to make a container, to build an image."""
-    assert WAITS.probe_s < WAITS.call_s < WAITS.work_s
+    """The kinds are a ping, a container's creation and an image's build."""
+    assert TIMEOUTS.probe_s < TIMEOUTS.call_s < TIMEOUTS.work_s
     assert HASTY.of("/v1.48/build?t=x") == HASTY.of("/v1.48/images/create") == HASTY.work_s
     assert HASTY.of("/v1.48/exec/ab12/start") == HASTY.of("/v1.48/containers/ab12/archive?path=/x") == HASTY.work_s
     assert HASTY.of("/v1.48/containers/ab12/start") == HASTY.of("/v1.48/images/json?all=1") == HASTY.call_s
@@ -109,7 +109,7 @@ def test_limits_grow_with_the_kind_of_request() -> None:
 
 @pytest.mark.engine
 def test_limits_of_the_caller_stand() -> None:
-    """As when a container's end is awaited for a given time."""
-    found = find_engine(os.environ)
-    with contextlib.closing(found.client) as client:
+    """For example, a caller sets the time to wait for a container's end."""
+    engine = find_engine(os.environ)
+    with contextlib.closing(engine.client) as client:
         assert client.api.get(f"{client.api.base_url}/_ping", timeout=(3, 4)).text == "OK"

@@ -1,16 +1,15 @@
-"""The machine a job sees: small, the same everywhere, and with nothing of what runs it in sight.
+"""The machine that a job sees: small, the same everywhere, without traces of the sandbox.
 
-What cannot be hidden, because the kernel or the loader shows it: `/etc/ld.so.preload` and the library it names
-(in `ldd` and maps), the overlay's folders in the list of mounts, the covers over parts of /proc in the same list,
-`bash -c :` for the command's own line in the process list, and numbers that the kernel hands out machine-wide
-(devices, mounts, pipes, namespaces).
+The kernel or the loader makes some traces visible: `/etc/ld.so.preload` and its library (in `ldd` and maps), the
+overlay's folders in the list of mounts, the mounts over parts of /proc in the same list, `bash -c :` for the command's
+own line in the process list, and machine-wide numbers of the kernel (devices, mounts, pipes, namespaces).
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -45,7 +44,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("command", SHOWN)
 def test_the_machine_is_the_same_everywhere(sandbox: SandboxHarness, command: str) -> None:
-    """Name, kernel, processor, memory, disk, limits, processes and devices."""
+    """Name, kernel, CPU, memory, disk, limits, processes and devices are fixed."""
     assert sandbox.run(command).stdout.data.decode().rstrip("\n\0 ") == SHOWN[command]
 
 
@@ -54,14 +53,14 @@ def test_the_machine_is_the_same_everywhere(sandbox: SandboxHarness, command: st
     ["env", "ps auxwwe", "cat /proc/*/environ", "cat /proc/*/cmdline", "set", "cat /proc/*/comm", "ls -l /proc/*/cwd"],
 )
 def test_nothing_of_the_machinery_is_named(sandbox: SandboxHarness, command: str) -> None:
-    """Neither the runner, nor the engine, nor the loader's library, nor our paths."""
+    """No name of the runner, the engine, the loader's library or our paths is visible."""
     evidence = sandbox.run(command)
     shown = (evidence.stdout.data + evidence.stderr.data).lower()
     assert not [word for word in (b"bashboard", b"docker", b"python", b"libpin", b"jail", b"/base") if word in shown]
 
 
 def test_the_mounts_are_the_documented_ones(sandbox: SandboxHarness) -> None:
-    """One overlay, one proc, and what covers parts of it; no path of the host."""
+    """There are one overlay, one proc and the mounts over parts of it, without paths of the host."""
     mounts = [line.split() for line in sandbox.run("cat /proc/mounts").stdout.data.decode().splitlines()]
     assert [mount[1] for mount in mounts[:2]] == ["/", "/proc"]
     assert "ro" in mounts[1][3].split(",")
@@ -71,19 +70,19 @@ def test_the_mounts_are_the_documented_ones(sandbox: SandboxHarness) -> None:
 
 
 def test_the_command_is_not_in_the_process_list(sandbox: SandboxHarness) -> None:
-    """A command that looks for its own words by `pgrep -f` does not find itself."""
+    """A command that searches for its own words with `pgrep -f` does not find itself."""
     assert sandbox.run("pgrep -f rare-word; echo $?").stdout.data == b"1\n"
 
 
 @pytest.mark.parametrize("path", ["environ", "maps", "mem", "auxv", "cwd", "root", "exe", "fd/0", "ns/mnt", "io"])
 def test_the_first_process_is_closed(sandbox: SandboxHarness, path: str) -> None:
-    """Root in a job may not look into the init of its own namespace, which is ours."""
+    """Root in a job cannot inspect the init of its namespace, which is ours."""
     reader = "readlink" if path in {"cwd", "root", "exe", "fd/0", "ns/mnt"} else "cat"
     assert sandbox.run(f"{reader} /proc/1/{path}").status == 1
 
 
 def test_the_network_is_a_new_loopback(sandbox: SandboxHarness) -> None:
-    """A server and its client find each other; the next command finds no trace of them."""
+    """A server and its client can connect. The next command finds no traces of them."""
     look = "cat /proc/net/{dev,snmp,netstat,tcp,tcp6,udp,unix,sockstat} | sed 's/mem .*//'"
     before = sandbox.run(look)
     script = (

@@ -1,4 +1,4 @@
-"""The change set of trees that were made to be hard to read: special, strange, sparse, deep, many, linked."""
+"""The change set of file trees that are hard to read: special, sparse, deep, large and linked files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.records import Evidence
 from evaluator.sandbox.runner.fs_changes import MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES
-from tests.workbench import SandboxHarness
+from tests.sandbox_harness import SandboxHarness
 
 pytestmark = pytest.mark.engine
 
@@ -40,7 +40,7 @@ SPECIAL = {
 
 @pytest.mark.parametrize("command", SPECIAL)
 def test_special_files_are_named_and_never_opened(sandbox: SandboxHarness, command: str) -> None:
-    """A FIFO is not waited for, a link not followed, a mode not in the way."""
+    """The reader does not wait for a FIFO, does not follow a link and ignores the mode."""
     (change,) = run(sandbox, command).changes
     assert (change.path, change.kind, change.type) == (T + b"x", "added", SPECIAL[command])
 
@@ -63,27 +63,27 @@ def test_special_files_are_named_and_never_opened(sandbox: SandboxHarness, comma
     ],
 )
 def test_any_name_is_told_as_it_is(sandbox: SandboxHarness, name: bytes) -> None:
-    """Names are bytes; none is lost, split or taken for another."""
+    """Names are bytes, and none is lost, split or confused with another."""
     command = b"touch -- $'" + b"".join(b"\\x%02x" % byte for byte in name) + b"'"
     assert [change.path for change in run(sandbox, command).changes] == [T + name]
 
 
 def test_hard_links_are_files_of_the_same_content(sandbox: SandboxHarness) -> None:
-    """Each name is listed; a file below, written through one of its names, changes under that name alone."""
-    made = run(sandbox, "echo text > a; ln a b; ln a c").changes
-    assert len({change.content for change in made}) == 1
-    assert [change.path for change in made] == [T + b"a", T + b"b", T + b"c"]
+    """Each name is listed. A lower file written through one name changes only under that name."""
+    changes = run(sandbox, "echo text > a; ln a b; ln a c").changes
+    assert len({change.content for change in changes}) == 1
+    assert [change.path for change in changes] == [T + b"a", T + b"b", T + b"c"]
 
 
 def test_a_file_of_a_thousand_names_is_read_once(sandbox: SandboxHarness) -> None:
-    """2,000 names of 60 MB are 120 GB to whoever reads each."""
+    """2,000 names of 60 MB would be 120 GB if each were read."""
     evidence = run(sandbox, "head -c 60m /dev/zero | tr '\\0' x > a; perl -e 'link(\"a\", \"l$_\") for 1..2000'")
     assert len({change.content for change in evidence.changes}) == 1
     assert len(evidence.changes) == 2001
 
 
 def test_a_sparse_terabyte_is_read_at_once(sandbox: SandboxHarness) -> None:
-    """Holes are skipped, and the size is told."""
+    """Holes are skipped, and the size is recorded."""
     evidence = run(
         sandbox, "truncate -s 1T huge; truncate -s 2T huger; printf x | dd of=huge bs=1 seek=1000000 conv=notrunc"
     )
@@ -95,7 +95,7 @@ def test_a_sparse_terabyte_is_read_at_once(sandbox: SandboxHarness) -> None:
 
 
 def test_holes_and_zeros_are_the_same_content(sandbox: SandboxHarness) -> None:
-    """However a file was written, what reads alike is alike."""
+    """The digest does not depend on how the file was written."""
     command = (
         "truncate -s 1M a; for at in 0 40 70 200; do printf x | dd of=a bs=1k seek=$at conv=notrunc status=none; done;"
         "cat a > b; cp --sparse=always a c"
@@ -108,7 +108,7 @@ DEEP = 'perl -e \'for (1..{depth}) {{ mkdir "{name}"; chdir "{name}" or exit }} 
 
 @pytest.mark.parametrize(("depth", "truncated"), [(200, False), (MAX_DEPTH + 10, True), (5000, True)])
 def test_depth_is_bounded(sandbox: SandboxHarness, depth: int, truncated: bool) -> None:
-    """A tree deeper than is read is marked; the part that was read is there."""
+    """A tree beyond the depth limit is marked as truncated, and its upper part is listed."""
     evidence = run(sandbox, DEEP.format(depth=depth, name="d"))
     assert evidence.changes_truncated is truncated
     assert len(evidence.changes) == (depth + 1 if not truncated else MAX_DEPTH - 1)
@@ -124,7 +124,7 @@ def test_long_paths_are_bounded(sandbox: SandboxHarness) -> None:
 
 @pytest.mark.parametrize(("count", "truncated"), [(MAX_ENTRIES, False), (MAX_ENTRIES + 1, True), (29_000, True)])
 def test_entries_are_bounded(sandbox: SandboxHarness, count: int, truncated: bool) -> None:
-    """20,000 changes are listed, in the same order every time; one more is marked."""
+    """20,000 changes are listed in the same order every time. One more is marked as truncated."""
     command = f"perl -e 'open F, \">$_\" for 1..{count}'"
     first = run(sandbox, command)
     assert (len(first.changes), first.changes_truncated) == (MAX_ENTRIES, truncated)
@@ -139,7 +139,7 @@ def test_long_link_texts_are_bounded(sandbox: SandboxHarness) -> None:
 
 
 def test_a_task_may_ask_for_texts(sandbox: SandboxHarness) -> None:
-    """The files it lists come with their bytes; others, and what is no regular file, do not."""
+    """Only the listed regular files come with their bytes."""
     evidence = sandbox.run(
         "printf 'x\\xff' > new; echo more >> file; ln -s file fake; echo other > other",
         text_files=["/srv/tiny/new", "/srv/tiny/file", "/srv/tiny/fake", "/srv/tiny/absent"],
@@ -149,6 +149,6 @@ def test_a_task_may_ask_for_texts(sandbox: SandboxHarness) -> None:
 
 
 def test_a_text_is_read_under_each_of_its_names(sandbox: SandboxHarness) -> None:
-    """A name that is asked for has its text, also where another name of the file came first."""
+    """A listed name has its text even if another name of the file was read first."""
     evidence = sandbox.run("echo text > a; ln a b", text_files=["/srv/tiny/b"])
     assert [change.text for change in evidence.changes] == [None, b"text\n"]

@@ -1,4 +1,4 @@
-"""The undisturbed run that every disturbed one is compared with."""
+"""The undisturbed run that all disturbed runs are compared with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.survival.small_runs import Checkout, small_checkout_of_core
 
 
 class Undisturbed(NamedTuple):
-    """A run from nothing that nobody disturbed: where, what it came to, how long it took, what is left of it."""
+    """A complete undisturbed run: its checkout, results, duration and files."""
 
     checkout: Checkout
     standings: str
@@ -25,20 +25,20 @@ class Undisturbed(NamedTuple):
 
 @pytest.fixture(scope="session")
 def undisturbed(image: SuiteImage, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """The image is made before, so that the run has only its own work."""
+    """Run the command in a new checkout. The image exists already, so the run does not build it."""
     root = tmp_path_factory.mktemp("undisturbed")
     small_checkout_of_core(root)
     checkout = Checkout(root)
-    began = time.monotonic()
-    ended = checkout.run("score", "--json")
-    seconds = time.monotonic() - began
-    assert ended.code == 0, ended.stderr
-    assert checkout.run("standings", "--json") == (0, ended.stdout, "")
+    started = time.monotonic()
+    result = checkout.run("score", "--json")
+    seconds = time.monotonic() - started
+    assert result.code == 0, result.stderr
+    assert checkout.run("standings", "--json") == (0, result.stdout, "")
     files = frozenset(checkout.files())
-    return Undisturbed(checkout, ended.stdout, checkout.verdicts(), checkout.executed(), seconds, files)
+    return Undisturbed(checkout, result.stdout, checkout.verdicts(), checkout.executed(), seconds, files)
 
 
 @pytest.fixture
 def checkout(undisturbed: Undisturbed, tmp_path: Path) -> Checkout:
-    """The same, with nothing executed."""
+    """Return a copy of the checkout in which nothing was executed."""
     return undisturbed.checkout.copied(tmp_path / "checkout")

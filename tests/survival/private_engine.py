@@ -1,6 +1,6 @@
-"""An engine of the test's own, to be killed: its own socket, data, pid file and containerd namespace.
+"""A private engine for tests that kill it, with its own socket, data, pid file and containerd namespace.
 
-Everything it leaves, processes and mounts, is below its folder or named by it, and goes with it.
+Its processes and mounts have its folder in their names, so that the test can remove them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.sandbox.engine import Engine
 
 
 class PrivateEngine:
-    """An engine below `folder`, which is short: a socket's path has 107 bytes at most."""
+    """An engine with all its files in `folder`. The path must be short, since a socket's path has 107 bytes at most."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,27 +33,27 @@ class PrivateEngine:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> docker.DockerClient:
-        """Start it and wait until it answers."""
+        """Start the engine and wait until it answers."""
         self._process = launch(self._daemon)
         return wait_for_engine(self.host, self._process, str(self._daemon.log))
 
-    def end(self, blow: signal.Signals) -> None:
-        """Send it a signal and wait for its end, and that of its containerd; containers may live on."""
+    def end(self, number: signal.Signals) -> None:
+        """Send the engine a signal, and wait until it and its containerd end. Containers may keep running."""
         if self._process is not None:
-            self._process.send_signal(blow)
+            self._process.send_signal(number)
             self._process.wait(60)
             self._process = None
             self._kill_and_wait(b"containerd\0")
-            # as long as nobody has reaped it, the next engine would take its number for that of one alive
+            # until the old containerd is reaped, the next engine would regard its number as alive
             (self.folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
 
     def ensure(self) -> None:
-        """Start it if it does not run."""
+        """Start the engine if it does not run."""
         if self._process is None or self._process.poll() is not None:
             self.start().close()
 
     def load(self, engine: Engine, image: str) -> None:
-        """Bring an image over from another engine."""
+        """Copy an image from another engine."""
         client = self.start()
         try:
             client.images.load(engine.client.images.get(image).save(named=True))
@@ -61,7 +61,7 @@ class PrivateEngine:
             client.close()
 
     def clear(self) -> None:
-        """End it and whatever of it is left."""
+        """End the engine and remove its processes and mounts."""
         self.end(signal.SIGTERM)
         self._kill_and_wait(b"")
         mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
@@ -70,18 +70,18 @@ class PrivateEngine:
 
     def _kill_and_wait(self, name: bytes) -> None:
         deadline = time.monotonic() + 10
-        while (found := self._processes(name)) and time.monotonic() < deadline:
-            for pid in found:
+        while (pids := self._processes(name)) and time.monotonic() < deadline:
+            for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)
 
     def _processes(self, name: bytes) -> list[int]:
-        """Processes of this name whose command line has the folder, as its containerd and its shims have it."""
-        found = []
+        """Return the processes of this name with the folder in their command line, such as containerd and its shims."""
+        pids = []
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 line = (entry / "cmdline").read_bytes() if entry.name.isdecimal() else b""
                 if line.startswith(name) and str(self.folder).encode() in line:
-                    found.append(int(entry.name))
-        return [pid for pid in found if pid != os.getpid()]
+                    pids.append(int(entry.name))
+        return [pid for pid in pids if pid != os.getpid()]

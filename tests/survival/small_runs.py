@@ -1,7 +1,7 @@
-"""Whole runs of the installed command in a small checkout, to be disturbed: one task a topic of core, in one variant.
+"""Complete runs of the installed command in a small checkout: one task per topic of core, in one variant.
 
-A run takes seconds, and still has worlds with processes, verdicts of several kinds, and commands that are run again.
-What a run came to is the standings it prints and its rows of verdicts, to the byte.
+A run takes seconds, but has worlds with processes, verdicts of several kinds, and commands that are executed again.
+Two runs are equal if the standings they print and their rows of verdicts are the same bytes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ COMMAND = Path(sys.executable).with_name("bashboard")
 NOTHING: Mapping[str, str] = {}
 
 
-class Ended(NamedTuple):
-    """How the command ended."""
+class RunResult(NamedTuple):
+    """The exit code and output of a run."""
 
     code: int
     stdout: str
@@ -38,7 +38,7 @@ class Ended(NamedTuple):
 
 
 def small_checkout_of_core(path: Path) -> Project:
-    """A copy of the checkout whose suite and submissions have the first task of each topic and variant alone."""
+    """Copy the checkout with only the first task of each topic and the first variant in suite and submissions."""
     project = copy_checkout(ROOT, path)
     chosen = set()
     for file in (path / "fixtures" / "core" / "tasks").glob("*.jsonl"):
@@ -54,7 +54,7 @@ def small_checkout_of_core(path: Path) -> Project:
 
 
 def _with_one_variant(world: str) -> str:
-    """A world's manifest without all variants but the first. What TOML has of values here, JSON writes alike."""
+    """Return a world's manifest with only its first variant. Its TOML values have the same form in JSON."""
     fields = tomllib.loads(world)
     name, seed = json.dumps(fields["variants"][0]["name"]), fields["variants"][0]["seed"]
     others = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items() if key != "variants")
@@ -62,7 +62,7 @@ def _with_one_variant(world: str) -> str:
 
 
 class Checkout:
-    """The small checkout, and how the command is run in it: with this environment added to ours."""
+    """The small checkout, in which the command runs with `environment` added to ours."""
 
     def __init__(self, root: Path, environment: Mapping[str, str] = NOTHING) -> None:
         self.root = root
@@ -70,7 +70,7 @@ class Checkout:
         self.store = Project.find(root).store_path
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """The command at work."""
+        """Start the command."""
         return subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.root,
@@ -81,30 +81,30 @@ class Checkout:
             text=True,
         )
 
-    def run(self, *arguments: str) -> Ended:
-        """The command from start to end."""
+    def run(self, *arguments: str) -> RunResult:
+        """Run the command to its end."""
         return finish(self.start(*arguments))
 
     def verdicts(self) -> list[tuple[str, ...]]:
-        """The store's rows of verdicts, by key. Asserts that the store is whole."""
+        """Return the store's rows of verdicts, sorted by key. Assert that the store is not corrupt."""
         with contextlib.closing(sqlite3.connect(self.store)) as database:
             rows = database.execute("SELECT * FROM verdicts ORDER BY key").fetchall()
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return rows
 
     def executed(self) -> int:
-        """How many executions have evidence by now."""
+        """Return the number of executions that have evidence by now."""
         if not self.store.exists():
             return 0
         with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=rw", uri=True, timeout=60)) as database:
             try:
                 (count,) = database.execute("SELECT count(*) FROM evidence").fetchone()
-            except sqlite3.OperationalError:  # so early that there is no table yet
+            except sqlite3.OperationalError:  # there is no table yet
                 return 0
         return int(count)
 
     def wait_for_evidence(self, process: subprocess.Popen[str], least: int, timeout_s: float = 120) -> None:
-        """Until so many executions are done, with the process still at work."""
+        """Wait until `least` executions are done, and assert that the process still runs."""
         deadline = time.monotonic() + timeout_s
         while self.executed() < least:
             assert process.poll() is None, finish(process)
@@ -112,22 +112,22 @@ class Checkout:
             time.sleep(0.01)
 
     def files(self) -> set[str]:
-        """Every file and folder of the checkout."""
+        """Return every file and folder of the checkout."""
         return {str(path.relative_to(self.root)) for path in self.root.rglob("*")}
 
     def copied(self, root: Path) -> Checkout:
-        """The same checkout elsewhere, with nothing executed."""
+        """Copy the checkout to `root`, without executions."""
         shutil.copytree(self.root, root, ignore=shutil.ignore_patterns(".bashboard"))
         return Checkout(root, self.environment)
 
 
-def finish(process: subprocess.Popen[str], timeout_s: float = 300) -> Ended:
-    """How a process ends that is left to itself."""
+def finish(process: subprocess.Popen[str], timeout_s: float = 300) -> RunResult:
+    """Wait for a process to end and return its result."""
     stdout, stderr = process.communicate(timeout=timeout_s)
-    return Ended(process.returncode, stdout, stderr)
+    return RunResult(process.returncode, stdout, stderr)
 
 
 def workers_of(engine: Engine, pid: int) -> list[str]:
-    """Ids of the containers that a process owns or left behind, in whatever state."""
-    found = engine.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
-    return [each.id for each in found if each.labels[LABEL].startswith(f"{pid}-")]
+    """Return the ids of the containers that a process owns or left behind, in any state."""
+    containers = engine.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+    return [container.id for container in containers if container.labels[LABEL].startswith(f"{pid}-")]

@@ -1,4 +1,4 @@
-"""A disk without room for the store: told in one line, nothing is broken, and with room the same command goes on."""
+"""A full disk for the store: the error is one line, nothing is corrupt, and the run continues after space is freed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Fill = Callable[[int], None]
 
 @pytest.fixture
 def fill(checkout: Checkout) -> Iterator[Fill]:
-    """The store's folder on a small disk of its own; called with the bytes that are to be free on it."""
+    """Mount a small disk for the store's folder, and return a function that leaves so many bytes free on it."""
     folder = checkout.store.parent
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "small", folder], check=True)
@@ -37,9 +37,9 @@ def fill(checkout: Checkout) -> Iterator[Fill]:
 
     def leave(free: int) -> None:
         ballast.unlink(missing_ok=True)
-        found = os.statvfs(folder)
+        disk = os.statvfs(folder)
         with ballast.open("wb") as file:
-            file.write(bytes(max(0, found.f_bavail * found.f_frsize - free)))
+            file.write(bytes(max(0, disk.f_bavail * disk.f_frsize - free)))
 
     yield leave
     subprocess.run(["umount", "--lazy", folder], check=True)
@@ -58,14 +58,14 @@ def fill(checkout: Checkout) -> Iterator[Fill]:
 def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine, fill: Fill, pages: int
 ) -> None:
-    """What was executed before is not executed again."""
+    """Earlier executions are not repeated."""
     fill(pages * PAGE)
     process = checkout.start("score", "--json")
     code, stdout, stderr = finish(process)
-    said = [line for line in stderr.splitlines() if not line.startswith(("executing", "judging"))]
-    assert (code, stdout, len(said)) == (3, "", 1), stderr
-    assert said[0].startswith("bashboard: ")
-    assert "make room" in said[0]
+    errors = [line for line in stderr.splitlines() if not line.startswith(("executing", "judging"))]
+    assert (code, stdout, len(errors)) == (3, "", 1), stderr
+    assert errors[0].startswith("bashboard: ")
+    assert "make room" in errors[0]
     assert workers_of(engine, process.pid) == []
     fill(DISK)
     before = checkout.executed()
@@ -77,7 +77,7 @@ def test_a_full_disk_is_one_line_and_with_room_it_goes_on(
 
 
 def test_a_folder_that_cannot_be_made_is_told(checkout: Checkout) -> None:
-    """As where a checkout is on a disk that is full or may only be read."""
+    """The checkout's disk may be full or read-only."""
     path: Path = checkout.store.parent
     path.write_text("in the way")
     ended = checkout.run("score")

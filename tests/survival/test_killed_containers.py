@@ -1,4 +1,4 @@
-"""Containers that somebody else ends while commands are in them: no command is charged with that."""
+"""Containers that are ended from outside while commands run in them: no command is charged."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.sandbox.worker import Line, Worker
+from tests.sandbox_harness import TINY
 from tests.survival.conftest import Undisturbed
-from tests.survival.small_runs import Checkout, Ended, finish, workers_of
-from tests.workbench import TINY
+from tests.survival.small_runs import Checkout, RunResult, finish, workers_of
 
 pytestmark = pytest.mark.engine
 
@@ -46,7 +46,7 @@ BLOWS: dict[str, Blow] = {
 
 
 class Doomed:
-    """A worker that is struck soon after it was given a command, in place of which it is at something that lasts."""
+    """A worker that is killed soon after it receives a command. It runs a longer command in its place."""
 
     def __init__(self, worker: ContainerWorker, blow: Blow) -> None:
         self._worker, self._strike = worker, threading.Timer(0.3, blow, [worker.container])
@@ -64,7 +64,7 @@ class Doomed:
 
 
 class Saboteur:
-    """Starts workers, the first of which are doomed."""
+    """A starter of workers that kills the first ones."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan, blow: Blow, times: int) -> None:
         self._engine, self._plan, self._blow, self._left = engine, plan, blow, times
@@ -76,7 +76,7 @@ class Saboteur:
         return Doomed(worker, self._blow) if self._left >= 0 else worker
 
     def execute(self, request: Request = DONE) -> ExecutionResult:
-        """What becomes of a command, with pauses only noted."""
+        """Return the result of a command. Pauses are only recorded."""
         with Pool(self.start, 1, self._plan.manifest.limits.wall_s, self.pauses.append) as pool:
             ((_, answer),) = pool.execute([request])
         return answer
@@ -90,7 +90,7 @@ class Saboteur:
     ],
 )
 def test_a_command_is_not_charged_for_containers_that_others_end(engine: Engine, plan: WorkerPlan, blow: Blow) -> None:
-    """Not even for as many as would be charged if they were its own deaths."""
+    """This holds even for as many containers as would be charged if the command had ended them."""
     saboteur = Saboteur(engine, plan, blow, 2)
     answer = saboteur.execute()
     assert isinstance(answer, Evidence), answer
@@ -106,14 +106,14 @@ def test_containers_that_are_ended_again_and_again_are_an_infra_error(engine: En
 
 
 def test_a_runner_that_crashes_twice_is_the_commands_doing(engine: Engine, plan: WorkerPlan) -> None:
-    """Nobody sends a segmentation fault: something in the job brought it about."""
+    """A segmentation fault does not come from outside, so the job caused it."""
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 2)
     assert saboteur.execute() == Evidence(ending=Ending.CRASH)
     assert saboteur.pauses == []
 
 
 def test_a_world_whose_build_ends_its_container_is_not_charged_to_a_command(engine: Engine, plan: WorkerPlan) -> None:
-    """Not even to the first that asks for it: one that does nothing ends the same way."""
+    """The first command is not charged either, because an idle command ends the same way."""
     world = replace(TINY, build=b"sleep 60")
     saboteur = Saboteur(engine, plan, lambda container: container.exec_run(["python3", "-c", CRASH]), 3)
     answer = saboteur.execute(Request.of(world, b"true"))
@@ -124,9 +124,9 @@ def test_a_world_whose_build_ends_its_container_is_not_charged_to_a_command(engi
 
 @pytest.fixture
 def worker(engine: Engine, plan: WorkerPlan) -> Iterator[ContainerWorker]:
-    made = ContainerWorker(engine, plan)
-    yield made
-    made.close()
+    worker = ContainerWorker(engine, plan)
+    yield worker
+    worker.close()
 
 
 def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) -> None:
@@ -136,8 +136,8 @@ def test_a_container_that_was_paused_is_an_infra_error(worker: ContainerWorker) 
         worker.ask({**DONE.job.to_line(), "command": LONG}, 2)
 
 
-def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) -> Ended:
-    """Run to the end while so many workers are ended, one after the other."""
+def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) -> RunResult:
+    """Run the command to its end while so many workers are killed one after the other."""
     process = checkout.start("score", "--json")
     done = 0
     while process.poll() is None and done < times:
@@ -155,7 +155,7 @@ def strike(engine: Engine, checkout: Checkout, times: int, draw: random.Random) 
 def test_a_run_whose_workers_are_ended_comes_to_the_same(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """At once, without being run again: the pool starts others."""
+    """The same run succeeds, because the pool starts new workers."""
     draw = random.Random(SEED)  # noqa: S311 - moments, no secret
     ended = strike(engine, checkout, 3, draw)
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
@@ -166,7 +166,7 @@ def test_a_run_whose_workers_are_ended_comes_to_the_same(
 def test_a_run_whose_workers_are_ended_all_the_time_scores_nothing_wrong(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """One command may have lost as many workers as it is due: that is ours, and the same command goes on from there."""
+    """A command may lose all its attempts. That is our failure, and the next run continues from there."""
     draw = random.Random(SEED)  # noqa: S311 - moments, no secret
     ended = strike(engine, checkout, 15, draw)
     assert set(checkout.verdicts()) <= set(undisturbed.verdicts)

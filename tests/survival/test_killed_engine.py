@@ -1,4 +1,4 @@
-"""The engine itself is killed under a run, comes back or stays away."""
+"""The engine is killed during a run, and comes back or stays away."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluator.sandbox.image import SuiteImage
 from evaluator.sandbox.pool import PAUSES_S
 from tests.survival.conftest import Undisturbed
 from tests.survival.private_engine import PrivateEngine
-from tests.survival.small_runs import Checkout, Ended, finish
+from tests.survival.small_runs import Checkout, RunResult, finish
 
 pytestmark = [
     pytest.mark.engine,
@@ -34,7 +34,7 @@ BLOWS = {"kill": signal.SIGKILL, "stop": signal.SIGTERM}
 
 @pytest.fixture(scope="module")
 def loaded(engine: Engine, image: SuiteImage) -> Iterator[PrivateEngine]:
-    """An engine that runs and has the suite's image."""
+    """Yield a running private engine with the suite's image."""
     folder = Path(tempfile.mkdtemp(prefix="bashboard-"))
     private = PrivateEngine(folder)
     try:
@@ -47,25 +47,25 @@ def loaded(engine: Engine, image: SuiteImage) -> Iterator[PrivateEngine]:
 
 @pytest.fixture
 def private(loaded: PrivateEngine) -> Iterator[PrivateEngine]:
-    """The same, running again whatever a test did to it."""
+    """Return the private engine, started again if the previous test ended it."""
     yield loaded
     loaded.ensure()
 
 
 @pytest.fixture
 def there(private: PrivateEngine, checkout: Checkout) -> Checkout:
-    """A checkout in which the private engine is used."""
+    """Return a checkout that uses the private engine."""
     return Checkout(checkout.root, {"DOCKER_HOST": private.host})
 
 
 def left(private: PrivateEngine) -> list[str]:
-    """Containers that are in the private engine, where nothing else is."""
+    """Return the containers in the private engine, which has no others."""
     with contextlib.closing(docker.DockerClient(private.host)) as client:
-        return [each.name for each in client.containers.list(all=True)]
+        return [container.name for container in client.containers.list(all=True)]
 
 
-def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int, away_s: float) -> Ended:
-    """A run whose engine is ended after so many executions and is back some seconds later."""
+def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int, away_s: float) -> RunResult:
+    """Run the command, end its engine after so many executions, and start it again some seconds later."""
     process = there.start("score", "--json")
     there.wait_for_evidence(process, after)
     private.end(blow)
@@ -79,7 +79,7 @@ def disturbed(there: Checkout, private: PrivateEngine, blow: signal.Signals, aft
 def test_an_engine_that_comes_back_is_waited_for(
     undisturbed: Undisturbed, there: Checkout, private: PrivateEngine, blow: signal.Signals, after: int
 ) -> None:
-    """The run goes on by itself, to the same verdicts."""
+    """The run continues by itself and gives the same verdicts."""
     ended = disturbed(there, private, blow, after, 2)
     assert (ended.code, ended.stdout) == (0, undisturbed.standings), ended.stderr
     assert there.verdicts() == undisturbed.verdicts
@@ -90,7 +90,7 @@ def test_an_engine_that_comes_back_is_waited_for(
 def test_an_engine_that_stays_away_is_named_and_nothing_is_scored(
     undisturbed: Undisturbed, there: Checkout, private: PrivateEngine, blow: signal.Signals
 ) -> None:
-    """It is waited for once, not for every command; then the same command comes to the same verdicts."""
+    """The run waits once, not for every command. The next run gives the same verdicts."""
     process = there.start("score", "--json")
     there.wait_for_evidence(process, 10)
     private.end(blow)

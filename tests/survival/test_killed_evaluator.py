@@ -1,4 +1,4 @@
-"""The evaluator is killed at moments drawn by lot, each time in another place, and the same command goes on."""
+"""The evaluator is killed at random times and stages, and the next run continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEED = 89
 
 
 def kill_once(checkout: Checkout, after_s: float) -> int | None:
-    """The id of a run that was killed then; None where it was done before."""
+    """Return the id of a run that was killed at this time, or None if it ended before."""
     process = checkout.start("score", "--json")
     with contextlib.suppress(subprocess.TimeoutExpired):
         ended = process.wait(after_s)
@@ -41,7 +41,7 @@ def assert_undisturbed(undisturbed: Undisturbed, checkout: Checkout, engine: Eng
 
 
 def survive(undisturbed: Undisturbed, engine: Engine, folder: Path, kills: int) -> None:
-    """Kill runs until it was so many times; a run that comes to its end begins another checkout."""
+    """Kill runs until enough were killed. If a run ends by itself, the next one begins another checkout."""
     draw = random.Random(SEED)  # noqa: S311 - moments, no secret
     pids: list[int] = []
     for number in itertools.count():
@@ -70,7 +70,7 @@ def test_killed_twenty_times_it_comes_to_the_same(undisturbed: Undisturbed, engi
 def test_a_run_killed_when_all_was_executed_leaves_no_worker_to_the_next(
     undisturbed: Undisturbed, checkout: Checkout, engine: Engine
 ) -> None:
-    """The next one executes nothing, and would not speak to the engine but for the note it finds."""
+    """The next run executes nothing and contacts the engine only because of the note."""
     process = checkout.start("score", "--json")
     checkout.wait_for_evidence(process, undisturbed.executed)
     process.kill()

@@ -1,4 +1,4 @@
-"""What a killed run left in the engine is removed by the next, and nothing that is anybody else's."""
+"""The next run removes the leftovers of a killed run in the engine, and no other containers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NOBODY = "4194305-1-" + owner_label(os.getpid()).split("-", 2)[2]
 HOLD = """
 import os, pathlib, sys
 from evaluator.sandbox.engine import find_engine
-from evaluator.sandbox.leftovers import crew
+from evaluator.sandbox.leftovers import worker_group
 from tests.survival.small_runs import ROOT
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.image import ensure_image
 from evaluator.suites.load import load_suite
 engine, manifest = find_engine(os.environ), load_suite(ROOT / "fixtures" / "core").manifest
-with crew(engine, pathlib.Path(sys.argv[1])) as name:
-    worker = ContainerWorker(engine, WorkerPlan(ensure_image(engine, manifest, print), manifest, crew=name))
+with worker_group(engine, pathlib.Path(sys.argv[1])) as name:
+    worker = ContainerWorker(engine, WorkerPlan(ensure_image(engine, manifest, print), manifest, worker_group=name))
     print(worker.container.id, flush=True)
     sys.stdin.read()
 """
@@ -41,27 +41,27 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def make(engine: Engine, image: SuiteImage) -> Iterator[Make]:
-    """Makes a container with these labels and this command, started or not."""
-    made = []
+    """A function that makes a container with these labels and this command, started or not."""
+    ids = []
 
     def create(labels: Mapping[str, str], command: list[str], *, started: bool = True) -> Any:
         container = engine.client.containers.create(
             image.reference, command, labels=labels, network_mode="none", init=True
         )
-        made.append(container.id)
+        ids.append(container.id)
         if started:
             container.start()
         return container
 
     yield create
-    for each in made:
-        if is_there(engine, each):
-            engine.client.containers.get(each).remove(force=True)
+    for container_id in ids:
+        if is_there(engine, container_id):
+            engine.client.containers.get(container_id).remove(force=True)
 
 
 def is_there(engine: Engine, container: str) -> bool:
-    found = engine.client.containers.list(all=True, filters={"id": container}, ignore_removed=True)
-    return bool(found)
+    containers = engine.client.containers.list(all=True, filters={"id": container}, ignore_removed=True)
+    return bool(containers)
 
 
 SLEEPS, ENDS = ["sleep", "60"], ["true"]
@@ -95,7 +95,7 @@ def test_only_what_nobody_owns_is_removed(
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process with a worker, which says its container's id and waits for the end of its input."""
+    """Yield another process with a worker. It prints its container's id and waits for the end of its input."""
     paths = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path / "notes")],
@@ -117,7 +117,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
     engine: Engine, other: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """Which is told by the note it left; without one, the engine is not even asked."""
+    """The note decides. Without one, the engine is not contacted."""
     container = first_line(other)
     clear_up(tmp_path / "notes")
     remove_leftovers(engine)
@@ -129,21 +129,21 @@ def test_a_live_process_keeps_its_workers_and_a_killed_one_loses_them(
     assert list((tmp_path / "notes").iterdir()) == []
 
 
-def test_a_crew_takes_down_what_its_workers_could_not(engine: Engine, plan: WorkerPlan, tmp_path: Path) -> None:
-    """Such as one that was made while the engine went away, whose id never arrived."""
+def test_a_worker_group_removes_workers_that_did_not_close(engine: Engine, plan: WorkerPlan, tmp_path: Path) -> None:
+    """For example, a container that was made while the engine went away, without an answer."""
     with worker_group(engine, tmp_path) as name:
         lost = ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, plan.cpu, name))
         stays = ContainerWorker(engine, plan)
         assert len(list(tmp_path.iterdir())) == 1
-    assert [is_there(engine, each.container.id) for each in (lost, stays)] == [False, True]
+    assert [is_there(engine, worker.container.id) for worker in (lost, stays)] == [False, True]
     assert list(tmp_path.iterdir()) == []
     for worker in (lost, stays):
         worker.close()
 
 
-def test_owners_are_told_apart_for_ever() -> None:
-    """The same number may be given to another process, and to one in another namespace at the same time."""
-    pid, start, place = owner_label(os.getpid()).split("-", 2)
+def test_owners_are_distinguishable_for_ever() -> None:
+    """Another process may get the same number, also in another namespace at the same time."""
+    pid, start, namespace = owner_label(os.getpid()).split("-", 2)
     assert (int(pid), start.isdecimal()) == (os.getpid(), True)
-    assert place.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)
+    assert namespace.split(".")[1] == str(Path("/proc/self/ns/pid").stat().st_ino)
     assert owner_label(4194305) == ""

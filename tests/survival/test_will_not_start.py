@@ -1,4 +1,4 @@
-"""Containers that do not start: infra-errors with a name, tried again with growing pauses, and nothing is left."""
+"""Containers that do not start: they are named infra-errors, tried again with growing pauses, and leave nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from evaluator.records import Evidence
 from evaluator.sandbox.container import ContainerWorker, WorkerPlan
 from evaluator.sandbox.engine import Engine
 from evaluator.sandbox.image import SuiteImage
-from evaluator.sandbox.leftovers import CREW
+from evaluator.sandbox.leftovers import WORKER_GROUP_LABEL
 from evaluator.sandbox.pool import PAUSES_S, Pool
 from evaluator.sandbox.requests import ExecutionResult, Request
-from tests.workbench import TINY
+from tests.sandbox_harness import TINY
 
 pytestmark = pytest.mark.engine
 
@@ -27,7 +27,7 @@ REPOSITORY = "bashboard-test"
 
 
 class Outcome(NamedTuple):
-    """What became of some requests: their answers in order, and the pauses that were made."""
+    """The answers to some requests in order, and the pauses between attempts."""
 
     answers: list[ExecutionResult]
     pauses: list[float]
@@ -43,21 +43,21 @@ def execute(engine: Engine, plan: WorkerPlan, *commands: str) -> Outcome:
 
 
 @pytest.fixture
-def crewed(plan: WorkerPlan) -> WorkerPlan:
-    """Workers that can be told from all others."""
+def grouped(plan: WorkerPlan) -> WorkerPlan:
+    """Return a plan of workers in a group of their own."""
     return replace(plan, worker_group=secrets.token_hex(8))
 
 
 def containers(engine: Engine, plan: WorkerPlan) -> list[str]:
-    found = engine.client.containers.list(
-        all=True, filters={"label": f"{CREW}={plan.worker_group}"}, ignore_removed=True
+    matches = engine.client.containers.list(
+        all=True, filters={"label": f"{WORKER_GROUP_LABEL}={plan.worker_group}"}, ignore_removed=True
     )
-    return [each.name for each in found]
+    return [container.name for container in matches]
 
 
 @pytest.fixture
 def empty_image(engine: Engine, image: SuiteImage) -> Iterator[SuiteImage]:
-    """An image with no file in it."""
+    """Yield an image without files."""
     packed = io.BytesIO()
     tarfile.open(fileobj=packed, mode="w").close()
     tag = secrets.token_hex(4)
@@ -66,8 +66,8 @@ def empty_image(engine: Engine, image: SuiteImage) -> Iterator[SuiteImage]:
     engine.client.images.remove(f"{REPOSITORY}:{tag}", force=True)
 
 
-def test_an_image_that_is_gone_is_named(engine: Engine, crewed: WorkerPlan) -> None:
-    plan = replace(crewed, image=replace(crewed.image, reference="bashboard-test:gone"))
+def test_an_image_that_is_gone_is_named(engine: Engine, grouped: WorkerPlan) -> None:
+    plan = replace(grouped, image=replace(grouped.image, reference="bashboard-test:gone"))
     (answer,), pauses = execute(engine, plan, "true")
     assert isinstance(answer, EngineError)
     assert "could not be started: 404" in str(answer)
@@ -75,41 +75,41 @@ def test_an_image_that_is_gone_is_named(engine: Engine, crewed: WorkerPlan) -> N
     assert pauses == list(PAUSES_S)
 
 
-def test_an_option_that_the_engine_refuses_is_named(engine: Engine, crewed: WorkerPlan) -> None:
-    (answer,), pauses = execute(engine, replace(crewed, cpu=4095), "true")
+def test_an_option_that_the_engine_refuses_is_named(engine: Engine, grouped: WorkerPlan) -> None:
+    (answer,), pauses = execute(engine, replace(grouped, cpu=4095), "true")
     assert isinstance(answer, EngineError)
     assert "CPU" in str(answer)
     assert pauses == list(PAUSES_S)
-    assert containers(engine, crewed) == []
+    assert containers(engine, grouped) == []
 
 
 def test_a_container_without_a_runner_is_named_and_charged_to_nobody(
-    engine: Engine, crewed: WorkerPlan, empty_image: SuiteImage
+    engine: Engine, grouped: WorkerPlan, empty_image: SuiteImage
 ) -> None:
-    """It is there, and ends at once, again and again: commands that do so are charged, but none was in it."""
-    (answer,), pauses = execute(engine, replace(crewed, image=empty_image), "true")
+    """The container starts and ends at once, but no command was in it, so none is charged."""
+    (answer,), pauses = execute(engine, replace(grouped, image=empty_image), "true")
     assert isinstance(answer, SandboxError | EngineError)
     assert "start" in str(answer)
     assert "python3" in str(answer)
     assert pauses == list(PAUSES_S)
-    assert containers(engine, crewed) == []
+    assert containers(engine, grouped) == []
 
 
-def test_what_is_in_vain_is_waited_for_once(engine: Engine, crewed: WorkerPlan) -> None:
-    """A thousand commands without an image would otherwise take four hours to fail."""
-    plan = replace(crewed, image=replace(crewed.image, reference="bashboard-test:gone"))
+def test_what_is_in_vain_is_waited_for_once(engine: Engine, grouped: WorkerPlan) -> None:
+    """Otherwise a thousand commands without an image would take four hours to fail."""
+    plan = replace(grouped, image=replace(grouped.image, reference="bashboard-test:gone"))
     answers, pauses = execute(engine, plan, *[f"echo {number}" for number in range(50)])
     assert len(answers) == 50
     assert all(isinstance(answer, InfraError) for answer in answers)
     assert pauses == list(PAUSES_S)
 
 
-def test_an_image_removed_between_is_missed_by_the_next_container_alone(engine: Engine, crewed: WorkerPlan) -> None:
-    """And when it is there again, so are the workers."""
-    image = engine.client.images.get(crewed.image.reference)
+def test_an_image_removed_between_is_missed_by_the_next_container_alone(engine: Engine, grouped: WorkerPlan) -> None:
+    """After the image is back, workers start again."""
+    image = engine.client.images.get(grouped.image.reference)
     tag = secrets.token_hex(4)
     assert image.tag(REPOSITORY, tag)
-    plan = replace(crewed, image=replace(crewed.image, reference=f"{REPOSITORY}:{tag}"))
+    plan = replace(grouped, image=replace(grouped.image, reference=f"{REPOSITORY}:{tag}"))
     pauses: list[float] = []
 
     def pause(seconds: float) -> None:
@@ -126,5 +126,5 @@ def test_an_image_removed_between_is_missed_by_the_next_container_alone(engine: 
             engine.client.containers.get(name).kill()
         ((_, after),) = pool.execute([Request.of(TINY, b"echo after")])
     engine.client.images.remove(f"{REPOSITORY}:{tag}")
-    shown = [each.stdout.data for each in (before, still, after) if isinstance(each, Evidence)]
+    shown = [answer.stdout.data for answer in (before, still, after) if isinstance(answer, Evidence)]
     assert (shown, pauses) == ([b"before\n", b"still\n", b"after\n"], list(PAUSES_S[:3]))

@@ -35,7 +35,7 @@ def test_images_come_and_go_as_names(
     assert file.stat().st_size < 10_000
     assert load_images(relayed, file, sha256, [image.reference]) == [image.reference]
     assert (light.saved, light.loaded) == ([[image.reference]], [[image.reference]])
-    with pytest.raises(FormatError, match="the engine was not given it"):
+    with pytest.raises(FormatError, match="it was not loaded"):
         load_images(relayed, file, "0" * 64, [image.reference])
 
 

@@ -1,20 +1,21 @@
-/* jail.c: run commands, each in its own world that vanishes with it. Static; started once by the runner.
+/* jail.c: run commands, each in its own temporary world. A static program, started once by the runner.
  *
- * Requests come one at a time on descriptor RUNNER, a packet each: texts that end in NUL, and descriptors that
- * land at the places below. The texts are the overlay's lower directories, a scratch directory holding `upper`,
- * `work` and an empty `root`, the user's number, the groups' numbers (`1000,27`, the primary one first), the
- * working directory, three digits HOLD, START, STATE, and the command's environment. HOLD 1: keep what the
- * command left running until RELEASE ends, so that the runner can look. START 1: the world's start script runs
- * first. STATE 1: bash reads the script at HOOK first, and its state at the end goes to STATE, which bash finds
- * at SHELL_STATE, out of the way of the digits that commands use. A place that is not needed gets /dev/null.
- * One byte answers a request, when nothing of the job is left. On SIGTERM the job at hand is killed.
+ * Requests arrive one at a time on descriptor RUNNER. Each is one packet with texts that end in NUL and with
+ * descriptors that are received at the numbers of the enum below. The texts are the overlay's lower directories, a
+ * scratch directory with `upper`, `work` and an empty `root`, the user's number, the groups' numbers (`1000,27`, the
+ * primary one first), the working directory, three digits HOLD, START, STATE, and the command's environment.
+ * HOLD 1: keep the processes that the command left running until RELEASE is closed, so that the runner can list
+ * them. START 1: run the world's start script first. STATE 1: bash reads the script at HOOK first and reports its
+ * final state to STATE. In bash this is descriptor SHELL_STATE, above the digits that commands use. A descriptor that
+ * is not needed is /dev/null. The answer to a request is one byte, sent when all processes of the job are gone.
+ * SIGTERM kills the current job.
  *
- * The process tree: this program waits outside; for each job it clones process 1 of new pid, mount, ipc, uts,
- * cgroup and time namespaces, which pivots into the overlay, starts bash as the next process and reaps. When
- * process 1 ends, the kernel ends all it started; it dies with its parent, so the runner's death ends the job.
+ * The process tree: this program waits outside. For each job it clones process 1 of new pid, mount, ipc, uts,
+ * cgroup and time namespaces. Process 1 pivots into the overlay, starts bash as the next process and reaps. When
+ * process 1 ends, the kernel ends all its descendants. It dies with its parent, so the runner's death ends the job.
  *
- * The report is one line: `ended WAITSTATUS CPU SETUP RUN`, the last three in microseconds (of the command's CPU
- * time, until bash was started, until it ended), or `broken STEP ERRNO`. The second is ours.
+ * The report is one line. `ended WAITSTATUS CPU SETUP RUN` ends with three numbers in microseconds: the command's CPU
+ * time, the time until bash was started, the time until bash ended. `broken STEP ERRNO` is a failure of this program.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,12 +46,12 @@ enum { NOTHING, OUT, ERR, COMMAND, REPORT, RELEASE, START, HOOK, STATE, RUNNER }
 #define ORIGIN 1000
 #define SHELL_STATE 251 /* pin.c closes it on exec */
 #define HOSTNAME "box"
-#define FACTS "/run/bashboard/proc/" /* fixed figures, bound over those of the machine */
+#define FACTS "/run/bashboard/proc/" /* fixed files, mounted over the machine's own */
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif
 
-/* What a container's root has by habit, less what reaches beyond its own files and processes. */
+/* The usual capabilities of a container's root, without those that reach beyond its own files and processes. */
 static const int KEPT[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID};
 
 static void die(const char *step) {
@@ -59,7 +60,7 @@ static void die(const char *step) {
 }
 #define TRY(step, call) do { if ((call) < 0) die(step); } while (0)
 
-/* The job's monotonic and boot clocks begin at ORIGIN. */
+/* Start the job's monotonic and boot clocks at ORIGIN seconds. */
 static void begin_time(void) {
     struct timespec mono, boot;
     char line[128];
@@ -75,13 +76,13 @@ static void begin_time(void) {
     close(fd);
 }
 
-/* FACTS is read-only as a file system, so what lies here is too. */
+/* Mount the file `with` over `path`. The file system of FACTS is read-only, so the mounted file is too. */
 static void cover(const char *with, const char *path) {
     if (mount(with, path, 0, MS_BIND, 0) < 0 && errno != ENOENT) die(path);
 }
 
-/* proc: read-only, for what is writable there is the kernel's, or a process's own place in the queue of the memory
- * killer; fixed figures where a machine would show through. */
+/* Mount /proc read-only, because its writable files control the kernel or a process's priority for the memory
+ * killer. Fixed files replace those that would show the machine. */
 static void mount_proc(void) {
     static const char *const hidden[] = {"kcore", "keys", "key-users", "timer_list", "kallsyms", "interrupts",
                                          "cmdline", "partitions", "diskstats", "config.gz", "kpagecount",
@@ -118,7 +119,7 @@ static void enter_world(const char *lower, const char *scratch) {
     TRY("host name", sethostname(HOSTNAME, strlen(HOSTNAME)));
 }
 
-/* A fixed limit, or the container's own where that is lower and may not be raised. */
+/* Set a fixed limit, or keep the container's own if that is lower and cannot be raised. */
 static void limit(int resource, rlim_t soft, rlim_t hard) {
     struct rlimit value;
     TRY("rlimit", getrlimit(resource, &value));
@@ -127,7 +128,7 @@ static void limit(int resource, rlim_t soft, rlim_t hard) {
     TRY("rlimit", setrlimit(resource, &value));
 }
 
-/* Where memory runs out, the kernel is to take the job and not the runner. */
+/* If memory runs out, the kernel must kill the job and not the runner. */
 static void offer_to_memory_killer(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     TRY("memory killer", fd);
@@ -141,8 +142,8 @@ static unsigned long long kept_capabilities(void) {
     return mask;
 }
 
-/* Every signal at its default, whatever started us ignored: the two that libc keeps for itself as well, which a
- * program may inherit ignored and `signal` does not touch. */
+/* Set every signal to its default, even if the parent process ignored it. This includes the two signals that libc
+ * reserves: a program may inherit them ignored, and `signal` refuses to change them. */
 static void heed_signals(void) {
     static const unsigned long action[8]; /* the kernel's own structure: no handler, no flags, no mask */
     static const unsigned long none;
@@ -150,7 +151,7 @@ static void heed_signals(void) {
     TRY("signals", syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none));
 }
 
-/* What no job shall ever have, given up before the first: it holds for all that is started from here. */
+/* Give up all privileges that no job may have. This runs before the first job, and every job inherits it. */
 static void give_up(void) {
     unsigned long long mask = kept_capabilities();
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
@@ -167,7 +168,7 @@ static void give_up(void) {
 
 struct user { uid_t uid; gid_t gids[64]; int count; };
 
-/* `gids` is a list such as `1000,27`, the first being the primary group. */
+/* Parse a user. `gids` is a list such as `1000,27` that begins with the primary group. */
 static struct user read_user(const char *uid, char *gids) {
     struct user user = {.uid = atoi(uid)};
     for (char *gid = strtok(gids, ","); gid && user.count < 64; gid = strtok(0, ","))
@@ -175,7 +176,7 @@ static struct user read_user(const char *uid, char *gids) {
     return user;
 }
 
-/* From here on a root without the machine: no capability beyond KEPT can come back, by exec or otherwise. */
+/* Become the job's user. Its root has the capabilities in KEPT, and no others can come back, by exec or otherwise. */
 static void drop_privileges(const struct user *user) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{0}};
@@ -201,7 +202,7 @@ static void load_filter(void) {
     close(file);
 }
 
-/* Keep the `count` descriptors of `kept` at the places named there, and no other. */
+/* Move the `count` descriptors of `kept` to the numbers in `places`, and close all others above 2. */
 static void keep_descriptors(const int *kept, const int *places, int count) {
     int high[4];
     for (int i = 0; i < count; i++) TRY("descriptors", high[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, 300));
@@ -211,7 +212,7 @@ static void keep_descriptors(const int *kept, const int *places, int count) {
     close_range(300, ~0U, 0);
 }
 
-/* One process of the job: bash, with descriptor `script` as its command. */
+/* Start one process of the job: bash, with descriptor `script` as its command. */
 static pid_t spawn(int script, int state, const struct user *user, const char *cwd, char **environment) {
     static char *const bash[] = {"bash", "-c", ":", 0};
     pid_t pid = fork();
@@ -239,7 +240,7 @@ static int reap(pid_t wanted, struct rusage *usage) {
     }
 }
 
-/* Real time in microseconds: the one clock that a new time namespace leaves alone. */
+/* Return real time in microseconds. It is the only clock that a new time namespace does not change. */
 static long long moment(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -261,8 +262,8 @@ struct request {
 
 static char message[1 << 17];
 
-/* The next request, its descriptors at their places (they are the lowest free ones, in the order sent); false at
- * the end. */
+/* Receive the next request. Its descriptors get the lowest free numbers in the order sent, as the enum names them.
+ * Return false at the end of the requests. */
 static int receive(struct request *request) {
     union { char bytes[CMSG_SPACE(STATE * sizeof(int))]; struct cmsghdr header; } control;
     struct iovec text = {message, sizeof message - 1};
@@ -281,12 +282,12 @@ static int receive(struct request *request) {
     return 1;
 }
 
-/* Process 1 of a job. */
+/* Run as process 1 of a job. */
 static void run_job(struct request *request, long long began) {
     struct rusage usage;
     struct user root = {.count = 1};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGTERM, SIG_DFL); /* which the kernel keeps from process 1 */
+    signal(SIGTERM, SIG_DFL); /* the kernel does not deliver a default SIGTERM to process 1 */
     close(RUNNER);
     offer_to_memory_killer();
     enter_world(request->lower, request->scratch);

@@ -1,20 +1,20 @@
-/* pin.c: loaded into every program of a job through /etc/ld.so.preload, so that time, chance and the
- * machine's name are the same in every run.
+/* pin.c: a library that /etc/ld.so.preload loads into every program of a job. It makes time, random numbers and the
+ * kernel's version the same in every run.
  *
- * Clock: EPOCH (the suite's clock, seconds) plus the whole seconds the job has run. The job lives in a time
- * namespace whose monotonic clock began at ORIGIN, so every process knows the job's age without asking.
- * Now carries half a second and files none, because `ls -l` prints a year beside a file that is not older
- * than now. Times of files written during the job are mapped to that clock when they are read; older ones,
- * and times that a command set itself, stand as they are. When a file older than the job was born and last
- * changed is the build's real time, which nobody can set: it is given as the time it was last modified.
+ * Clock: EPOCH (the suite's clock, in seconds) plus the whole seconds that the job has run. The job has a time
+ * namespace with a monotonic clock that begins at ORIGIN, so every process knows the job's age from its own clock.
+ * The current time has half a second and file times have none, because `ls -l` prints the year of a file that is not
+ * older than now. Times of files written during the job are mapped to this clock when a program reads them. Older
+ * times, and times that a command sets itself, stay unchanged. For a file older than the job, the times of birth and
+ * of status change are the build's real time, which no program can set. The time of modification replaces them.
  *
- * Chance: getrandom and its relatives are a counter-mode mixer keyed by the process number.
+ * Random numbers: getrandom and similar functions use a counter-mode mixer with the process number as its key.
  *
- * Command: bash is started as `bash -c :` with the command's bytes in a sealed memory file at COMMAND_FD; the
- * constructor puts them in the place of `:` before main runs. So a command has any length, bash sees it
- * exactly as `bash -c TEXT` does, and it does not stand in the process list, where `pkill -f` would find it.
+ * Command: bash is started as `bash -c :`, with the command's bytes in a sealed memory file at COMMAND_FD. The
+ * constructor replaces `:` with these bytes before main runs. So a command can have any length, bash sees it
+ * exactly as with `bash -c TEXT`, and it is not in the process list, where `pkill -f` would find it.
  *
- * Not reached: programs linked statically, and calls that libc makes to itself (mktemp's names).
+ * Not covered: statically linked programs, and calls inside libc itself (such as mktemp's names).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -36,11 +36,11 @@
 #endif
 #define ORIGIN 1000LL
 #define COMMAND_FD 3
-#define STATE_FD 251 /* where bash reports its state; its children get none of it */
+#define STATE_FD 251 /* bash reports its state here; its children do not inherit it */
 #define PROC_ROOT_INODE 1
 #define SECOND 1000000000LL
 #define HALF 500000000L
-/* File times come from the kernel's coarse clock, which lags behind by a tick of at most 10 ms. */
+/* File times come from the kernel's coarse clock, which is late by one tick of at most 10 ms. */
 #define TICK 20000000LL
 
 static int64_t raw(clockid_t id) {
@@ -82,7 +82,7 @@ int timespec_get(struct timespec *ts, int base) {
     return base;
 }
 
-/* Sleeping until a wall-clock moment: turned into sleeping for the time that is left of it. */
+/* Sleep. If the caller sleeps until a wall-clock time, sleep for the time that remains until then. */
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struct timespec *left) {
     struct timespec rest;
     if (is_wall(id) && (flags & TIMER_ABSTIME)) {
@@ -96,7 +96,7 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struc
     return result < 0 ? *__errno_location() : 0;
 }
 
-/* A raw file time as this job sees it; whether it lies within the job. */
+/* Map a raw file time to the job's clock if it lies within the job. Return whether it does. */
 static int map_time(int64_t *sec, int64_t *nsec) {
     int64_t real = raw(CLOCK_REALTIME), start = real - age(), t = *sec * SECOND + *nsec;
     if (t < start - TICK || t > real + TICK) return 0;
@@ -117,7 +117,7 @@ static int map_stat(long result, struct stat *st) {
         map_spec(&st->st_atim);
         map_spec(&st->st_mtim);
         if (!map_spec(&st->st_ctim)) st->st_ctim = st->st_mtim;
-        /* the kernel counts every process of the machine as a link of /proc */
+        /* the kernel counts each process of the machine as a link of /proc */
         if (st->st_ino == PROC_ROOT_INODE && st->st_nlink > 2 && !st->st_size) st->st_nlink = 2;
     }
     return result;
@@ -140,7 +140,7 @@ int lstat(const char *restrict path, struct stat *restrict st) {
 }
 int fstat(int fd, struct stat *st) { return map_stat(syscall(SYS_fstat, fd, st), st); }
 
-/* The same entries under the names that large-file builds and older programs call. */
+/* The same functions under the names that large-file builds and older programs call. */
 int stat64(const char *restrict, struct stat64 *restrict) __attribute__((alias("stat")));
 int lstat64(const char *restrict, struct stat64 *restrict) __attribute__((alias("lstat")));
 int fstat64(int, struct stat64 *) __attribute__((alias("fstat")));
@@ -206,7 +206,7 @@ int sysinfo(struct sysinfo *info) {
     return result;
 }
 
-/* Which processor of the machine a worker is pinned to is nobody's business: there is one, number 0. */
+/* Hide the CPU that the worker is pinned to: a job sees one CPU, number 0. */
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
     if (syscall(SYS_sched_getaffinity, pid, size, set) < 0) return -1;
     memset(set, 0, size);

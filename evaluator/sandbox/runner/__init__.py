@@ -1,9 +1,9 @@
-"""The runner: what stands inside a worker's container, reads jobs and answers with evidence.
+"""The runner: the program inside a worker's container that reads jobs and answers with evidence.
 
-It uses nothing but the standard library, because it is copied into the image and runs under the image's
-Python. One line of JSON in, one line out, one job at a time. Everything a command leaves behind is an
-attacker's: directories are read by descriptor, links are never followed, sizes and depths are capped.
+It uses only the standard library, because it is copied into the image and runs under the image's Python.
+It reads one line of JSON, executes one job and writes one line. Everything that a command leaves behind is
+hostile: the runner reads directories by descriptor, never follows links, and caps sizes and depths.
 """
 
 PROTOCOL = 2
-"""Part of every evidence key: raise it when the same command may give other evidence."""
+"""A part of every evidence key. Raise it when the same command may give different evidence."""

@@ -1,4 +1,4 @@
-"""The runner's loop: settings first, then worlds and jobs, a line of evidence for every job."""
+"""The runner's main loop: read the settings, then worlds and jobs, and write a line of evidence for every job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, Any
 from evaluator.sandbox.runner import PROTOCOL, kernel
 from evaluator.sandbox.runner.check import check_jail
 from evaluator.sandbox.runner.fs_changes import Reader
-from evaluator.sandbox.runner.job import BrokenError, Ended, Jail
+from evaluator.sandbox.runner.job import BrokenError, Jail, RunResult
 from evaluator.sandbox.runner.layers import RUN, Layers, Stack, make_scratch
 from evaluator.sandbox.runner.proc_files import write_proc_files
 from evaluator.sandbox.runner.protocol import RunnerSettings, SandboxJob, World
@@ -20,7 +20,7 @@ from evaluator.sandbox.runner.shell_state import read_state
 
 SCRATCH, VERIFY = RUN / "job", RUN / "verify"
 REFUSED = 1
-"""What a verifier answers where a command left a world that nothing can be asked in."""
+"""The verifier's status if the command left a world in which the verifier cannot start."""
 
 KEPT_MOUNTS = frozenset({"/", "/proc", "/dev", str(RUN)})
 
@@ -35,7 +35,7 @@ class Runner:
         self._mounted: set[Path] = set()
 
     def _fresh_scratch(self, directory: Path) -> Path:
-        """An empty file system of the suite's size at `directory`, in place of the one before."""
+        """Mount an empty file system of the suite's size at `directory`, in place of the previous one."""
         if directory in self._mounted:
             kernel.unmount(str(directory))
         directory.mkdir(exist_ok=True)
@@ -45,107 +45,103 @@ class Runner:
         return make_scratch(directory / "run")
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:
-        """One job's evidence, as the record has it, and whether the wall clock ended it."""
+        """Execute one job and return its evidence as a JSON record, its phases, and whether the wall clock ended it."""
         stack = self.layers.stack(job.layer)
-        began = time.perf_counter()
+        started = time.perf_counter()
         scratch = str(self._fresh_scratch(SCRATCH))
         prepared = time.perf_counter()
         start_ns = time.time_ns()
-        entry = stack.entry(scratch)
-        ended = self.jail.run(entry, job.command, self.settings.environment, job.observe)
-        finished = time.perf_counter()
-        evidence = self._evidence(ended, job)
-        evidence["changes"], evidence["changes_truncated"] = self._changes(f"{scratch}/upper", stack, job, start_ns)
-        if job.verify is not None and evidence["ending"] == "exited":
-            evidence["verifier"] = self._verify(job.verify, stack, ended)
-        phases = {
-            "scratch": (prepared - began) * 1000,
-            "jail until bash": ended.setup_ms,
-            "command": ended.command_ms,
-            "start and end of jail": (finished - prepared) * 1000 - ended.setup_ms - ended.command_ms,
-            "reading": (time.perf_counter() - finished) * 1000,
-        }
-        return {"evidence": evidence, "by_wall": ended.by_wall, "phases": phases}
-
-    def _changes(self, upper: str, stack: Stack, job: SandboxJob, start_ns: int) -> tuple[list[dict[str, Any]], bool]:
-        """What the upper directory holds against the layers below it, and whether there was more."""
-        return Reader(
-            upper=upper,
+        result = self.jail.run(stack.entry(scratch), job.command, self.settings.environment, job.observe)
+        ended = time.perf_counter()
+        evidence = self._evidence(result, job)
+        evidence["changes"], evidence["changes_truncated"] = Reader(
+            upper=f"{scratch}/upper",
             view=stack.view,
             text_files=job.text_files,
             with_mtime="mtime" in job.observe,
             start_ns=start_ns,
             clock_s=self.settings.clock_s,
         ).read()
+        if job.verify is not None and evidence["ending"] == "exited":
+            evidence["verifier"] = self._verify(job.verify, stack, result)
+        phases = {
+            "scratch": (prepared - started) * 1000,
+            "jail until bash": result.setup_ms,
+            "command": result.command_ms,
+            "start and end of jail": (ended - prepared) * 1000 - result.setup_ms - result.command_ms,
+            "reading": (time.perf_counter() - ended) * 1000,
+        }
+        return {"evidence": evidence, "by_wall": result.by_wall, "phases": phases}
 
-    def _evidence(self, ended: Ended, job: SandboxJob) -> dict[str, Any]:
-        full = os.statvfs(SCRATCH)
-        ending = "disk" if ended.ending == "exited" and not (full.f_bavail and full.f_favail) else ended.ending
+    def _evidence(self, result: RunResult, job: SandboxJob) -> dict[str, Any]:
+        disk = os.statvfs(SCRATCH)
+        disk_full = not (disk.f_bavail and disk.f_favail)
         evidence: dict[str, Any] = {
-            "ending": ending,
-            "status": ended.status,
-            "stdout": ended.stdout.record(),
-            "stderr": ended.stderr.record(),
-            "cpu_ms": ended.cpu_ms,
-            "wall_ms": ended.wall_ms,
+            "ending": "disk" if result.ending == "exited" and disk_full else result.ending,
+            "status": result.status,
+            "stdout": result.stdout.record(),
+            "stderr": result.stderr.record(),
+            "cpu_ms": result.cpu_ms,
+            "wall_ms": result.wall_ms,
         }
         if "shell" in job.observe:
-            evidence["shell"] = read_state(ended.state)
+            evidence["shell"] = read_state(result.state)
         if "processes" in job.observe:
-            evidence["processes"] = ended.processes or []
+            evidence["processes"] = result.processes or []
         return evidence
 
-    def _verify(self, script: bytes, stack: Stack, ended: Ended) -> int | None:
-        """The verifier's exit status. It runs on top of what the command left; `/run/verify` tells the rest.
+    def _verify(self, script: bytes, stack: Stack, result: RunResult) -> int | None:
+        """Run the verifier on the command's final files and return its exit status.
 
-        Its own disk is a new one, so that a command which filled its disk does not make the verifier fail.
+        `/run/verify` holds the command's streams and status. The verifier gets a disk of its own, so that it
+        does not fail when the command filled the disk.
         """
         scratch = self._fresh_scratch(VERIFY)
-        told = VERIFY / "told"
-        folder = told / "run" / "verify"
+        layer = VERIFY / "told"
+        folder = layer / "run" / "verify"
         folder.mkdir(parents=True)
-        (folder / "stdout").write_bytes(ended.stdout.kept)
-        (folder / "stderr").write_bytes(ended.stderr.kept)
-        (folder / "status").write_text(f"{ended.status}\n")
-        entry = stack.entry(str(scratch), str(told), f"{SCRATCH}/run/upper")
+        (folder / "stdout").write_bytes(result.stdout.data)
+        (folder / "stderr").write_bytes(result.stderr.data)
+        (folder / "status").write_text(f"{result.status}\n")
+        entry = stack.entry(str(scratch), str(layer), f"{SCRATCH}/run/upper")
         try:
             return self.jail.run(entry, script, self.settings.environment).status
         except BrokenError:
-            # without bash, or its working directory, a world cannot be entered; as it was built it can, or we failed
+            # A command may delete bash or the working directory. The world as it was built must still start:
+            # if it does not, the failure is ours and this raises again.
             self.jail.run(stack.entry(str(self._fresh_scratch(VERIFY))), b":", self.settings.environment)
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """What is to be said to one line; None for a world, which is only noted."""
+        """Return the reply to one line, or None if the line announces a world."""
         if line["op"] == "world":
-            self.layers.announce(World.from_line(line))
+            self.layers.register(World.from_line(line))
             return None
         try:
             return self.execute(SandboxJob.from_line(line))
-        except Exception as error:  # the guard round a single job: our failure, said as such, and the next job runs
+        except Exception as error:  # the guard round a single job: our failure is reported, and the next job runs
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-def say(out: IO[str], message: dict[str, Any]) -> None:
-    """Write one line."""
+def send(out: IO[str], message: dict[str, Any]) -> None:
+    """Write one message as a line of JSON."""
     out.write(json.dumps(message, separators=(",", ":")) + "\n")
     out.flush()
 
 
 def main() -> None:
-    """Serve until the input ends."""
+    """Read the settings, check the jail and answer lines until the input ends."""
     os.umask(0o022)
-    line = json.loads(sys.stdin.readline())
-    settings = RunnerSettings(**line)
+    settings = RunnerSettings(**json.loads(sys.stdin.readline()))
     counters = kernel.Counters()
     kernel.leave_mounts(KEPT_MOUNTS)
     write_proc_files(RUN, settings.clock_s)
     runner = Runner(settings, counters)
-    say(sys.stdout, {"protocol": PROTOCOL, "checks": check_jail(settings, runner.jail, RUN)})
+    send(sys.stdout, {"protocol": PROTOCOL, "checks": check_jail(settings, runner.jail, RUN)})
     for text in sys.stdin:
         reply = runner.answer(json.loads(text))
         if reply is not None:
-            say(sys.stdout, reply)
+            send(sys.stdout, reply)
 
 
 if __name__ == "__main__":

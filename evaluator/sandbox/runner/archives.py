@@ -1,8 +1,8 @@
-"""What an archive holds, so that two archives are compared by their members and not by their bytes.
+"""Read the members of archives, so that two archives are compared by content and not by their bytes.
 
-`tar czf` of the same files gives other bytes from run to run; what a user asked for is what comes out again.
-An archive may claim anything of itself: it is unpacked into memory up to a bound before it is read, a zip's
-directory is measured first, and bytes and members are counted over all archives of one job.
+`tar czf` of the same files gives different bytes in every run, but unpacks to the same files. The headers of an
+archive may lie. So an archive is unpacked into memory up to a bound before it is read, the size of a zip's directory
+is checked first, and bytes and members are counted over all archives of one job.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import IO, Any, Protocol
 from evaluator.sandbox.runner.protocol import json_of
 
 MAX_BYTES = 64 << 20
-"""Unpacked from one archive at most, and held in memory meanwhile."""
+"""The most bytes unpacked from one archive. They are held in memory."""
 
 MAX_TARGET = 4096
 MAX_ZIP_DIRECTORY = 2 << 20
-"""A zip's list of members is read whole before its first member is known: 2 MB list some 30,000."""
+"""The largest list of members in a zip, which zipfile reads at once. 2 MB hold some 30,000 members."""
 
 MAX_XZ_MEMORY = 96 << 20
 CHUNK = 1 << 16
@@ -37,32 +37,32 @@ Member = dict[str, Any]
 
 
 class TooLargeError(Exception):
-    """The archive holds more than is read."""
+    """An archive exceeds a limit of the runner."""
 
 
 @dataclass(slots=True)
 class ArchiveBudget:
-    """What may still be unpacked, over all archives of one job: bytes, members and bytes of their names."""
+    """The bytes, members and bytes of names that may still be unpacked, over all archives of one job."""
 
     bytes_left: int = 3 * MAX_BYTES
     members_left: int = 20_000
     name_bytes_left: int = 2 << 20
 
     def take_bytes(self, count: int) -> None:
-        """Count what was unpacked. Raises TooLargeError."""
+        """Subtract unpacked bytes from the budget. Raises TooLargeError if it is exceeded."""
         self.bytes_left -= count
         if self.bytes_left < 0:
             raise TooLargeError
 
     def take_member(self, name: bytes) -> None:
-        """Count a member. Raises TooLargeError."""
+        """Subtract one member and its name from the budget. Raises TooLargeError if it is exceeded."""
         self.members_left -= 1
         self.name_bytes_left -= len(name)
         if self.members_left < 0 or self.name_bytes_left < 0:
             raise TooLargeError
 
     def digest(self, file: IO[bytes]) -> str:
-        """SHA-256 of the rest of a file, counted."""
+        """Return the SHA-256 of the rest of `file`, and subtract its bytes from the budget."""
         state = hashlib.sha256()
         while chunk := file.read(CHUNK):
             self.take_bytes(len(chunk))
@@ -106,13 +106,13 @@ _TAR_TYPES = {
 
 
 def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: ArchiveBudget) -> bytes:
-    """The whole content of a compressed file, which may be several streams end to end."""
+    """Return the content of a compressed file, which may be several streams end to end. Raises TooLargeError."""
     parts: list[bytes] = []
-    left, stream, data = min(MAX_BYTES, budget.bytes_left), make(), file.read(CHUNK)
+    bytes_left, stream, data = min(MAX_BYTES, budget.bytes_left), make(), file.read(CHUNK)
     while data:
-        part = stream.decompress(data, left + 1)
-        left -= len(part)
-        if left < 0:
+        part = stream.decompress(data, bytes_left + 1)
+        bytes_left -= len(part)
+        if bytes_left < 0:
             raise TooLargeError
         parts.append(part)
         if stream.eof:
@@ -144,7 +144,7 @@ def _tar_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
 
 
 def _zip_directory_bytes(file: IO[bytes]) -> int:
-    """How long a zip says its directory is; zipfile then reads as much and no more."""
+    """Return the size of a zip's directory by the zip's own header. zipfile reads no more than that."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - (1 << 16) - 22))
     tail = file.read()
@@ -172,17 +172,17 @@ def _zip_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
 
 
 def read_archive(descriptor: int, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
-    """How the archive open at `descriptor` is packed (`gzip+tar`, `zip`, `xz`, ...) and its members.
+    """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive open at `descriptor`.
 
-    None where it is no archive, is broken, or is too large for what is left of `budget`. A single compressed
-    file is an archive of one member without a name. The descriptor stays open.
+    Return None if it is not an archive, is broken, or is too large for the rest of `budget`. A single compressed
+    file counts as an archive with one member without a name. The descriptor stays open.
     """
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
         magic = file.read(512)
         try:
             return _read_archive(file, magic, budget)
-        except Exception:  # a hostile archive may raise anything; it is then compared by its bytes
+        except Exception:  # a hostile archive may raise any error; it is then compared by its bytes
             return None
 
 
@@ -194,22 +194,18 @@ def _read_archive(file: IO[bytes], magic: bytes, budget: ArchiveBudget) -> tuple
     if compression is None:
         return ("tar", list(_tar_members(_bounded(file), budget))) if magic[257:262] == b"ustar" else None
     content = io.BytesIO(_decompressed(file, _COMPRESSED[compression][1], budget))
-    members = _tar_members_if_any(content, budget)
+    try:
+        members = list(_tar_members(content, budget))
+    except tarfile.ReadError:
+        members = []
     if members:
         return f"{compression}+tar", members
     content.seek(0)
     return compression, [{"name": "", "type": "file", "mode": 0, "content": budget.digest(content)}]
 
 
-def _tar_members_if_any(file: IO[bytes], budget: ArchiveBudget) -> list[Member]:
-    try:
-        return list(_tar_members(file, budget))
-    except tarfile.ReadError:
-        return []
-
-
 def _bounded(file: IO[bytes]) -> IO[bytes]:
-    """A file in memory: what a header claims can then not be more than is there, as it can in a sparse file."""
+    """Read a file into memory, so that a sparse file cannot hold more than MAX_BYTES. Raises TooLargeError."""
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise TooLargeError

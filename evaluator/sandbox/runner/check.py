@@ -1,7 +1,7 @@
-"""The runner's look at itself: what a job may do is tried inside a job before any command is taken.
+"""The runner's self-check: a probe job tries forbidden operations before the worker accepts any command.
 
-A sandbox that fails open says nothing; so every hold is tried, and the host refuses to use a worker unless
-all of them held.
+A sandbox that fails open gives no error. So every restriction is tried, and the host refuses a worker
+unless all of them hold.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ echo "command ${#BASH_EXECUTION_STRING}"
 
 
 def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[str, str]:
-    """What held, by name: an empty text where it did, else what was found. Raises BrokenError."""
+    """Return the result of each check by name: an empty text, or the difference found. Raises BrokenError."""
     scratch = make_scratch(directory / "check")
     devices = str(directory / "layers" / "devices")
-    ended = jail.run(JailEntry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)
-    found = dict(line.split(" ", 1) for line in ended.stdout.kept.decode("utf-8", "replace").splitlines())
-    wanted = {
+    result = jail.run(JailEntry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)
+    actual = dict(line.split(" ", 1) for line in result.stdout.data.decode("utf-8", "replace").splitlines())
+    expected = {
         "CapEff": ALLOWED_CAPABILITIES,
         "CapPrm": ALLOWED_CAPABILITIES,
         "CapBnd": ALLOWED_CAPABILITIES,
@@ -55,8 +55,10 @@ def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[st
         "clock": str(settings.clock_s),
         "command": str(len(_PROBE)),
     }
-    said = ended.stderr.kept.decode("utf-8", "replace").strip()[:300]
+    stderr = result.stderr.data.decode("utf-8", "replace").strip()[:300]
     return {
-        name: "" if found.get(name) == value else f"expected {value}, found {found.get(name, 'nothing')} {said}".strip()
-        for name, value in wanted.items()
+        name: ""
+        if actual.get(name) == value
+        else f"expected {value}, found {actual.get(name, 'nothing')} {stderr}".strip()
+        for name, value in expected.items()
     }

@@ -1,4 +1,4 @@
-"""Run one command in the jail and collect what it shows: streams, ending, shell state and processes."""
+"""Run one command in the jail and collect its streams, ending, shell state and processes."""
 
 from __future__ import annotations
 
@@ -27,38 +27,41 @@ MAX_STATE = 1 << 20
 
 
 class BrokenError(Exception):
-    """The jail could not be entered: our failure, never the command's."""
+    """The jail could not be entered. This is our failure, never the command's."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """Bytes of one stream up to a cap; the digest and size are of everything."""
+    """The bytes of one stream up to a cap, with the size and digest of the complete stream."""
 
     cap: int
     size: int = 0
-    _kept: bytearray = field(default_factory=bytearray)
+    _data: bytearray = field(default_factory=bytearray)
     _state: Any = field(default_factory=hashlib.sha256)
 
     def feed(self, data: bytes) -> None:
-        """Take in what was read."""
+        """Add bytes that were read from the stream."""
         self.size += len(data)
         self._state.update(data)
-        if len(self._kept) < self.cap:
-            self._kept += data[: self.cap - len(self._kept)]
+        if len(self._data) < self.cap:
+            self._data += data[: self.cap - len(self._data)]
 
     @property
-    def kept(self) -> bytes:
-        """The bytes below the cap."""
-        return bytes(self._kept)
+    def data(self) -> bytes:
+        """Return the bytes up to the cap."""
+        return bytes(self._data)
 
     def record(self) -> dict[str, Any]:
-        """As an `Output` record."""
-        return {"data": json_of(self.kept), "size": self.size, "digest": self._state.hexdigest()}
+        """Return the stream as JSON of an `Output` record."""
+        return {"data": json_of(self.data), "size": self.size, "digest": self._state.hexdigest()}
 
 
 @dataclass(frozen=True, slots=True)
 class JailEntry:
-    """Who enters which world: the overlay's lower directories, the scratch directory, user and folder."""
+    """The world to enter and as which user: lower directories, scratch directory, user, groups and working folder.
+
+    `lower` separates directories by colons. `start` is the world's start script.
+    """
 
     lower: str
     scratch: str
@@ -69,8 +72,8 @@ class JailEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended. `by_wall` tells a wall timeout, which a busy machine may cause, from a CPU timeout."""
+class RunResult:
+    """A completed run. `by_wall` marks a wall-clock timeout, which a busy machine may cause, unlike a CPU timeout."""
 
     ending: str
     status: int | None
@@ -86,18 +89,18 @@ class Ended:
 
 
 class _Follower:
-    """Reads a running jail's streams until all are closed, and ends it at a limit."""
+    """Reads a running jail's streams until all are closed, and ends the job at a limit."""
 
     def __init__(self, cpu_s: float, counters: Counters) -> None:
         self._counters = counters
-        self._next_look = time.monotonic() + POLL_MS / 1000
+        self._next_check = time.monotonic() + POLL_MS / 1000
         self._wall_end = time.monotonic() + WALL_FACTOR * cpu_s
         self._cpu_end = counters.cpu_s() + cpu_s
         self.limit: str | None = None
         self.processes: list[dict[str, Any]] | None = None
 
     def follow(self, pid: int, streams: dict[int, Stream], report: Stream, release: int | None) -> None:
-        """Read to the end; `release` is closed once what the command left running has been listed."""
+        """Read all streams to their end, and close `release` after listing the processes left running."""
         poll = select.poll()
         for descriptor in streams:
             poll.register(descriptor, select.POLLIN)
@@ -108,21 +111,21 @@ class _Follower:
                 if not data:
                     poll.unregister(descriptor)
                     del streams[descriptor]
-            if release is not None and b"\n" in report.kept:
+            if release is not None and b"\n" in report.data:
                 self.processes = settled_processes()
                 os.close(release)
                 release = None
-            if self.limit is None and self._over():
+            if self.limit is None and self._check_limits():
                 os.kill(pid, signal.SIGTERM)
         if release is not None:
             os.close(release)
 
-    def _over(self) -> bool:
-        """Look at the limits now and then: reading a counter costs more than reading a pipe."""
+    def _check_limits(self) -> bool:
+        """Return whether a limit is exceeded. Check every POLL_MS, since reading a counter costs more than a pipe."""
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_check:
             return False
-        self._next_look = now + POLL_MS / 1000
+        self._next_check = now + POLL_MS / 1000
         if self._counters.cpu_s() > self._cpu_end:
             self.limit = "cpu"
         elif now > self._wall_end:
@@ -131,7 +134,7 @@ class _Follower:
 
 
 class Jail:
-    """The program that enters worlds (`image/jail.c`), started when first needed and again if it is gone."""
+    """The program that enters worlds (`image/jail.c`). It is started at the first run, and again if it has ended."""
 
     def __init__(self, settings: RunnerSettings, counters: Counters, network: Network) -> None:
         self._settings, self._counters, self._network = settings, counters, network
@@ -139,8 +142,8 @@ class Jail:
         self._pid = 0
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
 
-    def _leave(self) -> None:
-        """Let the program go; the next run starts another, in the network that is there by then."""
+    def _stop(self) -> None:
+        """Let the program end. The next run starts another one in the current network."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -148,14 +151,14 @@ class Jail:
 
     def _connect(self) -> socket.socket:
         if self._socket is None:
-            with self._network.left():
-                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            with theirs:
+            with self._network.outside():
+                runner_end, jail_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with jail_end:
                 actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, self._null, 0)]
-                actions += [(os.POSIX_SPAWN_CLOSE, place) for place in (1, 2)]
-                actions += [(os.POSIX_SPAWN_DUP2, theirs.fileno(), RUNNER_FD)]
+                actions += [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in (1, 2)]
+                actions += [(os.POSIX_SPAWN_DUP2, jail_end.fileno(), RUNNER_FD)]
                 self._pid = os.posix_spawn(JAIL, ["init"], {}, file_actions=actions)
-            self._socket = ours
+            self._socket = runner_end
         return self._socket
 
     def run(
@@ -165,30 +168,30 @@ class Jail:
         environment: Mapping[str, str],
         observe: frozenset[str] = frozenset(),
         cpu_s: float | None = None,
-    ) -> Ended:
-        """Run one command to its end or to a limit. Raises BrokenError where the jail itself failed."""
+    ) -> RunResult:
+        """Run one command to its end or to a limit. Raises BrokenError if the jail itself fails."""
         if self._network.renew():
-            self._leave()
-        began, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
-        cap = self._settings.output_bytes
-        out, err, report, state = (Stream(each) for each in (cap, cap, READ, MAX_STATE))
+            self._stop()
+        started, cpu_before, oom_before = time.monotonic(), self._counters.cpu_s(), self._counters.oom_kills()
+        output_bytes = self._settings.output_bytes
+        out, err, report, state = (Stream(cap) for cap in (output_bytes, output_bytes, READ, MAX_STATE))
         follower = _Follower(cpu_s or self._settings.cpu_s, self._counters)
-        with ExitStack() as ours:
-            streams, release = self._enter(ours, entry, command, environment, observe, (out, err, report, state))
+        with ExitStack() as readers:
+            streams, release = self._enter(readers, entry, command, environment, observe, (out, err, report, state))
             follower.follow(self._pid, streams, report, release)
             if not self._connect().recv(1):
-                self._leave()
-        ending, status = _ending(report.kept, follower.limit, self._counters.oom_kills() > oom_before)
-        setup_ms, command_ms = _spent(report.kept)
-        return Ended(
+                self._stop()
+        ending, status = _ending(report.data, follower.limit, self._counters.oom_kills() > oom_before)
+        setup_ms, command_ms = _timings_ms(report.data)
+        return RunResult(
             ending=ending,
             status=status,
             stdout=out,
             stderr=err,
-            state=state.kept,
+            state=state.data,
             processes=follower.processes,
             cpu_ms=round((self._counters.cpu_s() - cpu_before) * 1000, 2),
-            wall_ms=round((time.monotonic() - began) * 1000, 2),
+            wall_ms=round((time.monotonic() - started) * 1000, 2),
             by_wall=follower.limit == "wall",
             setup_ms=setup_ms,
             command_ms=command_ms,
@@ -196,48 +199,52 @@ class Jail:
 
     def _enter(
         self,
-        ours: ExitStack,
+        readers: ExitStack,
         entry: JailEntry,
         command: bytes,
         environment: Mapping[str, str],
         observe: frozenset[str],
         streams: Sequence[Stream],
     ) -> tuple[dict[int, Stream], int | None]:
-        """Send one request; what is to be read, by descriptor, and what to close to let the job's process 1 go."""
-        shell, hold = "shell" in observe, "processes" in observe
-        with ExitStack() as theirs:
+        """Send one request to the jail program.
 
-            def give(descriptor: int) -> int:
-                theirs.callback(os.close, descriptor)
+        Return the streams to read by descriptor, and the descriptor that lets the job's process 1 end when closed.
+        The caller's `readers` closes the former.
+        """
+        shell, hold = "shell" in observe, "processes" in observe
+        with ExitStack() as sent:
+
+            def send(descriptor: int) -> int:
+                sent.callback(os.close, descriptor)
                 return descriptor
 
-            def stream() -> int:
-                reading, writing = os.pipe()
-                ours.callback(os.close, reading)
-                read_from.append(reading)
-                return give(writing)
+            def send_pipe() -> int:
+                read_end, write_end = os.pipe()
+                readers.callback(os.close, read_end)
+                read_ends.append(read_end)
+                return send(write_end)
 
-            read_from: list[int] = []
-            out, err, report = stream(), stream(), stream()
+            read_ends: list[int] = []
+            out, err, report = send_pipe(), send_pipe(), send_pipe()
             release = os.pipe() if hold else None
-            places = [
+            descriptors = [
                 out,
                 err,
-                give(sealed_file(command + b"\0")),
+                send(sealed_file(command + b"\0")),
                 report,
-                give(release[0]) if release else self._null,
-                self._null if entry.start is None else give(sealed_file(entry.start + b"\0")),
-                give(sealed_file(HOOK)) if shell else self._null,
-                stream() if shell else self._null,
+                send(release[0]) if release else self._null,
+                self._null if entry.start is None else send(sealed_file(entry.start + b"\0")),
+                send(sealed_file(HOOK)) if shell else self._null,
+                send_pipe() if shell else self._null,
             ]
             if shell:
                 environment = {**environment, "BASH_ENV": f"/proc/self/fd/{HOOK_FD}"}
-            socket.send_fds(self._connect(), [_request(entry, environment, hold, shell)], places)
-        return dict(zip(read_from, streams, strict=False)), release[1] if release else None
+            socket.send_fds(self._connect(), [_request(entry, environment, hold, shell)], descriptors)
+        return dict(zip(read_ends, streams, strict=False)), release[1] if release else None
 
 
 def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
-    """The texts of a request, in the order `image/jail.c` names."""
+    """Return the texts of a request in the order that `image/jail.c` documents."""
     flags = "".join(str(int(flag)) for flag in (hold, entry.start is not None, shell))
     texts = [entry.lower, entry.scratch, str(entry.uid), ",".join(map(str, entry.gids)), entry.cwd, flags]
     texts += [f"{name}={value}" for name, value in environment.items()]
@@ -245,7 +252,7 @@ def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell
 
 
 def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str, int | None]:
-    """How the run ended and bash's exit status, from the jail's report."""
+    """Return the ending and bash's exit status from the jail's report. Raises BrokenError."""
     words = report.decode("utf-8", "replace").split()
     if words[:1] == ["broken"]:
         raise BrokenError(f"the jail failed at {' '.join(words[1:])}")
@@ -258,7 +265,7 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
     return ("memory" if out_of_memory else "exited"), status
 
 
-def _spent(report: bytes) -> tuple[float, float]:
-    """Milliseconds until bash was started and until it ended, from the jail's report; 0 where it has none."""
+def _timings_ms(report: bytes) -> tuple[float, float]:
+    """Return the milliseconds until bash started and until it ended, from the jail's report, or 0 without one."""
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The few kernel facilities the standard library leaves out: mounts, sealed files, networks, the counters."""
+"""The kernel facilities that the standard library lacks: mounts, sealed files, network namespaces, cgroup counters."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
-    """mount(2). Raises OSError naming the target."""
+    """Call mount(2). Raises OSError with the target in its message."""
     arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(_libc.mount(*arguments), f"mount {kind} on {target}")
 
 
 def unmount(target: str) -> None:
-    """umount2(2), lazily, so that nothing a job left can hold it. Raises OSError."""
+    """Call umount2(2) lazily, so that leftovers of a job cannot hold the mount. Raises OSError."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
 def leave_mounts(kept: frozenset[str]) -> None:
-    """Move to mounts of our own and let go of all but those at the paths `kept`.
+    """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError.
 
-    Every job copies the mounts that it starts from, and an engine hands out dozens. Raises OSError.
+    Every job copies the mounts that it starts from, and an engine sets up dozens of them.
     """
     _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
@@ -54,9 +54,9 @@ def leave_mounts(kept: frozenset[str]) -> None:
 
 
 def detached_overlay(lower: str) -> int:
-    """A descriptor of a read-only overlay of directories that hangs in no mount table, so that no job copies it.
+    """Return a descriptor of a read-only overlay of directories. Raises OSError.
 
-    `lower` may have 255 bytes, which is what fsconfig(2) takes. Raises OSError.
+    The overlay is not in the mount table, so no job copies it. `lower` may have 255 bytes, the limit of fsconfig(2).
     """
     context = _libc.syscall(_FSOPEN, b"overlay", _CLOEXEC)
     _check(context, "fsopen overlay")
@@ -71,7 +71,7 @@ def detached_overlay(lower: str) -> int:
 
 
 def sealed_file(data: bytes) -> int:
-    """A descriptor of an unchangeable memory file, the way a script's bytes reach bash."""
+    """Return a descriptor of a read-only memory file with `data`. Scripts reach bash this way."""
     descriptor = os.memfd_create("bash", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:
@@ -83,10 +83,10 @@ def sealed_file(data: bytes) -> int:
 
 
 class Network:
-    """The loopback network that jobs run in: a new one for the job after one that used it.
+    """The loopback network that jobs run in. A job that used it is followed by a new network.
 
-    A connection outlives its programs by a minute, and the counters for ever; a network for every job would cost
-    as much as a third of a job.
+    Connections stay for a minute after their programs end, and the counters stay for ever. A new network for
+    every job would cost as much as a third of a job.
     """
 
     def __init__(self) -> None:
@@ -95,8 +95,8 @@ class Network:
         self._make()
 
     @contextmanager
-    def left(self) -> Iterator[None]:
-        """Outside the jobs' network for a moment: a socket made there is not to be seen by them."""
+    def outside(self) -> Iterator[None]:
+        """Leave the jobs' network while the context is open, so that jobs do not see sockets made in it."""
         inside = os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _check(_libc.setns(self._outside, CLONE_NEWNET), "leave the network namespace")
@@ -108,38 +108,37 @@ class Network:
     def _make(self) -> None:
         _check(_libc.unshare(CLONE_NEWNET), "new network namespace")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-            up = struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING)
-            fcntl.ioctl(any_socket, SIOCSIFFLAGS, up)
+            fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING))
         for descriptor in self._files:
             os.close(descriptor)
         self._files = [os.open(f"/proc/self/net/{name}", os.O_RDONLY) for name in ("dev", "snmp")]
-        self._unused = self._counters()
+        self._initial_counters = self._counters()
 
     def _counters(self) -> list[bytes]:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
 
     def renew(self) -> bool:
-        """Make a new network if this one was used; whether it was. Raises OSError."""
-        used = self._counters() != self._unused
+        """Make a new network if this one was used, and return whether it was. Raises OSError."""
+        used = self._counters() != self._initial_counters
         if used:
             self._make()
         return used
 
 
 class Counters:
-    """CPU time and out-of-memory kills of this container, from cgroup v2 or v1, whichever is mounted."""
+    """The CPU time and out-of-memory kills of this container, from cgroup v2 or v1."""
 
     def __init__(self, root: Path = Path("/sys/fs/cgroup")) -> None:
         self._cpu = _open_first(root / "cpu.stat", root / "cpuacct" / "cpuacct.usage")
         self._oom = _open_first(root / "memory.events", root / "memory" / "memory.oom_control")
 
     def cpu_s(self) -> float:
-        """CPU seconds used by everything in the container so far; 0 where no counter is mounted."""
+        """Return the CPU seconds used so far by all processes of the container, or 0 if no counter is mounted."""
         words = _words(self._cpu)
         return int(words[1]) / 1e6 if len(words) > 1 else int(words[0]) / 1e9 if words else 0.0
 
     def oom_kills(self) -> int:
-        """How often the kernel killed for memory in this container."""
+        """Return how many processes of this container the kernel killed because memory ran out."""
         words = _words(self._oom)
         return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
 

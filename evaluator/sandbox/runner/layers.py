@@ -1,7 +1,7 @@
-"""The directories a job's world is stacked from: the base, its devices, a world's variant, a task's set-up.
+"""The layers of a job's world: the base, its devices, a world's variant and a task's set-up.
 
-Each layer above the base is the upper directory that a build left, so a world is made by the same means as
-a job runs. A view is the stack mounted without an upper directory: it answers what stood at a path before.
+Each layer above the devices is the upper directory of a build script that ran in the jail like a job. A view is the
+stack mounted without an upper directory. It shows each path as it was before the job.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.sandbox.runner import kernel
-from evaluator.sandbox.runner.job import BrokenError, Ended, Jail, JailEntry
+from evaluator.sandbox.runner.job import BrokenError, Jail, JailEntry
 from evaluator.sandbox.runner.protocol import RunnerSettings, World
 
 BASE = "/base"
@@ -35,7 +35,7 @@ _LINKS = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A world ready to run in: lower directories top first, its view, and who runs where in it."""
+    """A built world: lower directories (top first), its view, user, groups, working directory and start script."""
 
     lower: tuple[str, ...]
     view: str
@@ -45,13 +45,13 @@ class Stack:
     start: bytes | None
 
     def entry(self, scratch: str, *above: str) -> JailEntry:
-        """How the jail is to enter this stack, with further layers above it."""
+        """Return the jail's parameters to enter this stack, with the layers `above` on top of it."""
         lower = ":".join((*above, *self.lower))
         return JailEntry(lower, scratch, self.uid, self.gids, self.cwd, self.start)
 
 
 def make_scratch(directory: Path) -> Path:
-    """The three directories that an overlay is made with; `upper` takes the place of `/`."""
+    """Make `directory` with the three directories that an overlay needs: upper, work and root. Return it."""
     os.makedirs(directory)
     for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
         os.mkdir(f"{directory}/{name}", mode)
@@ -59,64 +59,62 @@ def make_scratch(directory: Path) -> Path:
 
 
 class Layers:
-    """Builds layers on demand and keeps them for the life of the container."""
+    """The layers of this container. Each is built at first use and stays until the container ends."""
 
     def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
         self._settings, self._jail = settings, jail
         self._stacks: dict[str, Stack] = {}
         self._worlds: dict[str, World] = {}
-        self._built: dict[str, str] = {}
+        self._layers: dict[str, str] = {}
         self._devices = self._make_devices()
 
-    def announce(self, world: World) -> None:
-        """Take note of a world; it is built when a job first asks for it."""
+    def register(self, world: World) -> None:
+        """Register a world. It is built when the first job needs it."""
         self._worlds[world.layer] = world
 
     def stack(self, layer: str) -> Stack:
-        """The stack of an announced layer. Raises BrokenError with the script's own words where a build fails."""
+        """Return the stack of a registered layer. Raises BrokenError with the script's output if a build fails."""
         if layer not in self._stacks:
             self._stacks[layer] = self._make_stack(self._worlds[layer])
         return self._stacks[layer]
 
     def _make_stack(self, world: World) -> Stack:
+        name = f"{world.name}/{world.variant}"
         lower: tuple[str, ...] = (self._devices, BASE)
         variables = {"VARIANT": world.variant, "SEED": str(world.seed)}
-        lower = (self._build(lower, world.build, variables, f"{world.name}/{world.variant} build.sh"), *lower)
+        lower = (self._build(lower, world.build, variables, f"{name} build.sh"), *lower)
         if world.setup is not None:
-            label = f"{world.name}/{world.variant} setup"
-            lower = (self._build(lower, world.setup, variables, label, world.cwd), *lower)
-        view = f"/proc/self/fd/{kernel.detached_overlay(':'.join(lower))}/."  # the dot: links are not followed
+            lower = (self._build(lower, world.setup, variables, f"{name} setup", world.cwd), *lower)
+        view = f"/proc/self/fd/{kernel.detached_overlay(':'.join(lower))}/."  # O_NOFOLLOW refuses it without the dot
         uid, gids = _identity(view, world.user)
         return Stack(lower, view, uid, gids, world.cwd, world.start)
 
     def _build(
         self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
     ) -> str:
-        """The layer that a script makes on top of others; the same script in the same place makes it once."""
+        """Return the layer that `script` makes on top of `lower`, building it at the first call."""
         name = _layer_name(lower, script, label, cwd, *variables.values())
-        if name not in self._built:
-            self._built[name] = self._run_build(name, lower, script, variables, label, cwd)
-        return self._built[name]
-
-    def _run_build(
-        self, name: str, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str
-    ) -> str:
+        if name in self._layers:
+            return self._layers[name]
         scratch = make_scratch(RUN / "layers" / name)
         entry = JailEntry(":".join(lower), str(scratch), cwd=cwd)
         environment = {**self._settings.environment, **variables}
         try:
-            ended = self._jail.run(entry, script, environment, cpu_s=BUILD_CPU_S)
-            if ended.ending != "exited" or ended.status != 0:
-                raise BrokenError(f"{label} {_failure(ended)}")
+            result = self._jail.run(entry, script, environment, cpu_s=BUILD_CPU_S)
+            if result.ending != "exited" or result.status != 0:
+                ending = result.ending if result.status is None else f"status {result.status}"
+                stderr = result.stderr.data.decode("utf-8", "replace").strip()[-500:]
+                raise BrokenError(f"{label} ended with {ending}: {stderr}")
         except BrokenError:
             shutil.rmtree(scratch)
             raise
         upper = str(scratch / "upper")
-        _age(upper, self._settings.clock_s)
+        _cap_times(upper, self._settings.clock_s)
+        self._layers[name] = upper
         return upper
 
     def _make_devices(self) -> str:
-        """A layer with the devices a program expects; a job may then replace them for itself alone."""
+        """Make the layer with the devices that programs expect. A job can replace them only for itself."""
         layer = RUN / "layers" / "devices"
         dev = layer / "dev"
         dev.mkdir(parents=True)
@@ -129,31 +127,29 @@ class Layers:
             (dev / name).write_bytes(random.Random(0).randbytes(RANDOM_BYTES))  # noqa: S311 - pinned on purpose
         (dev / "shm").mkdir()
         (dev / "shm").chmod(0o1777)
-        _age(str(layer), self._settings.clock_s - 86_400)
+        _cap_times(str(layer), self._settings.clock_s - 86_400)
         return str(layer)
 
 
-def _layer_name(lower: tuple[str, ...], script: bytes, *facts: str) -> str:
-    """A folder's name that is the same on every worker, because a job can read it in its mounts."""
-    parts = (*map(str.encode, (*lower, *facts)), script)
+def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:
+    """Return a folder name that is the same on every worker, because a job can read it in its mounts."""
+    parts = (*map(str.encode, (*lower, *inputs)), script)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
-def _failure(ended: Ended) -> str:
-    said = ended.stderr.kept.decode("utf-8", "replace").strip()[-500:]
-    return f"ended with {ended.ending if ended.status is None else f'status {ended.status}'}: {said}"
+def _cap_times(directory: str, clock_s: int) -> None:
+    """Set every file time later than the clock to the clock.
 
-
-def _age(directory: str, clock_s: int) -> None:
-    """Set every time later than the clock to it, children before their directory: looking at one dates it anew."""
+    Children come before their directory, because reading a directory changes its access time.
+    """
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):
-            _age(entry.path, clock_s)
-        _age_one(entry.path, clock_s)
-    _age_one(directory, clock_s)
+            _cap_times(entry.path, clock_s)
+        _cap_time(entry.path, clock_s)
+    _cap_time(directory, clock_s)
 
 
-def _age_one(path: str, clock_s: int) -> None:
+def _cap_time(path: str, clock_s: int) -> None:
     entry = os.lstat(path)
     limit = clock_s * 10**9
     if max(entry.st_atime_ns, entry.st_mtime_ns) > limit:
@@ -162,7 +158,7 @@ def _age_one(path: str, clock_s: int) -> None:
 
 
 def _identity(view: str, user: str) -> tuple[int, tuple[int, ...]]:
-    """Numbers of a world's user and its groups, from the world's own files. Raises BrokenError if unknown."""
+    """Return the uid and gids of a user from the world's own passwd and group files. Raises BrokenError if unknown."""
     if user == "root":
         return 0, (0,)
     accounts, groups = _table(view, "passwd"), _table(view, "group")

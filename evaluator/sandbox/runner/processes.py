@@ -1,4 +1,4 @@
-"""The processes a command left running, seen from outside its pid namespace."""
+"""The processes that a command left running, read from outside its pid namespace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def _status(pid: str) -> dict[str, str]:
 
 
 def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
-    """A process of the job by its number there; None for our own, the job's init and the dead."""
+    """Return a process's number in the job's namespace and its record.
+
+    Return None for the runner's own processes, the job's init and dead processes.
+    """
     status = _status(pid)
     numbers = status.get("NSpid", "").split()
     if len(numbers) < 2 or numbers[-1] == "1" or status["State"][0] in "ZX":
@@ -44,9 +47,9 @@ def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
 
 
 def _is_starting(pid: str) -> bool:
-    """Whether a process waits for the processor or the disk, and had less of the former than what starts needs.
+    """Return whether a process waits for the CPU or the disk and has used less CPU time than a start needs.
 
-    On a busy machine it may wait so for longer than 100 ms, and nothing of it changes meanwhile.
+    On a busy machine it may wait longer than 100 ms, and its record does not change in that time.
     """
     try:
         fields = Path("/proc", pid, "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -56,22 +59,22 @@ def _is_starting(pid: str) -> bool:
 
 
 def _running() -> tuple[dict[int, dict[str, Any]], bool]:
-    """The job's processes by their numbers there, and whether one of them is still starting."""
+    """Return the job's processes by their numbers in its namespace, and whether one of them is still starting."""
     pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    found = {pid: described for pid in pids if (described := _describe(pid)) is not None}
-    return dict(found.values()), any(map(_is_starting, found))
+    processes = {pid: process for pid in pids if (process := _describe(pid)) is not None}
+    return dict(processes.values()), any(map(_is_starting, processes))
 
 
 def settled_processes() -> list[dict[str, Any]]:
-    """What runs in the job once that has not changed for 100 ms and all of it has started, by process number.
+    """Return the job's processes, sorted by number, after all have started and none has changed for 100 ms.
 
-    At most 2 s are waited.
+    Wait at most 2 s for that.
     """
     deadline = time.monotonic() + GIVE_UP_S
-    (seen, _), since = _running(), time.monotonic()
-    while time.monotonic() < min(since + UNCHANGED_S, deadline):
+    (processes, _), changed = _running(), time.monotonic()
+    while time.monotonic() < min(changed + UNCHANGED_S, deadline):
         time.sleep(INTERVAL_S)
         current, starting = _running()
-        if starting or current != seen:
-            seen, since = current, time.monotonic()
-    return [seen[number] for number in sorted(seen)]
+        if starting or current != processes:
+            processes, changed = current, time.monotonic()
+    return [processes[number] for number in sorted(processes)]

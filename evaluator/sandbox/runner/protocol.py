@@ -1,4 +1,4 @@
-"""What goes over the line between host and runner: one JSON object a line, bytes as the records write them."""
+"""The messages between host and runner: one JSON object a line, with bytes encoded as in the records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+WALL_FACTOR = 10
+"""The ratio of the wall-clock limit to the CPU limit."""
+
 
 def json_of(value: bytes) -> Any:
-    """Bytes as JSON: a string where they are UTF-8, else `{"base64": ...}`."""
+    """Return bytes as JSON: a string if they are UTF-8, otherwise `{"base64": ...}`."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -17,25 +20,21 @@ def json_of(value: bytes) -> Any:
 
 
 def bytes_of(value: Any) -> bytes:
-    """The bytes that `json_of` wrote."""
+    """Return the bytes that `json_of` encoded."""
     return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])
-
-
-def _optional(value: Any) -> bytes | None:
-    return None if value is None else bytes_of(value)
-
-
-WALL_FACTOR = 10
-"""Wall-clock limit over CPU limit."""
 
 
 def _optional_json(value: bytes | None) -> Any:
     return None if value is None else json_of(value)
 
 
+def _optional_bytes(value: Any) -> bytes | None:
+    return None if value is None else bytes_of(value)
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerSettings:
-    """What holds for every job of a suite; sent once, as the first line."""
+    """The settings of all jobs of a suite, sent once as the first line."""
 
     clock_s: int
     cpu_s: float
@@ -47,7 +46,7 @@ class RunnerSettings:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One variant of a world, sent before its first job; `layer` names it in jobs."""
+    """One variant of a world, sent before its first job. Jobs refer to it by `layer`."""
 
     layer: str
     name: str
@@ -60,22 +59,22 @@ class World:
     user: str
 
     def to_line(self) -> dict[str, Any]:
-        """The line that introduces this world."""
+        """Return the line that introduces this world."""
         scripts = {name: _optional_json(getattr(self, name)) for name in ("start", "setup")}
         plain = {name: getattr(self, name) for name in ("layer", "name", "variant", "seed", "cwd", "user")}
         return {"op": "world", "build": json_of(self.build), **scripts, **plain}
 
     @staticmethod
     def from_line(line: Mapping[str, Any]) -> World:
-        """Read the line that introduces a world."""
+        """Return the world of a line that `to_line` wrote."""
         return World(
             layer=line["layer"],
             name=line["name"],
             variant=line["variant"],
             seed=line["seed"],
             build=bytes_of(line["build"]),
-            start=_optional(line.get("start")),
-            setup=_optional(line.get("setup")),
+            start=_optional_bytes(line.get("start")),
+            setup=_optional_bytes(line.get("setup")),
             cwd=line["cwd"],
             user=line["user"],
         )
@@ -92,7 +91,7 @@ class SandboxJob:
     text_files: frozenset[bytes]
 
     def to_line(self) -> dict[str, Any]:
-        """This job's line."""
+        """Return this job's line."""
         return {
             "op": "run",
             "layer": self.layer,
@@ -104,11 +103,11 @@ class SandboxJob:
 
     @staticmethod
     def from_line(line: Mapping[str, Any]) -> SandboxJob:
-        """Read a job's line."""
+        """Return the job of a line that `to_line` wrote."""
         return SandboxJob(
             layer=line["layer"],
             command=bytes_of(line["command"]),
-            verify=_optional(line.get("verify")),
+            verify=_optional_bytes(line.get("verify")),
             observe=frozenset(line.get("observe", ())),
             text_files=frozenset(path.encode() for path in line.get("text_files", ())),
         )

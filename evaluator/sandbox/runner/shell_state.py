@@ -1,8 +1,8 @@
-"""The state a shell ends in: a hook that makes bash report it, and the reader of that report.
+"""The final state of a shell: a hook that makes bash report it, and the parser of that report.
 
 bash reads the hook before the command (BASH_ENV), so the command stays the real `-c` argument. The hook sets
-an EXIT trap that writes to a descriptor of ours. After `exec`, or where the command sets its own EXIT trap,
-nothing is reported: the state is then not alive, which is an observation and not a failure.
+an EXIT trap that writes to a descriptor of the runner. After `exec`, or if the command sets its own EXIT trap,
+bash reports nothing. The state is then recorded as not alive, which is an observation and not a failure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from evaluator.sandbox.runner.protocol import json_of
 
 HOOK_FD, STATE_FD = 7, 251
-"""Where bash has the hook and its report: the latter out of reach of the digits commands use (`exec 9>lock`)."""
+"""bash's descriptors for the hook and the report. The latter is above the digits that commands use (`exec 9>lock`)."""
 _SECTIONS = {
     "cwd": "pwd",
     "umask": "umask",
@@ -33,7 +33,7 @@ _OUR_TRAP = re.compile(rb"trap -- '\{ builtin printf .*? EXIT\n?", re.S)
 
 
 def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
-    """Split a listing at the lines that begin an entry; each value is the entry's whole text."""
+    """Split a listing at the lines that begin an entry, and return each entry's text by name."""
     starts = list(head.finditer(text))
     ends = [*(match.start() for match in starts), len(text)][1:]
     return {
@@ -43,7 +43,7 @@ def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
 
 
 def read_state(report: bytes) -> dict[str, Any]:
-    """The shell state in a report of the hook; `{"alive": False}` where there is none."""
+    """Return the shell state in a report of the hook, or `{"alive": False}` if the report is incomplete."""
     parts = report.split(b"\0")
     sections = dict(zip(parts[1::2], parts[2::2], strict=False))
     if set(sections) != {name.encode() for name in _SECTIONS}:

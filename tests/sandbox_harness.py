@@ -1,7 +1,6 @@
-"""A bench for tests that execute commands: one worker container, small worlds, evidence in a line.
+"""A harness for tests that execute commands: one worker container, small worlds, and evidence in one call.
 
-It speaks to the worker as the pool does, but retries nothing: a worker that dies under a test is what the test
-wants to hear about.
+It uses the worker as the pool does, but without retries, because a worker that dies is a result of the test.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ TESS = replace(TINY, cwd="/home/tess", user="tess")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A job's evidence, and whether the wall clock ended it."""
+class JobResult:
+    """A job's evidence, and whether the wall clock ended the job."""
 
     evidence: Evidence
     by_wall: bool
 
 
 class SandboxHarness:
-    """One worker of one suite. `place` is the CPU it is pinned to."""
+    """One worker of one suite, and the worlds that it has received."""
 
     def __init__(self, engine: Engine, plan: WorkerPlan) -> None:
         self.engine, self.plan = engine, plan
@@ -63,8 +62,8 @@ class SandboxHarness:
         verify: bytes | None = None,
         text_files: Iterable[str] = (),
         timeout_s: float = 120,
-    ) -> Shown:
-        """Run one command. Raises AssertionError with the runner's words where it could not be run."""
+    ) -> JobResult:
+        """Run one command. Raises AssertionError with the runner's message if it could not run."""
         request = Request.of(
             world,
             command.encode() if isinstance(command, str) else command,
@@ -74,25 +73,25 @@ class SandboxHarness:
         )
         answer = self.ask(request, timeout_s)
         assert "error" not in answer, answer["error"]
-        return Shown(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
+        return JobResult(Evidence.model_validate(answer["evidence"]), answer["by_wall"])
 
     def ask(self, request: Request, timeout_s: float = 120) -> dict[str, Any]:
-        """The runner's own line for a request."""
+        """Return the runner's own line for a request."""
         if request.world.layer not in self._known:
             self.worker.tell(request.world.to_line())
             self._known.add(layer_digest(request.world))
         return self.worker.ask(request.job.to_line(), timeout_s)
 
-    def run(self, command: str | bytes, **asked: Any) -> Evidence:
-        """The evidence of one command; arguments as for `show`."""
-        return self.show(command, **asked).evidence
+    def run(self, command: str | bytes, **options: Any) -> Evidence:
+        """Return the evidence of one command. The arguments are those of `show`."""
+        return self.show(command, **options).evidence
 
     def close(self) -> None:
-        """Take the worker down."""
+        """Remove the worker."""
         self.worker.close()
 
 
 def planned(plan: WorkerPlan, **limits: float) -> WorkerPlan:
-    """The same plan with other limits; limits are no part of the image."""
+    """Return the plan with other limits, which are not part of the image."""
     manifest = plan.manifest
     return replace(plan, manifest=manifest.model_copy(update={"limits": manifest.limits.model_copy(update=limits)}))

@@ -1,4 +1,4 @@
-"""Read what people said of commands, in NL2Bash's columns, and compare text judges with them."""
+"""Comparison of text judges with human annotators. Assessments are read from a CSV file in NL2Bash's format."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 def compare_with_people(
     assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
 ) -> list[AnnotatorAgreement]:
-    """How the text judges named, or all, agree with people.
+    """Measure how well the named text judges, or all, agree with human annotators.
 
-    `references` are two files of as many lines: descriptions, and a correct command for each. Raises UsageError for
-    a file that is not there or a judge that gives no score to texts, FormatError for lines that do not read.
+    `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
+    UsageError if a file is missing or a named judge does not score texts, FormatError with every invalid line.
     """
     chosen = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
     unfit = [name for name in judges if name not in {judge.name for judge in chosen}]

@@ -1,4 +1,4 @@
-"""Audit a foreign suite: execute its references and report, by class, what does not hold of it."""
+"""Audit of an external suite: execute its references and report its defects by class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Everything that does not hold of the tasks named, or of all: texts, then worlds, then commands by task."""
+    """Return the defects of these tasks, or of all: in their texts, then their worlds, then their commands by task."""
     chosen = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(chosen))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -47,9 +47,10 @@ def audit_suite(
 
 
 def _subjects(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
-    """The references with their 1-based numbers, each to be judged by the others, and doing nothing.
+    """Yield the commands to judge: each reference with its 1-based number, and a command that does nothing.
 
-    Where a verifier decides, no reference is compared with, and one is judged though it is the only one.
+    Each reference is judged against the others. If the task has a verifier, no references are compared, so that a
+    single reference is judged too.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -57,9 +58,10 @@ def _subjects(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 
 
 def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
-    """A task of each world, with nothing but its world before it where there is one.
+    """Return one task per world, preferring a task without a set-up of its own.
 
-    Where a task names its variants, its set-up is ours and does nothing in the first.
+    The set-up of a task that names its variants was added by this project. It does nothing in the first variant, so
+    such a task also counts as one with an unchanged world.
     """
     own = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(own, key=lambda task: task.setup is None)
@@ -67,20 +69,20 @@ def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
 
 
 def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
-    """How many of the tasks named, or of all, are asked in how many variants, most variants first."""
+    """Return how many of these tasks, or of all, have how many variants, the most variants first."""
     chosen = [suite.task(name) for name in tasks] or suite.tasks
     return dict(sorted(Counter(len(suite.variants(task)) for task in chosen).items(), reverse=True))
 
 
 def _build_again(suite: Suite, task: Task) -> bytes:
-    """The build as a command: its complaints are evidence then, and a layer's are lost."""
+    """Return the world's build script as a command. Its error output is evidence then, but lost in an image layer."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build
 
 
 def _world_notes(task: Task, build: GradingItem, grader: Grader) -> Iterator[AuditNote]:
-    assert build.command is not None  # noqa: S101 - made by `_build_again`
+    assert build.command is not None  # noqa: S101 - set by `_build_again`
     if failure := grader.failure(task.id, build.command):
         yield missing_world_note(task.world, str(failure))
         return

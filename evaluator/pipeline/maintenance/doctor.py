@@ -1,4 +1,4 @@
-"""What this machine offers: the engine, the base and the image of every suite, and why it is these."""
+"""Diagnosis of this machine: the engine, and the base and the image of every suite, each with an explanation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """What `doctor` shows. With `fix`, what is missing is installed, started and built first.
+    """Return the facts that `doctor` shows. With `fix`, first install, start and build missing parts.
 
-    Raises MissingError that ends with the line to type where this machine has no engine.
+    Raises MissingError, which ends with the command to run, if this machine has no engine.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
@@ -49,7 +49,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Whether a worker starts here and its jail holds."""
+    """Return whether a worker starts on this machine and its jail holds, with an explanation."""
     try:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:

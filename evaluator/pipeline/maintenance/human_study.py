@@ -1,7 +1,7 @@
-"""A study held on a suite: participants' commands are executed and judged as candidates' are.
+"""A human-time study of a suite: participants' commands are executed and judged like candidates.
 
-Nothing that participants type goes into the project's store: a study has one of its own, which is gone with it.
-All judging happens in one thread, because a grader and its store belong to the thread that made them.
+Participants' commands never enter the project's store. A study has a store of its own, which is deleted at its end. All
+judging happens in one thread, because a grader and its store belong to the thread that created them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from evaluator.study.sitting import Shown, Study
 from evaluator.suites.load import Suite
 
 MOST_SHOWN: Final = 20_000
-"""Characters of what a command printed that a participant is shown."""
+"""Maximum number of characters of a command's output that a participant sees."""
 _VERDICTS: Final = {
     Outcome.PASS: "done: this does what was asked",
     Outcome.FAIL: "not done: this does not do what was asked, here or with other files of the same kind",
@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """How a study is held: which tasks (all where none is named), how many of them each, where, into which file."""
+    """The options of a study. Without `tasks` it uses all tasks of the suite. A participant gets `measured` of them."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ class StudyPlan:
 
 @contextlib.contextmanager
 def served_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Hold a study while the block runs; the address of its page. Executes the tasks' references first.
+    """Run a study while the block runs, and yield the address of its page. The tasks' references are executed first.
 
-    Raises UsageError where address, port or file are not to be had.
+    Raises UsageError if the address, the port or the file is not available.
     """
     _refuse_wildcard(plan.host)
     tasks = [suite.task(name) for name in dict.fromkeys(plan.tasks)] or list(suite.tasks)
@@ -87,7 +87,10 @@ def served_study(project: Project, suite: Suite, plan: StudyPlan, progress: Prog
 
 
 def _refuse_wildcard(host: str) -> None:
-    """A browser names the address it asks, and only literal ones are answered: so it must be known which."""
+    """Raise UsageError if `host` is not one literal IPv4 address or localhost.
+
+    The study's server only answers requests that name its address by numbers, so the exact address must be known.
+    """
     try:
         if host == "localhost" or not ipaddress.IPv4Address(host).is_unspecified:
             return
@@ -102,7 +105,7 @@ def _place(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges by a grader, in one thread. Who asks while it is at work is judged next, together with all others."""
+    """Judges commands with a grader in one thread. Commands that arrive in the meantime are judged together next."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -110,7 +113,7 @@ class GraderExaminer:
         self._lock = threading.Lock()
 
     def examine(self, task: str, command: bytes) -> Shown:
-        """What a command comes to, and what it printed in the first variant. Raises InfraError."""
+        """Return a command's verdict and its output in the first variant. Raises InfraError if the machinery fails."""
         answer: Future[Shown] = Future()
         with self._lock:
             self._waiting.append((GradingItem(task, command), answer))
@@ -118,7 +121,7 @@ class GraderExaminer:
         return answer.result()
 
     def _examine_waiting(self) -> None:
-        """Judge all that wait at once, for most of a failing command's time is spent between its two runs."""
+        """Judge all waiting commands together, since a failing command mostly waits for its second run."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         subjects = [subject for subject, _ in waiting]
@@ -126,7 +129,7 @@ class GraderExaminer:
             findings = self._grader.grade(subjects)
             self._grader.ensure_evidence(subjects)
             shown = [self._shown(subject, findings[subject]) for subject in subjects]
-        except Exception as error:  # raised again where somebody waits for it
+        except Exception as error:  # raised again in the threads that wait for a result
             for _, answer in waiting:
                 answer.set_exception(error)
             return
@@ -145,7 +148,7 @@ class GraderExaminer:
 
 
 class _Beginning:
-    """Tells how far the study's beginning is, and nothing of what participants have executed then."""
+    """Progress that is reported until the study begins, so that nothing about participants' commands is shown."""
 
     def __init__(self, progress: Progress) -> None:
         self._listener = progress
@@ -171,7 +174,7 @@ def _verdict(finding: Finding) -> str:
 
 
 def printed(evidence: Evidence) -> str:
-    """Both streams and a status other than 0 as text that is plainly visible, cut where it is long."""
+    """Return both output streams and a non-zero exit status as visible text, shortened if it is long."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)
@@ -185,7 +188,7 @@ def printed(evidence: Evidence) -> str:
 
 @contextlib.contextmanager
 def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: Progress) -> Iterator[GraderExaminer]:
-    """An examiner of these tasks; their references are executed before the block runs."""
+    """Execute the references of these tasks and yield an examiner of commands for them."""
     folder = project.store_path.parent
     folder.mkdir(exist_ok=True)
     _sweep(folder)
@@ -216,7 +219,7 @@ def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: P
 
 
 def lend_references(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
-    """Take what evidence of references the project has already: nothing of a study ever goes the other way."""
+    """Copy the project's evidence of references into the study's store. Nothing is copied back."""
     if not project.store_path.is_file():
         return
     keys = {

@@ -1,10 +1,9 @@
-"""Add a foreign suite to a checkout: read it, write it in our formats, and look at what it is worth.
+"""Import of an external suite: convert it to this project's format, choose its variants, and audit it.
 
-In which variants of its world a task is asked: those in which its own references hold.
-
-A variant that we made proves nothing where a task's references no longer agree, or fail at what we put there. Each is
-taken on if, judged by the others in all variants so far and in that one, every reference comes off no worse than
-before. So equivalent references stay so by construction: what a judge makes of them says nothing of these variants.
+The import adds variants of its own to a world. Such a variant is useless for a task if the task's references disagree
+or fail in it. It is therefore kept only if no reference is judged worse, against the others, in all variants so far and
+this one. Equivalent references thus stay equivalent by construction, so a judge's verdicts on references do not
+validate these variants.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _WORST: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """The suite with every strengthened task asked in the variants in which its references hold, written anew.
+    """Keep, for every task with added variants, those in which its references hold, and write the suite again.
 
-    Executes all their references. Tasks of other suites are left as they are.
+    The references of these tasks are executed. Other tasks and suites do not change.
     """
     asked = {task.id: task for task in suite.tasks if len(_offered(suite, task)) > 1}
     if not asked:
@@ -54,7 +53,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """The suite with these tasks in the place of those of the same id, on disk and in memory."""
+    """Replace the tasks with the same ids on disk, and return the suite as loaded from there."""
     fresh = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in fresh}:
         tasks = (fresh.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -63,13 +62,13 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered(suite: Suite, task: Task) -> tuple[str, ...]:
-    """The variants in which a task's set-up puts something, after the publisher's."""
+    """Return the publisher's variant, and after it the variants for which a task's set-up adds files."""
     there = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in there) if task.variants else ()
 
 
 def held_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """The variants, of those a task is asked in, in which its references hold; the first always is one."""
+    """Return the variants of a task in which its references hold. The first variant is always included."""
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
     held = [first]
@@ -86,7 +85,7 @@ def held_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """How a reference comes off in these variants by the others: 0 is best. There may be no others."""
+    """Return how a reference is judged against the others in these variants, from 0 (best). Without others it is 0."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_within(each, names) for each in case.references)
@@ -99,7 +98,7 @@ def _within(executed: Executed, names: Sequence[str]) -> Executed:
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Whether a reference ends by itself, and does not only complain where it did not in the first variant."""
+    """Return whether a reference exits normally and does not start failing in a variant other than the first."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
@@ -112,17 +111,17 @@ def _only_complains(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A foreign suite as it was written, and how many entries were left out for which reason."""
+    """An imported suite, and the number of entries that were left out by reason."""
 
     suite: Suite
     left_out: Mapping[str, int]
 
 
 def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> Added:
-    """Write the foreign suite `name` below the checkout's fixtures, from `path` where its format needs one.
+    """Import the external suite `name` into the checkout's fixtures. Some formats are read from `path`.
 
-    Raises UsageError for an unknown name or a tree that is not what it should be, FormatError with every place,
-    MissingError where something cannot be fetched.
+    Raises UsageError for an unknown name or an unexpected source tree, FormatError with every invalid place,
+    MissingError if a download fails.
     """
     if name not in IMPORTERS:
         raise UsageError(f"no foreign suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
@@ -131,16 +130,17 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
     progress.say(f"reading {name}")
     try:
         draft = IMPORTERS[name](utilities_of, path)
-    except ValueError as error:  # bytes that are no text, or values that no task can have
+    except ValueError as error:  # undecodable text, or invalid values of a task
         raise UsageError(f"{path or name} does not read as {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
     return Added(load_suite(folder), draft.left_out)
 
 
 def order_suite(project: Project, added: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """The suite with those tasks compared line by line whose references, executed, show one order that is asked for.
+    """Compare tasks line by line if they ask for an order and their executed references show the same one.
 
-    Written anew where there are any. What a task compares is no part of its evidence: nothing is executed twice.
+    The suite is written again if any task changes. Evidence does not depend on how outputs are compared, so nothing is
+    executed twice.
     """
     with open_grader(project, added, progress, workers=workers, adjudicated=False) as grader:
         grader.ensure_evidence(GradingItem(task.id, command) for task in added.tasks for command in task.references)
@@ -150,7 +150,7 @@ def order_suite(project: Project, added: Suite, progress: Progress, *, workers: 
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """What every reference prints, by variant; nothing where one has no evidence."""
+    """Return the output of every reference by variant, or nothing if a reference has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}
@@ -161,7 +161,7 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """The references, as `task/number`, that fail, show nothing, or need the network."""
+    """Return the references, as `task/number`, that fail, print nothing, or need the network."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
@@ -177,9 +177,9 @@ def add_and_look(
     execute: bool = True,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Add a suite: its size and what was left out; with `execute`, which references do not hold.
+    """Import a suite and return a summary: its size, the entries left out, and with `execute` the failing references.
 
-    Where this machine cannot execute, the suite is there all the same, and `not_executed` says why.
+    If this machine cannot execute commands, the suite is imported nevertheless, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
     added = add_suite(project, name, path, progress)

@@ -1,7 +1,7 @@
-"""Validate judges: bring labelled pairs together, execute what has no evidence, and see what every judge says.
+"""Validation of judges: collect labelled pairs, execute missing evidence, and measure every judge's verdicts.
 
-A suite is taken world by world, so that what is in memory does not grow with it. A judge that is a model runs
-where there is a panel that can ask it; the others always.
+A suite is processed world by world, which bounds the memory. A judge that asks a model runs only if a panel is
+available. The other judges always run.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
 LABELS: Final = "labels.jsonl"
-"""A suite's labelled mutants, among its overrides."""
+"""The name of a suite's file of labelled mutants, in its folder of overrides."""
 
 _LOCAL: Final = "judges.json"
 _MODELS: Final = frozenset(each.name for each in BY_MODEL)
 
 
 class Description(NamedTuple):
-    """A judge, for people."""
+    """A judge's description for users."""
 
     name: str
     version: int
@@ -76,7 +76,7 @@ class Description(NamedTuple):
 
 
 def describe_judges() -> list[Description]:
-    """Every judge there is."""
+    """Return the description of every judge."""
     return [
         Description(judge.name, judge.version, judge.basis.value, (type(judge).__doc__ or "").splitlines()[0])
         for judge in JUDGES.values()
@@ -85,7 +85,7 @@ def describe_judges() -> list[Description]:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """One suite's labelled pairs, by where they come from."""
+    """The labelled pairs of one suite, by kind."""
 
     suite: Suite
     pairs: Mapping[PairKind, Sequence[Pair]]
@@ -93,18 +93,18 @@ class Sets:
 
 @dataclass(slots=True)
 class Results:
-    """What every judge made of the pairs, and what it got wrong or left open."""
+    """The metrics of every judge on the pairs, and its wrong or undecided verdicts."""
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
     def hardest(self, judge: str) -> list[HardPair]:
-        """The ten pairs that are hardest for a judge."""
+        """Return the ten pairs that are hardest for a judge."""
         return hardest_pairs(self.mistakes, judge)
 
 
 def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> Sets:
-    """The pairs that a suite itself gives: Table 4's, its near misses, labelled mutants, and with `mutants` all."""
+    """Return a suite's own pairs: those of Table 4, near misses, labelled mutants, and with `mutants` all mutants."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
@@ -123,7 +123,7 @@ def _mutant_pairs(project: Project, suite: Suite) -> Iterator[Pair]:
 
 
 def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """The mutants that were labelled by hand. Raises FormatError with every line that does not read."""
+    """Yield the mutants that were labelled by hand. Raises FormatError with every invalid line."""
     path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
     labels = _read_labels(path) if path.is_file() else []
     asked = {label.task for label in labels}
@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[Sets]:
-    """The labelled pairs of a file, by suite. Raises FormatError with every bad line, UsageError for no file."""
+    """Read a file's labelled pairs, by suite. Raises FormatError with every invalid line, UsageError for no file."""
     problems: list[Problem] = []
     found: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -200,7 +200,7 @@ def validate_judges(
     panel_use: PanelUse = REPLAY,
     workers: int | None = None,
 ) -> Results:
-    """Figures of the judges named, or of all that can run, on every set."""
+    """Measure the named judges, or all that can run, on every set of pairs."""
     chosen = [find_judge(name) for name in judges or JUDGES]
     results = Results()
     named = next((judge.name for judge in chosen if judge.name in _MODELS), None) if judges else None
@@ -219,7 +219,7 @@ def validate_judges(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Judging pairs of one suite on one bench."""
+    """The validation of judges on one suite, with one executor."""
 
     suite: Suite
     executor: Executor
@@ -228,7 +228,7 @@ class _Work:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add what a judge makes of the pairs: by itself, and where a panel decides for it, with that."""
+        """Add a judge's metrics on these pairs: alone, and combined with the panel if the panel decides any of them."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         helped: dict[Pair, Finding] = {}
@@ -298,7 +298,7 @@ class _Work:
 
 
 def _timed(grader: Grader, judge: Judge, subjects: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
-    """Seconds that judging each pair takes, with its evidence at hand and everything imported."""
+    """Return the seconds that judging each pair takes. Evidence and imports are loaded before the measurement."""
     grader.ensure_evidence(subjects.values())
     cases = {pair: grader.case(subject) for pair, subject in subjects.items()}
     for case in list(cases.values())[:1]:
@@ -313,7 +313,10 @@ def _seconds(judge: Judge, case: Case) -> float:
 
 
 def keep(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Write figures where this machine keeps them, or where the site reads them; those of other sets stay there."""
+    """Merge metrics into the local file, or into the site's file if `publish` is set, and return its path.
+
+    Metrics of other suites, kinds of pairs and judges in the file are preserved.
+    """
     path = project.root / PUBLISHED if publish else project.store_path.with_name(_LOCAL)
     known = read_validation(path)
     fresh = {_place(each) for each in validation.figures}

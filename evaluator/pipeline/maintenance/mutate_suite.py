@@ -1,7 +1,7 @@
-"""Test a suite by mutation: make every reference's mutants, execute them, judge them, report.
+"""Mutation test of a suite: generate the mutants of every reference, execute and judge them, and report the survivors.
 
-Everything executed and judged is in the store at once: a run that was interrupted goes on where it was, and one where
-nothing changed executes nothing.
+Evidence and verdicts are stored at once. An interrupted run continues where it stopped, and a run without changes
+executes nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def mutate_suite(
     tasks: Collection[str] = (),
     workers: int | None = None,
 ) -> MutationReport:
-    """What became of the mutants of the tasks named, of those of the topics, or of all."""
+    """Judge the mutants of these tasks and topics, or of the whole suite, and return the report."""
     chosen = choose(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     asked = [mutant for task in chosen for mutant in mutants_of_task(task, mutants_of)]
@@ -49,7 +49,7 @@ def mutate_suite(
 
 
 def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """The tasks that are named or of a named topic; all where nothing is named. Raises UsageError."""
+    """Return the tasks that are named or have a named topic, or all by default. Raises UsageError for unknown names."""
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -61,7 +61,7 @@ def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Seq
 
 
 def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, because: str) -> Equivalence:
-    """Mark a mutant of a task as equivalent. Raises UsageError where no reference has that mutant."""
+    """Mark a mutant of a task as equivalent. Raises UsageError if no reference of the task has this mutant."""
     task = suite.task(task_id)
     if not any(mutant.command == command for mutant in mutants_of_task(task, mutants_of)):
         raise UsageError(
@@ -75,7 +75,7 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, be
 def _judge(
     suite: Suite, asked: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
-    """Findings by `consensus`, which is what ranks, whatever judge a board is graded by."""
+    """Return verdicts by `consensus`, the judge that ranks, even if the project's boards use another judge."""
     elimination = Elimination(suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute)
     known = elimination.known(asked)
     pending = [mutant for mutant in asked if mutant not in known]

@@ -1,4 +1,4 @@
-"""From a study's measurements to a suite's times: medians, the line through them, and the suite's own `timing`."""
+"""Timings of a suite from a study's measurements: medians, fitted lines, and the `timing` fields of its tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 
 
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """What the measurements in these files say of a suite's tasks as they are now. Raises FormatError."""
+    """Fit lines to the measurements of a suite's current tasks in these files. Raises FormatError for invalid lines."""
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()
     measured = read_measurements(files)
@@ -39,7 +39,7 @@ def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
 
 
 def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
-    """Why a measurement tells nothing of a suite's tasks."""
+    """Return the reason for ignoring a measurement, or None if it counts."""
     if measurement.suite != suite.manifest.name:
         return f"of suite {measurement.suite}"
     if task is None:
@@ -50,9 +50,9 @@ def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | N
 
 
 def write_timings(suite: Suite, fit: Fit) -> list[Path]:
-    """Write the measured medians into the suite's tasks as empirical timings; the files that changed.
+    """Write the measured medians into the suite's tasks as empirical timings, and return the files that changed.
 
-    Other lines keep their bytes. A suite of an older format is raised to the one that has `measurements`.
+    Other lines keep their bytes. A suite of an older format is upgraded to the format that supports `measurements`.
     """
     times = {
         each.task: Timing(human_s=each.median_s, provenance="empirical", measurements=each.measurements)

@@ -1,4 +1,4 @@
-"""Verify a suite: execute what `suites.verify` asks about, judge it, and report what does not hold."""
+"""Verification of a suite: execute and judge the commands that `suites.expectations` names, and report violations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluator.suites.load import Suite
 def verify_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[Violation]:
-    """Everything that does not hold of the tasks named, or of all, in task order."""
+    """Return the violations of these tasks, or of all, in task order."""
     chosen = [suite.task(name) for name in tasks] or list(suite.tasks)
     asked = [each for task in chosen for each in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:

@@ -1,4 +1,4 @@
-"""Two submissions task by task, from what is judged already."""
+"""Comparison of two submissions task by task, from existing verdicts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def compare(
     suites: Sequence[str] = (),
     judge: str | None = None,
 ) -> list[SubmissionComparison]:
-    """The two on every suite that both answer, or on those named; nothing is executed.
+    """Compare two submissions on these suites, or on every suite that both answer. Nothing is executed.
 
-    Raises UsageError where the two are one, where one is not there or does not answer a suite named, and where they
-    answer no suite both; MissingError says what is not judged.
+    Raises UsageError if the two are the same, if one does not exist or does not answer a named suite, or if they have
+    no suite in common. Raises MissingError that lists missing verdicts.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
@@ -45,7 +45,7 @@ def _common_suites(project: Project, first: str, second: str, wanted: Sequence[s
         raise UsageError(f"{first!r} is given twice: expected two different submissions")
     one, other = load_submissions(project, [first, second])
     for name in wanted:
-        project.suite(name)  # raises where there is none
+        project.suite(name)  # raises UsageError if there is no such suite
         for submission in (one, other):
             if name not in submission.manifest.suites:
                 answered = ", ".join(submission.manifest.suites)
@@ -58,7 +58,7 @@ def _common_suites(project: Project, first: str, second: str, wanted: Sequence[s
 
 
 def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparison:
-    """The two submissions on a board that has results of both."""
+    """Compare two submissions on a board that has results of both."""
     firsts = {(row.submission, row.task): row for row in board.results if row.rank == 1}
     pairs = paired_passes(_decided_passes(list(firsts.values())), first, second)
     counts = paired_counts(pairs)
@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Who passes what; an infra-error is ours and says nothing of either."""
+    """Return which submission passes which task, without infra-errors, since they say nothing about a submission."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

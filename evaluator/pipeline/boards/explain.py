@@ -1,4 +1,4 @@
-"""Everything there is to see about one answer: the candidate, the references, their evidence, the finding."""
+"""Explanation of one answer: the candidate, the references, their evidence, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One answer. `trials` are the candidate's by variant, `references` those of each reference."""
+    """One answer. `trials` holds the candidate's trials by variant, `references` those of each reference."""
 
     task: Task
     command: bytes | None
@@ -27,11 +27,11 @@ class Explanation:
 
     @property
     def variants(self) -> list[str]:
-        """Every variant that anything ran in; the references' where the candidate was not executed."""
+        """Return every variant in which the candidate or a reference was executed, in order."""
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """The first runs in one variant, candidate first."""
+        """Return the evidence of the first runs in one variant, candidate first."""
         columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
         for number, trials in enumerate(self.references, 1):
             if variant in trials:
@@ -39,7 +39,7 @@ class Explanation:
         return columns
 
     def as_json(self) -> dict[str, object]:
-        """All of it as JSON values."""
+        """Return the explanation as JSON values."""
         return {
             "task": self.task.model_dump(mode="json"),
             "command": None if self.command is None else self.command.decode(errors="replace"),
@@ -54,7 +54,7 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain one candidate. Raises UsageError where the submission gave fewer."""
+    """Explain one candidate. Raises UsageError if the submission has no candidate of this rank for the task."""
     loaded = project.suite(suite)
     asked = loaded.task(task)
     (entry,) = load_submissions(project, [submission])

@@ -1,4 +1,4 @@
-"""What a submission would come to if it were merged now: its place among those on the board, and beside the nearest."""
+"""Preview of a submission before it is merged: its rank on the board, and comparisons with its neighbours."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ _PLACES: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_group")
 
 
 class Previewed(NamedTuple):
-    """What is wrong with a submission, with paths as they stand in the repository; and what it would come to, None
-    where an error is among it."""
+    """The problems of a submission, with paths relative to the repository, and its preview, or None after an error."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -49,7 +48,7 @@ class Previewed(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """What a pull request's comment says of it."""
+        """Return the Markdown of the pull request comment."""
         return render_comment(self.submission, self.problems, self.preview)
 
 
@@ -63,12 +62,12 @@ def preview_submission(
     workers: int | None = None,
     published: bool = False,
 ) -> Previewed:
-    """Check a submission and, where it is sound, grade the suite's board with it; what has no evidence is executed.
+    """Check a submission and, if it has no errors, grade the suite's board with it. Missing evidence is executed.
 
-    Without a `suite` it is `core`, or the first that it answers. With `published` the other rows are those of the
-    verdict files here, so that nobody else's commands are executed or judged.
+    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
+    rows come from committed verdict files, so that no other submission is executed or judged.
 
-    Raises UsageError where there is no such submission or it does not answer the suite.
+    Raises UsageError if the submission does not exist or does not answer the suite.
     """
     folder = project.submission_folder(slug)
     found = check_folders(project, [folder])
@@ -92,7 +91,7 @@ def preview_submission(
 
 
 def _firsts(board: SuiteBoard, slug: str) -> dict[str, Result]:
-    """A submission's first candidates by task, in the suite's order."""
+    """Return the results of a submission's first candidates by task, in the suite's order."""
     found = {row.task: row for row in board.results if row.submission == slug and row.rank == 1}
     return {task.id: found[task.id] for task in board.tasks if task.id in found}
 
@@ -100,7 +99,7 @@ def _firsts(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _paths_touched(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """What these commands touch beyond the references, by task; a task is left out where evidence is not at hand."""
+    """Return, by task, the paths that these commands touch and no reference does, if their evidence is cached."""
     subjects = [GradingItem(each.task, each.command) for each in results][:TOLD]
     if not subjects:
         return {}
@@ -109,9 +108,10 @@ def _paths_touched(
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """The preview of a submission that is on the board; `paths` are those it touches beyond the references, by task.
+    """Return the preview of a submission on the board. `paths` are those that it touches and no reference does, by
+    task.
 
-    Raises UsageError where it was asked nothing.
+    Raises UsageError if the board has no row for the submission.
     """
     row = next((each for each in board.standings if each.submission == slug), None)
     if row is None:
@@ -139,7 +139,7 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _beside(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """The leader and the nearest neighbours of those ranked, each once, with its roles."""
+    """Return the leader and the nearest neighbours among the ranked rows, each once, with its roles."""
     above = [each for each in others if _order(each) < _order(row)]
     below = [each for each in others if _order(each) > _order(row)]
     chosen = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]
@@ -151,7 +151,7 @@ def _beside(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, t
 
 
 def _order(row: Standing) -> tuple[float, str]:
-    """As standings are ordered."""
+    """Return the key by which standings are sorted."""
     return (-row.accuracy, row.submission)
 
 

@@ -1,10 +1,11 @@
-"""Boards of published verdicts: from the committed verdict files alone, without engine, evidence or network.
+"""Boards of published verdicts, built from the committed verdict files without an engine, evidence or network.
 
-What no file holds a verdict on is an infra-error, never a score, and leaves its row unranked. A submission without a
-file is not on the board but awaits its verdicts. A row whose verdicts were given by something else than is in force
-today says so (`JudgedBy`). Which environment is today's no file tells, so a row is told from most others there.
+An answer without a published verdict counts as an infra-error, which is never a score, and its row is unranked. A
+submission without a verdict file is not on the board but listed as awaiting verdicts. A row shows if its verdicts come
+from another judge version, suite version or environment (`JudgedBy`). No file states today's environment, so a row is
+compared with the most common one.
 
-No file holds the time that a command took: a system's time is the latency it reports alone. All other figures are those
+Verdict files hold no execution times, so a system's time is its reported latency alone. All other metrics equal those
 of a board that is scored from the same evidence.
 """
 
@@ -47,10 +48,10 @@ from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
 
 NO_VERDICT: Final = Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason="no verdict is published yet")
-"""What is said of an answer that no published line is of."""
+"""The verdict on an answer that has no published line."""
 
 Files = Mapping[str, VerdictFile]
-"""One suite's verdict files, by submission."""
+"""The verdict files of one suite, by submission."""
 
 Fact = Literal["judge", "suite", "environment"]
 
@@ -60,7 +61,7 @@ _NO_TIMES: Final = (
 
 
 def _silent(line: str) -> None:
-    """Tell nobody."""
+    """Ignore the line."""
 
 
 def published_boards(
@@ -70,10 +71,10 @@ def published_boards(
     submissions: Sequence[str] = (),
     say: Callable[[str], None] = _silent,
 ) -> list[SuiteBoard]:
-    """Boards of the suites named (all where none is), with the submissions named (all where none is), as published.
+    """Return the published boards of these suites, or of all, with these submissions, or with all.
 
-    A suite of somebody else's has one where anything is published of it. A submission that cannot be scored any more
-    keeps no other from its place; `say` is told of it. Raises FormatError for a verdict file that does not read.
+    An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
+    left out and reported to `say`. Raises FormatError for an invalid verdict file.
     """
     entries, broken = load_sound(project, submissions)
     for slug, problems in broken.items():
@@ -89,7 +90,7 @@ def published_boards(
 
 
 def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
-    """A scored board with the published rows of all others beside its own, which count instead of published ones."""
+    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence."""
     suite = project.suite(board.name)
     others = [each for each in load_sound(project).submissions if each.slug not in board.submissions]
     files = published_files(project, board.name, others)
@@ -103,7 +104,7 @@ def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
 
 
 def published_files(project: Project, suite: str, submissions: Iterable[Submission]) -> dict[str, VerdictFile]:
-    """The verdict files of those that have one on the suite. Raises FormatError for one that does not read."""
+    """Return the verdict files that these submissions have for the suite. Raises FormatError for an invalid file."""
     found = {}
     for each in submissions:
         path = verdicts_path(project, each.slug, suite)
@@ -124,9 +125,9 @@ def published_board(
     judge: Judge,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """A suite's board as these files say; `judge` is today's, and `error` what was measured of it.
+    """Return a suite's board from these files. `judge` is today's judge, and `error` is its measured error.
 
-    Of the store only what is computed from texts is used.
+    The store only provides values that are computed from texts.
     """
     there = [each for each in submissions if each.slug in files]
     given = list(answers(suite, there))
@@ -147,7 +148,7 @@ def published_board(
 
 
 def published_results(suite: Suite, given: Sequence[SubmittedCandidate], files: Files, store: Store) -> list[Result]:
-    """The result of every answer of submissions that have a file."""
+    """Return the result of every answer of the submissions that have a file."""
     lines = [_line(files[each.submission], each) for each in given]
     executed = any(line is not None and line.run is not None for line in lines)
     texts = measure_texts(store, given)
@@ -159,14 +160,17 @@ def published_results(suite: Suite, given: Sequence[SubmittedCandidate], files: 
 
 
 def _run(line: PublishedVerdict | None, answer: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """How an answer's command ran; where any was `executed`, also of what no shell could be given."""
+    """Return an answer's run metrics. If any answer was `executed`, a command that cannot run gets `NOTHING_RUN`."""
     if line and line.run:
         return line.run
     return NOTHING_RUN if executed and not is_executable(answer.command) else None
 
 
 def _line(file: VerdictFile, answer: SubmittedCandidate) -> PublishedVerdict | None:
-    """The line that an answer has. Nothing and an empty command have one digest, and are told apart by the verdict."""
+    """Return an answer's published line, or None.
+
+    An empty command and a missing one have the same digest. The verdict distinguishes them.
+    """
     found = file.by_command.get((answer.task.id, command_digest(answer.command)))
     if found is None or (found.finding.outcome is Outcome.UNANSWERED) != (answer.candidate is None):
         return None
@@ -174,7 +178,7 @@ def _line(file: VerdictFile, answer: SubmittedCandidate) -> PublishedVerdict | N
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
-    """By what a row's verdicts were given, and what of it is not as it is today."""
+    """Return the origin of a row's verdicts and how it differs from today's judge, suite and environment."""
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
@@ -192,20 +196,17 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """The environment that most rows were judged in; of two in as many, the one that sorts first."""
+    """Return the fingerprint of the environment in which most rows were judged, or the first by name of several."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda each: (-counts[each], each), default="")
 
 
 def _with_judge(row: Standing, judged: JudgedBy) -> Standing:
-    """A row with what it was judged by. What was measured of today's judge says nothing of another's verdicts."""
+    """Return a row with the origin of its verdicts. The measured judge error is removed if another judge gave them."""
     figures = row.figures
     if "judge" in judged.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
     return row.model_copy(update={"judged_by": judged, "figures": figures})
-
-
-# -- what the board says of its machine
 
 
 def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
@@ -221,7 +222,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _counted(values: Iterable[str]) -> str:
-    """The values, the most common first; how many rows have which where they are not all the same."""
+    """Return the values, the most common first. If they differ, each is followed by its number of rows."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

@@ -1,6 +1,6 @@
-"""From submissions to a board: what becomes of what they answer, and where that puts them.
+"""Boards scored from submissions: grade their answers and assemble the boards.
 
-The figures of judges that the project publishes: where they are, and reading them.
+The module also reads the published metrics of judges, which give the measured error of a board's judge.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 PUBLISHED: Final = Path("site/assets/judges.json")
-"""Where the figures are that the site shows."""
+"""The path of the judges' metrics that the site shows."""
 
 
 def read_validation(path: Path) -> Validation:
-    """The figures in a file; none where there is no file. Raises FormatError where it is something else."""
+    """Read judges' metrics from a file, or return none if there is no file. Raises FormatError if it is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -55,9 +55,9 @@ def board_of(
     panel: Panel | None = None,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board.
+    """Grade answers without a verdict, ask the panel about undecided ones, and return the suite's board.
 
-    `error` is what was measured of the grader's judge.
+    `error` is the measured error of the grader's judge.
     """
     results = results_of(suite, submissions, grader, panel)
     manifests = {submission.slug: submission.manifest for submission in submissions}
@@ -68,7 +68,7 @@ def board_of(
 def results_of(
     suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
 ) -> list[Result]:
-    """The result of every answer; what is not graded yet is, and the panel is shown what that leaves undecided."""
+    """Return the result of every answer. Missing verdicts are graded, and the panel is asked about undecided ones."""
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
     texts = measure_texts(grader.store, given)
@@ -100,10 +100,10 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
 ) -> list[SuiteBoard]:
-    """Boards of the suites named (all where none is), with the submissions named (all where none is).
+    """Return the boards of these suites, or of all, with these submissions, or with all.
 
-    What the judge leaves undecided is shown to the panel where there is one (see `open_panel`). With `execute`
-    false, MissingError says what has no evidence yet.
+    If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
+    false, missing evidence raises MissingError that lists it.
     """
     entries = load_submissions(project, submissions)
     loaded = [project.suite(name) for name in suites] or suites_on_board(project, entries)
@@ -116,14 +116,14 @@ def make_boards(
         try:
             with open_this() as grader:
                 boards.append(board_of(suite, entries, grader, panel, error))
-        except BaseChangedError:  # the image had to be built anew and brought other packages: other keys
+        except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
             with open_this() as grader:
                 boards.append(board_of(suite, entries, grader, panel, error))
     return boards
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
-    """What the project publishes about errors of the judge named (its own where none is), in its present version."""
+    """Return the published error of the named judge in its current version. The default is the project's judge."""
     asked = find_judge(judge or project.settings.judge)
     published = read_validation(project.root / PUBLISHED)
     return measured_error(
@@ -139,7 +139,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """What grading a suite would do now, and why; with a panel also what that would be asked."""
+    """Return the work that grading a suite would cost now, with reasons. With a panel, its questions are included."""
     entries = load_submissions(project, submissions)
     own = {entry.slug: entry.manifest.models for entry in entries}
     with open_grader(project, suite, progress, judge=judge) as grader:
@@ -150,6 +150,6 @@ def plan_rescore(
 
 
 def incomplete(boards: Sequence[SuiteBoard]) -> Counter[str]:
-    """How many results are infra-errors, ours and to be tried again, by their reasons."""
+    """Return the number of infra-errors by reason. They are failures of the machinery, and a later run retries them."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

@@ -1,6 +1,6 @@
-"""The public site: pages written from the boards and built, and a built site served on this machine.
+"""The public site: write its pages from the boards, build it, and serve a built site on this machine.
 
-Where a verdict is appealed: the issue form of the repository, as far as anybody knows where that is.
+The module also finds the repository's address, so that pages can link to the issue form for appeals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from evaluator.progress import Progress
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Server and repository: of the job that this runs in, otherwise by `repo_url` of mkdocs.yml; None by neither."""
+    """Return the server and the name of the repository, or None if neither source gives them.
+
+    The sources are the environment of a GitHub Actions job, and else `repo_url` of mkdocs.yml.
+    """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
     if not (server and repository) and path.is_file():
@@ -35,7 +38,7 @@ def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[st
 
 
 def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
-    """The form for verdicts of one suite; None where nobody knows where the repository is."""
+    """Return a function that makes links to the appeal form of one suite, or None if the repository is unknown."""
     found = repository_address(project, environ)
     if found is None:
         return None
@@ -55,9 +58,10 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """Build the site from what is judged already, or from the `published` verdicts alone; the folder it is in.
+    """Build the site from existing verdicts, or from the `published` ones alone, and return its folder.
 
-    `environ` may tell where the repository is, for links to its forms. MissingError says what is not judged.
+    `environ` can provide the repository's address for links to its forms. Raises MissingError that lists missing
+    verdicts.
     """
     if published:
         boards = published_boards(project, say=progress.say)
@@ -73,9 +77,9 @@ def build_boards_site(
 
 @contextlib.contextmanager
 def served_site(project: Project, port: int) -> Iterator[str]:
-    """Serve the built site on this machine while the block runs; its address. `port` 0 takes a free one.
+    """Serve the built site on this machine while the block runs, and yield its address. `port` 0 takes any free port.
 
-    Raises MissingError where none is built, UsageError where the port is taken.
+    Raises MissingError if the site is not built, UsageError if the port is not available.
     """
     folder = project.root / "build" / "site"
     if not (folder / "index.html").is_file():

@@ -1,4 +1,4 @@
-"""Git, asked about a checkout: words go to it as a list, and its answer is read as data."""
+"""Git commands on a checkout. Arguments are passed as a list, without a shell, and output is read as data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from evaluator.escaping import printable
 
 
 def ask_git(folder: Path, *words: str) -> bytes | None:
-    """What Git says; None where it refuses. Raises MissingError where there is no Git."""
+    """Run a Git command in `folder` and return its output, or None if Git exits with an error.
+
+    Raises MissingError if Git is not installed.
+    """
     run = ["git", "-C", str(folder), *words]
     try:
         done = subprocess.run(run, capture_output=True, check=False, stdin=subprocess.DEVNULL)
@@ -20,7 +23,10 @@ def ask_git(folder: Path, *words: str) -> bytes | None:
 
 
 def commit_named(folder: Path, said: str) -> str:
-    """The commit that somebody's words name, which may be an option's. Raises UsageError where they name none here."""
+    """Return the commit that a revision names, such as the value of an option.
+
+    Raises UsageError if this checkout has no such commit.
+    """
     found = ask_git(folder, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{said}^{{commit}}")
     if found is None:
         raise UsageError(

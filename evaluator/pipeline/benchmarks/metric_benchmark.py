@@ -1,12 +1,12 @@
-"""How many pairs of commands the NLC2CMD metric scores in a second, on one core.
+"""Benchmark of the NLC2CMD metric: pairs of commands scored per second on one core.
 
-The pairs are those of a suite and of the submissions that answer it: every near miss and every first candidate against
-every reference of its task. A file of pairs may take their place. Three things are timed, each several times, in one
+By default, the pairs are those of a suite and the submissions that answer it: every near miss and every first candidate
+with every reference of its task. A file of pairs can replace them. Three cases are timed, each several times, in one
 thread:
 
-* *as they come*: all pairs in order, nothing read before. A reference is read once, however many pairs it is in.
-* *every command once*: pairs in which no text occurs twice, nothing read before, so that each pair takes two readings.
-* *all read before*: all pairs, with every command read but none scored.
+* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, however many pairs it is in.
+* *every command once*: pairs in which no text occurs twice, with an empty cache, so that each pair parses two commands.
+* *all read before*: all pairs, with every command parsed in advance but none scored.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """A row for each of the three: pairs, different commands, and pairs a second at least, in the median and at most.
+    """Return a row per case: the number of pairs, of distinct commands, and of pairs per second (minimum, median,
+    maximum).
 
-    `project` is called where no file is given. Raises UsageError where there is no pair.
+    `project` is called only if there is no file. Raises UsageError if there are no pairs.
     """
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
@@ -44,7 +45,7 @@ def bench_metrics(
         "every command once": (_apart(pairs), forget_commands),
         "all read before": (pairs, lambda: _read_all(pairs)),
     }
-    score_pair("echo $(date) > now", "date")  # so that bashlex and the tables are there
+    score_pair("echo $(date) > now", "date")  # imports bashlex and loads the tables before the measurement
     progress.stage("timing", runs * len(ways))
     return [_row(what, chosen, prepare, progress, runs) for what, (chosen, prepare) in ways.items()]
 
@@ -76,7 +77,7 @@ def _predictions(project: Project, suite: Suite) -> Iterator[tuple[Sequence[byte
 
 
 def _apart(pairs: Iterable[Pair]) -> list[Pair]:
-    """Those of the pairs, in order, whose commands are in none before them, and are two."""
+    """Return the pairs, in order, with two different commands that no earlier returned pair contains."""
     seen: set[Text] = set()
     kept: list[Pair] = []
     for prediction, reference in pairs:

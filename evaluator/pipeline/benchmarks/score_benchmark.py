@@ -1,4 +1,4 @@
-"""The benchmarks behind the speeds that this project claims."""
+"""Benchmarks of the sandbox and of scoring, which support the speeds that this project claims."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from evaluator.suites.load import Suite
 
 
 def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int) -> dict[str, object]:
-    """Ways of running one command side by side; see `evaluator.sandbox.benchmark`."""
+    """Compare the speeds of several ways to run one command. See `evaluator.sandbox.benchmark`."""
     from evaluator.sandbox.benchmark import bench_sandbox as measure
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
@@ -48,10 +48,10 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite repeated under other ids, with one candidate for each of its tasks, each of a text of its own.
+    """A suite with its tasks repeated under new ids, and one candidate for each task, all with different texts.
 
-    `tasks` counts the suite's own tasks among them, `references` their references: a reference's text repeats with
-    its task, and as it is executed once for all of them, it counts once.
+    `tasks` is the number of distinct tasks, and `references` holds their references. A repeated task has the same
+    references, which are executed once for all repetitions.
     """
 
     suite: Suite
@@ -61,15 +61,15 @@ class Load:
 
     @property
     def variants(self) -> int:
-        """Variants of all candidates: first executions that candidates take."""
+        """Return the number of first executions of all candidates, one per variant."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def anew(self, mark: bytes) -> Load:
-        """The same with other texts."""
+        """Return the same load with other candidate texts."""
         return replace(self, candidates={task: command + mark for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
-        """The candidates as one system's predictions."""
+        """Return the candidates as the predictions of one system."""
         manifest = SubmissionManifest(
             format=1,
             system="Bench",
@@ -86,9 +86,9 @@ class Load:
 
 
 def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """A load whose candidates have at least so many executions, all variants counted.
+    """Repeat a suite's tasks until their candidates need at least `executions` executions, counting every variant.
 
-    Candidates are references and near misses in turns, with a comment: half of them pass, half do not and are
+    Candidates are references and near misses in turn, each with a comment. Half of them pass. The others fail and are
     executed once more.
     """
     tasks: list[Task] = []
@@ -113,7 +113,7 @@ def _starts_processes(suite: Suite, task: Task) -> bool:
 
 @dataclass
 class _Watched:
-    """An execution that counts what it executes and the CPU seconds of its jobs."""
+    """An executor wrapper that counts executions and the CPU seconds of their jobs."""
 
     executor: Executor
     references: frozenset[bytes]
@@ -132,10 +132,11 @@ class _Watched:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Seconds to a board from nothing, with the references' evidence there, and again with nothing changed.
+    """Measure the seconds to a board from an empty store, with references in the store, and without any change.
 
-    `rows` holds a row each; `in jobs` is the share of all workers' time, from the first key to the last figure,
-    that lies between a job's spawn and its clean-up. `load` says what was scored and what of it repeats.
+    `rows` holds one row for each of these cases. `in jobs` is the share of all workers' time, from the first cache key
+    to the last metric, between the start of a job's process and its clean-up. `load` describes the candidates and
+    repetitions.
     """
     own = project.suite(suite)
     load = repeated(own, executions, with_processes=with_processes)

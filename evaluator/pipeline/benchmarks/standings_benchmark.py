@@ -1,4 +1,4 @@
-"""How long standings and the site take at a size: boards drawn from a seed, timed part by part."""
+"""Benchmark of standings and the site on synthetic boards of any size, timed part by part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A part's wall and CPU seconds, and the most memory that this process and its children have held so far, in MB."""
+    """Wall and CPU seconds of a part, and the peak memory in MB of this process and its children so far."""
 
     part: str
     seconds: float
@@ -44,9 +44,10 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Rows of `Timed`, a standings run each: from results to the frame and from there to standings; then the site.
+    """Return rows of `Timed`: results to a frame and the frame to standings, once per run, and then the site if `site`
+    is set.
 
-    What is drawn is held all the while, as a board holds it, and counts towards the memory.
+    The synthetic results stay in memory, as on a real board, and count towards the memory.
     """
     timed: list[Timed] = []
 

@@ -1,7 +1,6 @@
-"""Boards of any size from a seed, for measurements and tests.
+"""Synthetic boards of any size from a random seed, for measurements and tests.
 
-They hold what a real board holds and nothing was executed for them: outcomes are drawn, figures follow from
-the outcomes.
+They have all data of a real board, but nothing is executed. Outcomes are random, and metrics follow from the outcomes.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ _FAILURES: Final = (
 )
 _WEIGHTS: Final = (8, 4, 2, 1, 1, 3, 1)
 METHODS: Final = tuple(method for method in Method if method is not Method.CONTROL)
-"""How systems are made that can be ranked."""
+"""The methods of systems that can be ranked."""
 
 _SYSTEMS: Final = (
     "Long-context prompter",
@@ -81,7 +80,7 @@ _SYSTEMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Everything of a board but what follows from it."""
+    """The data from which a board's standings are computed."""
 
     tasks: tuple[Task, ...]
     manifests: dict[str, SubmissionManifest]
@@ -89,22 +88,24 @@ class Drawing:
 
     @property
     def version(self) -> str:
-        """The suite's version."""
+        """Return the suite's version."""
         return _SUITE.version
 
     def board(self) -> SuiteBoard:
-        """The board with its standings."""
+        """Return the board with its standings."""
         return board_of(self.tasks, self.manifests, self.results)
 
 
 def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
-    """A board of the size asked for; the same arguments give the same board."""
+    """Return a board of this size. The same arguments give the same board."""
     return drawing(submissions, tasks, candidates, seed).board()
 
 
 def drawing(submissions: int, tasks: int, candidates: int, seed: int = 1) -> Drawing:
-    """Results of the size asked for; the same arguments give the same ones. What is alike is one object, as in a
-    board that was graded."""
+    """Return random results of this size. The same arguments give the same results.
+
+    Equal values are one object, as on a board that was graded.
+    """
     draw = random.Random(seed)  # noqa: S311 - reproducible test data
     asked = tuple(_task(number) for number in range(tasks))
     manifests = {f"system-{number:04d}": _manifest(number, draw) for number in range(submissions)}
@@ -116,14 +117,14 @@ def drawing(submissions: int, tasks: int, candidates: int, seed: int = 1) -> Dra
 
 
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
-    """What the metrics need to know of these boards' tasks."""
+    """Return the data about these tasks that the metrics need."""
     return {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
 
 
 def board_of(
     tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
 ) -> SuiteBoard:
-    """A board in order of passes whose standings follow from the results' outcomes."""
+    """Return a board in order of passes, with standings that follow from the outcomes of the results."""
     held, facts = tuple(results), facts_of(tasks)
     frame = results_frame(held, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
@@ -201,7 +202,7 @@ def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random)
         finding = draw.choices(_FAILED, _WEIGHTS)[0]
         command = None if finding.outcome is Outcome.UNANSWERED else task.near_misses[-1]
     measured = _measured(task.references, command, finding.outcome)
-    # not validated, and the names of the fields are one set: a million of these are drawn to measure boards
+    # built without validation and with a shared set of field names, since benchmarks create a million results
     return Result.model_construct(
         _RESULT_FIELDS,
         submission=slug,
@@ -233,7 +234,7 @@ _FAILED: Final = tuple(
 
 @functools.cache
 def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """What is measured beside the verdict: a text that is a reference or none, a run that follows from the outcome."""
+    """Return an answer's metrics: text metrics from equality with a reference, run metrics from the outcome."""
     same, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if same else 0 for shorter in range(4))
     given = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
@@ -253,7 +254,7 @@ def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Out
 def result_of(
     slug: str, task: str, command: bytes | None, finding: Finding, rank: int = 1, nlc2cmd: float = 0.0
 ) -> Result:
-    """A result on the suite of these boards."""
+    """Return a result on the suite of the synthetic boards."""
     return Result(
         submission=slug,
         suite=_SUITE.name,

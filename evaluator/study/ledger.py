@@ -1,4 +1,4 @@
-"""The file of measurements: a line at a time, on disk before anybody is told so, and read back at file and line."""
+"""The file of measurements, one JSON line each. Every line is on disk before the participant sees the result."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from evaluator.records.record import read_format
 
 
 class Ledger:
-    """Appends to one file, which no other study may hold meanwhile. Threads may share it."""
+    """Appends measurements to a file, which is locked against other studies. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file. Raises UsageError where that cannot be, or where another study writes to it."""
+        """Open or create the file. Raises UsageError if that fails or if another study writes to the file."""
         self._lock = threading.Lock()
         try:
             self._file: BinaryIO = path.open("a+b")
@@ -35,7 +35,7 @@ class Ledger:
         self._drop_half_line()
 
     def _drop_half_line(self) -> None:
-        """A line that a power cut left unfinished was never counted; what follows must not be glued to it."""
+        """Remove an incomplete last line, which a power cut may leave, so that the next line is not joined to it."""
         self._file.seek(0)
         data = self._file.read()
         whole = data.rfind(b"\n") + 1
@@ -43,19 +43,19 @@ class Ledger:
             self._file.truncate(whole)
 
     def append(self, measurement: Measurement) -> None:
-        """Write a line; it is on disk when this returns."""
+        """Write a line and wait until it is on disk."""
         with self._lock:
             self._file.write(measurement.to_json().encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Give the file up."""
+        """Close the file and release its lock."""
         self._file.close()
 
 
 def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
-    """All lines of these files, in order. Raises FormatError with every problem in them, UsageError for no file."""
+    """Read all lines of these files, in order. Raises FormatError with every problem, UsageError for a missing file."""
     found: list[Measurement] = []
     problems: list[Problem] = []
     for path in paths:

@@ -1,9 +1,11 @@
-"""The study's page and its few requests over HTTP, for browsers of this machine or of a laboratory's network.
+"""The study's web page and its API over HTTP, for browsers on this machine or in a laboratory's network.
 
-What must not work: another person's page reading or asking anything (the address holds a secret, and a request says
-from which page it comes), a name of an attacker's that is made to lead here (DNS rebinding: only literal addresses
-are answered), a page of ours that fetches from elsewhere (the content security policy has no other source than us),
-and output that is more than text (the page sets text, and what is not plainly visible is written out).
+The server prevents the following attacks:
+
+* Another site's page reads or sends requests. The address contains a secret, and every request's origin is checked.
+* DNS rebinding, by which an attacker's host name leads to this server. Only literal addresses are answered.
+* The study's page loads anything from elsewhere. The content security policy allows this server only.
+* A command's output acts as more than text. The page sets text only, and invisible characters are written out.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from evaluator.errors import InfraError, UsageError
 from evaluator.study.sitting import Study
 
 MOST_BYTES: Final = 65_536
-"""Of a request's body: a command has at most a quarter of that."""
+"""Maximum size of a request's body. A command has at most a quarter of it."""
 SILENCE_S: Final = 30.0
-"""A connection that sends nothing for so long is closed."""
+"""The seconds after which a silent connection is closed."""
 
 _FILES: Final = {"": "index.html", "study.css": "study.css", "study.js": "study.js"}
 _TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
@@ -49,7 +51,7 @@ Body = Mapping[str, Any]
 
 
 class _RefusedError(Exception):
-    """A request that gets a status and a sentence. Never leaves this module."""
+    """An invalid request, with the HTTP status and the message of its response. It never leaves this module."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -57,7 +59,7 @@ class _RefusedError(Exception):
 
 
 def is_literal(host: str | None, port: int) -> bool:
-    """Whether a Host header names an address by its numbers, or localhost, and this port.
+    """Return whether a Host header consists of a literal address, or localhost, and this port.
 
     >>> [is_literal(host, 80) for host in ("127.0.0.1:80", "[::1]:80", "localhost:80", "10.0.0.7:80")]
     [True, True, True, True]
@@ -85,13 +87,13 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that goes away. A defect of ours is told, but not to whose address it showed."""
+        """Print the traceback of a defect, without the client's address. Ignore a browser that disconnects."""
         if not isinstance(sys.exc_info()[1], OSError):
             traceback.print_exc()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """The handler of one connection."""
 
     server: _Server
     sent = b""
@@ -99,10 +101,10 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "bashboard", ""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """The page and what belongs to it."""
+        """Send the page or one of its files."""
 
         def file() -> tuple[str, bytes]:
             name = _FILES.get(self._path())
@@ -113,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(file)
 
     def do_POST(self) -> None:
-        """What the page asks."""
+        """Run an action of the page and send its result as JSON."""
 
         def reply() -> tuple[str, bytes]:
             act = _ACTS.get(self._path())
@@ -158,11 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(404, "there is nothing here: expected the whole address of the study")
 
     def _path(self) -> str:
-        """What stands behind the token."""
+        """Return the part of the path after the token."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
     def _read(self) -> None:
-        """Read the body, also of what is refused then: a connection closed on unread bytes may lose the reply."""
+        """Read the body even of a refused request. Closing a connection with unread bytes may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a length")
@@ -213,9 +215,10 @@ _ACTS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
 
 @contextlib.contextmanager
 def study_server(study: Study, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """Serve a study while the block runs; its address, which holds the secret. `port` 0 takes a free one.
+    """Serve a study while the block runs, and yield its address, which contains the secret. `port` 0 takes any free
+    port.
 
-    Raises OSError where host or port are not to be had.
+    Raises OSError if the host or the port is not available.
     """
     server = _Server((host, port), study)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,7 +1,8 @@
-"""A participant's sitting: tasks in an order of their own, a clock for each, and a measurement when it ends.
+"""A participant's sitting: tasks in random order, a clock for each, and a measurement at the end of each.
 
-The clock is the server's. It runs from when a task is shown to Enter of the command that passes, and stands while
-a command is executed, because a machine's speed is not a person's. The first task is a warm-up: it is not measured.
+The server keeps the clock. It runs from the display of a task until Enter of the command that passes. It pauses while a
+command is executed, because the speed of a machine is not the speed of a person. The first task is a warm-up and is not
+measured.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from evaluator.errors import UsageError
 from evaluator.records import Measurement, Task
 
 MOST_SITTINGS: Final = 500
-"""Held at once: a sitting is forgotten when its study ends, and nobody may fill the memory by joining."""
+"""Maximum number of sittings in memory until the study ends, so that clients cannot fill the memory by joining."""
 
 
 class Shown(NamedTuple):
-    """What a command came to: whether it passed, that in words, and what one variant of the world printed."""
+    """The result of a command: whether it passed, the verdict in words, and its output in one variant of the world."""
 
     passed: bool
     verdict: str
@@ -29,15 +30,15 @@ class Shown(NamedTuple):
 
 
 class StudyExaminer(Protocol):
-    """Executes and judges what participants type. Called from many threads."""
+    """Executes and judges participants' commands. It is called from many threads."""
 
     def examine(self, task: str, command: bytes) -> Shown:
-        """What a command does for a task. Raises InfraError where our machinery fails."""
+        """Execute and judge a command for a task. Raises InfraError if the machinery fails."""
         ...
 
 
 class Shows(NamedTuple):
-    """What a participant sees of a task. `warm_up` says that it is not measured."""
+    """A task as the participant sees it. A task with `warm_up` is not measured."""
 
     number: int
     tasks: int
@@ -48,7 +49,7 @@ class Shows(NamedTuple):
 
 @dataclass
 class Sitting:
-    """One participant's tasks, in their order. All times are readings of the study's clock, in seconds."""
+    """One participant's tasks, in their order. All times are seconds of the study's clock."""
 
     participant: str
     tasks: Sequence[Task]
@@ -59,7 +60,7 @@ class Sitting:
 
 
 class Study:
-    """Everybody's sittings on one suite. `places` say, by task, who the participant is and where."""
+    """All sittings on one suite. `places` returns the user and folder that a task's prompt shows."""
 
     def __init__(
         self,
@@ -81,9 +82,12 @@ class Study:
         self._lock = threading.Lock()
 
     def join(self) -> str:
-        """Begin a sitting; its key, which is not the participant's id: whoever reads the lines cannot go on in it."""
+        """Begin a sitting and return its secret key.
+
+        The key differs from the participant's id, so that a reader of the measurements cannot continue the sitting.
+        """
         participant, key = secrets.token_hex(8), secrets.token_urlsafe(24)
-        order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - an order, not a secret
+        order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - not a secret
         tasks = order.sample(self._tasks, min(self._measured + 1, len(self._tasks)))
         with self._lock:
             if len(self._sittings) >= MOST_SITTINGS:
@@ -94,7 +98,7 @@ class Study:
         return key
 
     def show(self, key: str) -> Shows | None:
-        """The present task, whose clock begins when it is first shown; None where all are done."""
+        """Return the current task, or None after the last one. Its clock starts when it is first shown."""
         sitting = self._sitting(key)
         if sitting.at == len(sitting.tasks):
             return None
@@ -104,7 +108,7 @@ class Study:
         return Shows(sitting.at, len(sitting.tasks) - 1, sitting.at == 0, task.nl, self._places(task))
 
     def enter(self, key: str, number: int, command: bytes) -> Shown:
-        """Execute a command for the task of that number; where it passes the task is done and recorded."""
+        """Execute a command for the current task. If it passes, record the measurement and go on to the next task."""
         entered_at = self._clock()
         sitting = self._sitting(key)
         if not sitting.busy.acquire(blocking=False):
@@ -121,7 +125,7 @@ class Study:
             sitting.busy.release()
 
     def skip(self, key: str, number: int) -> None:
-        """Leave a task unsolved."""
+        """Record the current task as skipped and go on to the next task."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
         with sitting.busy:
@@ -134,7 +138,7 @@ class Study:
         return self._sittings[key]
 
     def _present(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """The present task and when it was shown, where it is the one that is meant."""
+        """Return the current task and the time when it was shown. Raises UsageError if `number` is another task's."""
         if number != sitting.at or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the one that is shown")
         return sitting.tasks[sitting.at], sitting.shown_at

@@ -10,7 +10,7 @@ from evaluator.leaderboard.board import gather
 from evaluator.leaderboard.charts import has_horizon, horizon_chart
 from evaluator.leaderboard.horizon_part import horizon_part
 from evaluator.leaderboard.task_page import task_part
-from evaluator.records import SubmissionMetrics, HorizonSlice, Standing, Timing
+from evaluator.records import HorizonSlice, Standing, SubmissionMetrics, Timing
 from evaluator.testing.boards import drawn_board
 
 ROWS = drawn_board(3, 8).standings

@@ -59,24 +59,24 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._failing("open as our store"):
+        with self._map_errors("open as our store"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
-                self._start_afresh()
+                self._create_tables()
             # stores created before this table existed keep their other tables
             self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
 
     @contextlib.contextmanager
-    def _failing(self, at: str) -> Iterator[None]:
+    def _map_errors(self, action: str) -> Iterator[None]:
         """Raise InfraError, with advice, if the database or the file system fails inside the block."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             raise InfraError(
-                f"{self.path} does not {at} ({error}); it only holds what can be made again: make room or delete it"
+                f"{self.path} does not {action} ({error}); it only holds what can be made again: make room or delete it"
             ) from error
 
     def _layout(self) -> int:
@@ -84,13 +84,13 @@ class Store:
         return int(layout)
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        with self._failing("take what is written"), self._database:
+    def _transaction(self) -> Iterator[None]:
+        with self._map_errors("take what is written"), self._database:
             self._database.execute("BEGIN IMMEDIATE")
             yield
 
-    def _start_afresh(self) -> None:
-        with self._all_or_nothing():
+    def _create_tables(self) -> None:
+        with self._transaction():
             if self._layout() == LAYOUT:  # another process has created the tables
                 return
             for table, columns in _TABLES.items():
@@ -105,44 +105,44 @@ class Store:
 
     def _rows(self, query: str, values: Sequence[str]) -> list[Any]:
         # even reading needs disk space, since SQLite creates the index of the write-ahead log
-        with self._failing("give what it holds"):
+        with self._map_errors("give what it holds"):
             return self._database.execute(query, values).fetchall()
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
         """Return the stored runs of these evidence keys."""
-        found: set[RunKey] = set()
+        runs: set[RunKey] = set()
         for batch in _batches(keys):
             marks = ",".join("?" * len(batch))
             rows = self._rows(f"SELECT key, run FROM evidence WHERE key IN ({marks})", batch)  # noqa: S608
-            found.update((key, run) for key, run in rows)
-        return found
+            runs.update((key, run) for key, run in rows)
+        return runs
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
         """Return the stored evidence of these runs."""
-        wanted = set(runs)
-        found: dict[RunKey, Evidence] = {}
-        for batch in _batches({key for key, _ in wanted}):
+        requested = set(runs)
+        records: dict[RunKey, Evidence] = {}
+        for batch in _batches({key for key, _ in requested}):
             marks = ",".join("?" * len(batch))
             query = f"SELECT key, run, record FROM evidence WHERE key IN ({marks})"  # noqa: S608
             for key, run, record in self._rows(query, batch):
-                if (key, run) in wanted:
-                    found[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
-        return found
+                if (key, run) in requested:
+                    records[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
+        return records
 
     def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
         """Store the evidence of one run, unless the run is stored already."""
         record = zlib.compress(evidence.to_json().encode(), 1)
-        with self._failing("take what is written"):
+        with self._map_errors("take what is written"):
             self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
         """Return the stored verdicts of these keys."""
-        found: dict[str, Verdict] = {}
+        verdicts: dict[str, Verdict] = {}
         for batch in _batches(keys):
             marks = ",".join("?" * len(batch))
             query = f"SELECT key, record FROM verdicts WHERE key IN ({marks})"  # noqa: S608
-            found |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
-        return found
+            verdicts |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
+        return verdicts
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
         """Return all stored verdicts on a command for a task, whatever their keys."""
@@ -150,38 +150,39 @@ class Store:
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
 
-    def add_verdicts(self, judged: Sequence[JudgedVerdict]) -> None:
+    def add_verdicts(self, verdicts: Sequence[JudgedVerdict]) -> None:
         """Store all of these verdicts, or none if writing fails."""
         rows = [
-            (each.key, each.suite, each.task, each.command, json.dumps(parts), each.to_json()) for each, parts in judged
+            (verdict.key, verdict.suite, verdict.task, verdict.command, json.dumps(parts), verdict.to_json())
+            for verdict, parts in verdicts
         ]
-        with self._all_or_nothing():
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
         """Return the stored scores of these keys."""
-        found: dict[str, float] = {}
+        scores: dict[str, float] = {}
         for batch in _batches(keys):
             marks = ",".join("?" * len(batch))
-            found |= dict(self._rows(f"SELECT key, score FROM scores WHERE key IN ({marks})", batch))  # noqa: S608
-        return found
+            scores |= dict(self._rows(f"SELECT key, score FROM scores WHERE key IN ({marks})", batch))  # noqa: S608
+        return scores
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
         """Store all of these scores, or none if writing fails."""
-        with self._all_or_nothing():
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
 
     def figures(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the stored text metrics of these keys, each as JSON."""
-        found: dict[str, str] = {}
+        figures: dict[str, str] = {}
         for batch in _batches(keys):
             marks = ",".join("?" * len(batch))
-            found |= dict(self._rows(f"SELECT key, record FROM figures WHERE key IN ({marks})", batch))  # noqa: S608
-        return found
+            figures |= dict(self._rows(f"SELECT key, record FROM figures WHERE key IN ({marks})", batch))  # noqa: S608
+        return figures
 
     def add_figures(self, figures: Mapping[str, str]) -> None:
         """Store all of these text metrics, given as JSON, or none if writing fails."""
-        with self._all_or_nothing():
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
@@ -191,5 +192,5 @@ class Store:
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
         """Store an image's fingerprint, so that cache keys can be computed without the engine."""
-        with self._failing("take what is written"):
+        with self._map_errors("take what is written"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

@@ -18,11 +18,11 @@ from pydantic import NonNegativeInt, PositiveFloat
 
 from evaluator.records import Identifier, Measurement, Record
 
-FEWEST_FOR_OUTLIERS: Final = 5
+MIN_FOR_OUTLIERS: Final = 5
 DEVIATIONS: Final = 3.0
 NORMAL: Final = 1.4826
 """The factor from the median absolute deviation of normally distributed data to its standard deviation."""
-FEWEST_TASKS: Final = 3
+MIN_TASKS: Final = 3
 """The minimum number of tasks for a fit, since a line through two points always fits."""
 
 Floats = NDArray[np.float64]
@@ -70,22 +70,22 @@ class Fit(Record):
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
     """Return the medians of the tasks that a participant passed, by id. `tokens` has an entry for every task."""
     first: dict[tuple[str, str], Measurement] = {}
-    for each in measurements:
-        first.setdefault((each.task, each.participant), each)
+    for row in measurements:
+        first.setdefault((row.task, row.participant), row)
     times = []
     for task in sorted({task for task, _ in first}):
-        own = [each for (name, _), each in first.items() if name == task]
-        passed = np.array(sorted(each.seconds for each in own if each.passed and each.seconds > 0))
+        of_task = [row for (name, _), row in first.items() if name == task]
+        passed = np.array(sorted(row.seconds for row in of_task if row.passed and row.seconds > 0))
         if passed.size:
-            kept = without_outliers(passed)
+            inliers = without_outliers(passed)
             times.append(
                 TaskTime(
                     task=task,
                     tokens=tokens[task],
-                    median_s=round(float(np.median(kept)), 3),
-                    measurements=kept.size,
-                    outliers=passed.size - kept.size,
-                    skipped=sum(not each.passed for each in own),
+                    median_s=round(float(np.median(inliers)), 3),
+                    measurements=inliers.size,
+                    outliers=passed.size - inliers.size,
+                    skipped=sum(not row.passed for row in of_task),
                 )
             )
     return tuple(times)
@@ -97,32 +97,32 @@ def without_outliers(seconds: Floats) -> Floats:
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
     """
-    if seconds.size < FEWEST_FOR_OUTLIERS:
+    if seconds.size < MIN_FOR_OUTLIERS:
         return seconds
-    away = np.abs(np.log(seconds) - np.median(np.log(seconds)))
-    scale = NORMAL * float(np.median(away))
-    return seconds[away <= DEVIATIONS * scale] if scale > 0 else seconds
+    deviations = np.abs(np.log(seconds) - np.median(np.log(seconds)))
+    scale = NORMAL * float(np.median(deviations))
+    return seconds[deviations <= DEVIATIONS * scale] if scale > 0 else seconds
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
     """Return the least-squares and Theil-Sen lines, or None for both with fewer than three tasks or a single length."""
-    tokens = np.array([each.tokens for each in times], dtype=np.float64)
-    if tokens.size < FEWEST_TASKS or np.ptp(tokens) == 0:
+    tokens = np.array([task.tokens for task in times], dtype=np.float64)
+    if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None
     from scipy.stats import linregress, theilslopes
 
-    seconds = np.array([each.median_s for each in times])
-    square, robust = linregress(tokens, seconds), theilslopes(seconds, tokens)
+    seconds = np.array([task.median_s for task in times])
+    least_squares, theil_sen = linregress(tokens, seconds), theilslopes(seconds, tokens)
     return (
-        line(float(square.intercept), float(square.slope), times),
-        line(float(robust.intercept), float(robust.slope), times),
+        line(float(least_squares.intercept), float(least_squares.slope), times),
+        line(float(theil_sen.intercept), float(theil_sen.slope), times),
     )
 
 
 def line(a: float, b: float, times: Sequence[TaskTime]) -> Line:
     """Return the line a + b · tokens with its r2 on these tasks."""
-    tokens = np.array([each.tokens for each in times], dtype=np.float64)
-    seconds = np.array([each.median_s for each in times])
+    tokens = np.array([task.tokens for task in times], dtype=np.float64)
+    seconds = np.array([task.median_s for task in times])
     total = float(((seconds - seconds.mean()) ** 2).sum())
-    rest = float(((seconds - a - b * tokens) ** 2).sum())
-    return Line(a=round(a, 4), b=round(b, 4), r2=round(1 - rest / total, 4) if total else None)
+    residual = float(((seconds - a - b * tokens) ** 2).sum())
+    return Line(a=round(a, 4), b=round(b, 4), r2=round(1 - residual / total, 4) if total else None)

@@ -32,15 +32,15 @@ class Ledger:
         except OSError as error:
             self._file.close()
             raise UsageError(f"another study writes to {path}; name another file with --out") from error
-        self._drop_half_line()
+        self._drop_partial_line()
 
-    def _drop_half_line(self) -> None:
+    def _drop_partial_line(self) -> None:
         """Remove an incomplete last line, which a power cut may leave, so that the next line is not joined to it."""
         self._file.seek(0)
         data = self._file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            self._file.truncate(whole)
+        complete = data.rfind(b"\n") + 1
+        if complete < len(data):
+            self._file.truncate(complete)
 
     def append(self, measurement: Measurement) -> None:
         """Write a line and wait until it is on disk."""
@@ -56,7 +56,7 @@ class Ledger:
 
 def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
     """Read all lines of these files, in order. Raises FormatError with every problem, UsageError for a missing file."""
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     problems: list[Problem] = []
     for path in paths:
         try:
@@ -67,13 +67,13 @@ def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
             try:
                 value = json.loads(line)
                 read_format(value, path.name)
-                found.append(Measurement.model_validate(value))
+                measurements.append(Measurement.model_validate(value))
             except ValidationError as error:
-                first = error.errors(include_url=False, include_context=False)[0]
-                place = ".".join(map(str, first["loc"])) or "the line"
-                problems.append(Problem(path, number, f"{place}: {first['msg']}, found {first['input']!r:.100}"))
+                detail = error.errors(include_url=False, include_context=False)[0]
+                field = ".".join(map(str, detail["loc"])) or "the line"
+                problems.append(Problem(path, number, f"{field}: {detail['msg']}, found {detail['input']!r:.100}"))
             except ValueError as error:
                 problems.append(Problem(path, number, f"does not read as a measurement: {error}"))
     if problems:
         raise FormatError(problems)
-    return found
+    return measurements

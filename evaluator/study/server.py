@@ -27,9 +27,9 @@ from urllib.parse import urlsplit
 from evaluator.errors import InfraError, UsageError
 from evaluator.study.sitting import Study
 
-MOST_BYTES: Final = 65_536
+MAX_BODY_BYTES: Final = 65_536
 """Maximum size of a request's body. A command has at most a quarter of it."""
-SILENCE_S: Final = 30.0
+IDLE_TIMEOUT_S: Final = 30.0
 """The seconds after which a silent connection is closed."""
 
 _FILES: Final = {"": "index.html", "study.css": "study.css", "study.js": "study.js"}
@@ -67,12 +67,12 @@ def is_literal(host: str | None, port: int) -> bool:
     [False, False, False, False, False]
     """
     try:
-        place = urlsplit(f"//{host or ''}")
-        if (place.port or 80) != port or place.netloc != host or place.username is not None:
+        address = urlsplit(f"//{host or ''}")
+        if (address.port or 80) != port or address.netloc != host or address.username is not None:
             return False
-        if place.hostname == "localhost":
+        if address.hostname == "localhost":
             return True
-        ipaddress.ip_address(place.hostname or "")
+        ipaddress.ip_address(address.hostname or "")
     except ValueError:
         return False
     return True
@@ -82,9 +82,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, place: tuple[str, int], study: Study) -> None:
+    def __init__(self, address: tuple[str, int], study: Study) -> None:
         self.study, self.token = study, secrets.token_urlsafe(16)
-        super().__init__(place, _Handler)
+        super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the traceback of a defect, without the client's address. Ignore a browser that disconnects."""
@@ -96,8 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
     """The handler of one connection."""
 
     server: _Server
-    sent = b""
-    timeout = SILENCE_S
+    request_body = b""
+    timeout = IDLE_TIMEOUT_S
     server_version, sys_version = "bashboard", ""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
@@ -112,41 +112,41 @@ class _Handler(BaseHTTPRequestHandler):
                 raise _RefusedError(404, "there is nothing here")
             return _TYPES[name.rpartition(".")[2]], files("evaluator.study").joinpath("page", name).read_bytes()
 
-        self._answer(file)
+        self._respond(file)
 
     def do_POST(self) -> None:
         """Run an action of the page and send its result as JSON."""
 
         def reply() -> tuple[str, bytes]:
-            act = _ACTS.get(self._path())
-            if act is None:
+            action = _ACTIONS.get(self._path())
+            if action is None:
                 raise _RefusedError(404, "there is nothing here")
-            return "application/json", json.dumps(act(self.server.study, self._body())).encode()
+            return "application/json", json.dumps(action(self.server.study, self._json_body())).encode()
 
-        self._answer(reply)
+        self._respond(reply)
 
-    def _answer(self, make: Callable[[], tuple[str, bytes]]) -> None:
+    def _respond(self, make: Callable[[], tuple[str, bytes]]) -> None:
         status = 200
         try:
-            self._read()
-            self._refuse_strangers()
+            self._read_body()
+            self._check_origin()
             kind, data = make()
         except _RefusedError as refusal:
-            status, kind, data = refusal.status, "application/json", _said(refusal)
+            status, kind, data = refusal.status, "application/json", _error_body(refusal)
         except (KeyError, TypeError, UnicodeEncodeError):
-            status, kind, data = 400, "application/json", _said("this is not what the page asks")
+            status, kind, data = 400, "application/json", _error_body("this is not what the page asks")
         except UsageError as error:
-            status, kind, data = 409, "application/json", _said(error)
+            status, kind, data = 409, "application/json", _error_body(error)
         except InfraError:
-            said = "our machinery failed, and your clock stood meanwhile; press Enter once more"
-            status, kind, data = 503, "application/json", _said(said)
+            message = "our machinery failed, and your clock stood meanwhile; press Enter once more"
+            status, kind, data = 503, "application/json", _error_body(message)
         self.send_response(status)
         for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": len(data)}.items():
             self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(data)
 
-    def _refuse_strangers(self) -> None:
+    def _check_origin(self) -> None:
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if not is_literal(host, self.server.server_address[1]):
             raise _RefusedError(421, "expected this study's address by its numbers")
@@ -163,20 +163,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the part of the path after the token."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
-    def _read(self) -> None:
+    def _read_body(self) -> None:
         """Read the body even of a refused request. Closing a connection with unread bytes may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
             raise _RefusedError(400, "expected a length")
-        self.sent = self.rfile.read(min(int(size), MOST_BYTES + 1))
-        if len(self.sent) > MOST_BYTES:
-            raise _RefusedError(413, f"expected at most {MOST_BYTES} bytes")
+        self.request_body = self.rfile.read(min(int(size), MAX_BODY_BYTES + 1))
+        if len(self.request_body) > MAX_BODY_BYTES:
+            raise _RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")
 
-    def _body(self) -> Body:
+    def _json_body(self) -> Body:
         if self.headers.get_content_type() != "application/json":
             raise _RefusedError(400, "expected JSON")
         try:
-            value = json.loads(self.sent)
+            value = json.loads(self.request_body)
         except (ValueError, RecursionError) as error:
             raise _RefusedError(400, "expected JSON") from error
         if not isinstance(value, dict):
@@ -184,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         return value
 
 
-def _said(message: object) -> bytes:
+def _error_body(message: object) -> bytes:
     return json.dumps({"error": str(message)}).encode()
 
 
@@ -193,8 +193,8 @@ def _join(study: Study, body: Body) -> object:
 
 
 def _show(study: Study, body: Body) -> object:
-    shows = study.show(str(body["key"]))
-    return {"done": True} if shows is None else shows._asdict()
+    view = study.show(str(body["key"]))
+    return {"done": True} if view is None else view._asdict()
 
 
 def _enter(study: Study, body: Body) -> object:
@@ -210,7 +210,7 @@ def _skip(study: Study, body: Body) -> object:
     return {}
 
 
-_ACTS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
+_ACTIONS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
 
 
 @contextlib.contextmanager

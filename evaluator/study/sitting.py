@@ -17,11 +17,11 @@ from typing import Final, NamedTuple, Protocol
 from evaluator.errors import UsageError
 from evaluator.records import Measurement, Task
 
-MOST_SITTINGS: Final = 500
+MAX_SITTINGS: Final = 500
 """Maximum number of sittings in memory until the study ends, so that clients cannot fill the memory by joining."""
 
 
-class Shown(NamedTuple):
+class AttemptResult(NamedTuple):
     """The result of a command: whether it passed, the verdict in words, and its output in one variant of the world."""
 
     passed: bool
@@ -32,12 +32,12 @@ class Shown(NamedTuple):
 class StudyExaminer(Protocol):
     """Executes and judges participants' commands. It is called from many threads."""
 
-    def examine(self, task: str, command: bytes) -> Shown:
+    def examine(self, task: str, command: bytes) -> AttemptResult:
         """Execute and judge a command for a task. Raises InfraError if the machinery fails."""
         ...
 
 
-class Shows(NamedTuple):
+class TaskView(NamedTuple):
     """A task as the participant sees it. A task with `warm_up` is not measured."""
 
     number: int
@@ -53,10 +53,10 @@ class Sitting:
 
     participant: str
     tasks: Sequence[Task]
-    at: int = 0
+    position: int = 0
     shown_at: float | None = None
-    waited_s: float = 0.0
-    busy: threading.Lock = field(default_factory=threading.Lock)
+    paused_s: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Study:
@@ -90,61 +90,59 @@ class Study:
         order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - not a secret
         tasks = order.sample(self._tasks, min(self._measured + 1, len(self._tasks)))
         with self._lock:
-            if len(self._sittings) >= MOST_SITTINGS:
-                raise UsageError(
-                    f"this study has had {MOST_SITTINGS} participants: whoever holds it must begin it anew"
-                )
+            if len(self._sittings) >= MAX_SITTINGS:
+                raise UsageError(f"this study has had {MAX_SITTINGS} participants: whoever holds it must begin it anew")
             self._sittings[key] = Sitting(participant, tasks)
         return key
 
-    def show(self, key: str) -> Shows | None:
+    def show(self, key: str) -> TaskView | None:
         """Return the current task, or None after the last one. Its clock starts when it is first shown."""
         sitting = self._sitting(key)
-        if sitting.at == len(sitting.tasks):
+        if sitting.position == len(sitting.tasks):
             return None
-        task = sitting.tasks[sitting.at]
+        task = sitting.tasks[sitting.position]
         if sitting.shown_at is None:
             sitting.shown_at = self._clock()
-        return Shows(sitting.at, len(sitting.tasks) - 1, sitting.at == 0, task.nl, self._places(task))
+        return TaskView(sitting.position, len(sitting.tasks) - 1, sitting.position == 0, task.nl, self._places(task))
 
-    def enter(self, key: str, number: int, command: bytes) -> Shown:
+    def enter(self, key: str, number: int, command: bytes) -> AttemptResult:
         """Execute a command for the current task. If it passes, record the measurement and go on to the next task."""
         entered_at = self._clock()
         sitting = self._sitting(key)
-        if not sitting.busy.acquire(blocking=False):
+        if not sitting.lock.acquire(blocking=False):
             raise UsageError("the last command is still being executed")
         try:
-            task, shown_at = self._present(sitting, number)
-            seconds = entered_at - shown_at - sitting.waited_s
-            shown = self._examiner.examine(task.id, command)
-            if shown.passed:
-                self._end(sitting, task, seconds, passed=True)
-            return shown
+            task, shown_at = self._current_task(sitting, number)
+            seconds = entered_at - shown_at - sitting.paused_s
+            result = self._examiner.examine(task.id, command)
+            if result.passed:
+                self._finish_task(sitting, task, seconds, passed=True)
+            return result
         finally:
-            sitting.waited_s += (self._clock() - entered_at) if sitting.shown_at is not None else 0.0
-            sitting.busy.release()
+            sitting.paused_s += (self._clock() - entered_at) if sitting.shown_at is not None else 0.0
+            sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
         """Record the current task as skipped and go on to the next task."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
-        with sitting.busy:
-            task, shown_at = self._present(sitting, number)
-            self._end(sitting, task, skipped_at - shown_at - sitting.waited_s, passed=False)
+        with sitting.lock:
+            task, shown_at = self._current_task(sitting, number)
+            self._finish_task(sitting, task, skipped_at - shown_at - sitting.paused_s, passed=False)
 
     def _sitting(self, key: str) -> Sitting:
         if key not in self._sittings:
             raise UsageError("this sitting is not known here: the study was begun anew; load the page again")
         return self._sittings[key]
 
-    def _present(self, sitting: Sitting, number: int) -> tuple[Task, float]:
+    def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
         """Return the current task and the time when it was shown. Raises UsageError if `number` is another task's."""
-        if number != sitting.at or sitting.shown_at is None or number >= len(sitting.tasks):
+        if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the one that is shown")
-        return sitting.tasks[sitting.at], sitting.shown_at
+        return sitting.tasks[sitting.position], sitting.shown_at
 
-    def _end(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
-        if sitting.at > 0:
+    def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
+        if sitting.position > 0:
             measurement = Measurement(
                 format=1,
                 participant=sitting.participant,
@@ -155,4 +153,4 @@ class Study:
                 passed=passed,
             )
             self._record(measurement)
-        sitting.at, sitting.shown_at, sitting.waited_s = sitting.at + 1, None, 0.0
+        sitting.position, sitting.shown_at, sitting.paused_s = sitting.position + 1, None, 0.0

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.records import Measurement
-from evaluator.study.sitting import MOST_SITTINGS, Study
+from evaluator.study.sitting import MAX_SITTINGS, Study
 from evaluator.testing.boards import drawn_board
 from evaluator.testing.examiner import FakeExaminer
 
@@ -170,9 +170,9 @@ def test_one_command_is_executed_at_a_time() -> None:
 def test_a_study_has_an_end_of_participants() -> None:
     """Joining again and again fills no memory; an unknown key is told what to do."""
     room = Room()
-    for _ in range(MOST_SITTINGS):
+    for _ in range(MAX_SITTINGS):
         room.study.join()
-    with pytest.raises(UsageError, match=f"has had {MOST_SITTINGS} participants"):
+    with pytest.raises(UsageError, match=f"has had {MAX_SITTINGS} participants"):
         room.study.join()
     with pytest.raises(UsageError, match="load the page again"):
         room.study.show("nobody")

@@ -17,7 +17,7 @@ from evaluator.records import Record, Slug
 from evaluator.submissions.limits import PullLimits, SubmissionLimits
 from evaluator.suites.load import Suite, find_suites, load_suite
 
-LISTED: Final = 10
+MAX_LISTED: Final = 10
 """Maximum number of names that an error message lists."""
 
 
@@ -34,11 +34,11 @@ def _hint(name: str, names: Collection[str]) -> str:
     """Return the names most similar to `name`, or else the first names, as the end of an error message."""
     import difflib
 
-    near = difflib.get_close_matches(name, names, 3)
-    if near:
-        return f"; did you mean {', '.join(near)}?"
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"; there are: {', '.join(list(names)[:LISTED]) or 'none'}{more}"
+    similar = difflib.get_close_matches(name, names, 3)
+    if similar:
+        return f"; did you mean {', '.join(similar)}?"
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"; there are: {', '.join(list(names)[:MAX_LISTED]) or 'none'}{more}"
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Project:
             return Settings.model_validate(tomllib.loads(text).get("tool", {}).get("bashboard", {}))
         except ValidationError as error:
             details = error.errors(include_url=False)
-            faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
-            raise UsageError(f"{path}: [tool.bashboard] {faults}") from error
+            problems = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+            raise UsageError(f"{path}: [tool.bashboard] {problems}") from error
         except ValueError as error:
             raise UsageError(f"{path}: does not read as TOML: {error}") from error
 

@@ -40,14 +40,14 @@ def bench_metrics(
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
         raise UsageError(f"no pairs to score in {file or f'suite {suite}'}")
-    ways = {
+    cases = {
         "as they come": (pairs, forget_commands),
-        "every command once": (_apart(pairs), forget_commands),
+        "every command once": (_distinct_pairs(pairs), forget_commands),
         "all read before": (pairs, lambda: _read_all(pairs)),
     }
     score_pair("echo $(date) > now", "date")  # imports bashlex and loads the tables before the measurement
-    progress.stage("timing", runs * len(ways))
-    return [_row(what, chosen, prepare, progress, runs) for what, (chosen, prepare) in ways.items()]
+    progress.stage("timing", runs * len(cases))
+    return [_row(name, pairs_of_case, prepare, progress, runs) for name, (pairs_of_case, prepare) in cases.items()]
 
 
 def _pairs_of_file(file: Path) -> Iterator[Pair]:
@@ -71,20 +71,20 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 def _predictions(project: Project, suite: Suite) -> Iterator[tuple[Sequence[bytes], list[bytes]]]:
     submissions = load_submissions(project)
     for task in suite.tasks:
-        candidates = [each.candidates(suite.manifest.name, task.id)[:1] for each in submissions]
-        predicted = dict.fromkeys((*task.near_misses, *(one.command for found in candidates for one in found)))
-        yield task.references, list(predicted)
+        firsts = (submission.candidates(suite.manifest.name, task.id)[:1] for submission in submissions)
+        commands = [first.command for candidates in firsts for first in candidates]
+        yield task.references, list(dict.fromkeys((*task.near_misses, *commands)))
 
 
-def _apart(pairs: Iterable[Pair]) -> list[Pair]:
+def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs, in order, with two different commands that no earlier returned pair contains."""
-    seen: set[Text] = set()
-    kept: list[Pair] = []
+    commands: set[Text] = set()
+    distinct: list[Pair] = []
     for prediction, reference in pairs:
-        if prediction != reference and not {prediction, reference} & seen:
-            seen |= {prediction, reference}
-            kept.append((prediction, reference))
-    return kept
+        if prediction != reference and not {prediction, reference} & commands:
+            commands |= {prediction, reference}
+            distinct.append((prediction, reference))
+    return distinct
 
 
 def _read_all(pairs: Iterable[Pair]) -> None:
@@ -95,7 +95,7 @@ def _read_all(pairs: Iterable[Pair]) -> None:
 
 
 def _row(
-    what: str, pairs: Sequence[Pair], prepare: Callable[[], None], progress: Progress, runs: int
+    name: str, pairs: Sequence[Pair], prepare: Callable[[], None], progress: Progress, runs: int
 ) -> dict[str, object]:
     rates: list[float] = []
     cpu_rates: list[float] = []
@@ -108,7 +108,7 @@ def _row(
         rates.append(len(pairs) / (time.perf_counter() - began))
         progress.advance()
     return {
-        "commands": what,
+        "commands": name,
         "pairs": len(pairs),
         "different_commands": len({command for pair in pairs for command in pair}),
         "pairs/s_min": round(min(rates)),

@@ -64,9 +64,9 @@ class Load:
         """Return the number of first executions of all candidates, one per variant."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
-    def anew(self, mark: bytes) -> Load:
+    def with_suffix(self, suffix: bytes) -> Load:
         """Return the same load with other candidate texts."""
-        return replace(self, candidates={task: command + mark for task, command in self.candidates.items()})
+        return replace(self, candidates={task: command + suffix for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
         """Return the candidates as the predictions of one system."""
@@ -78,14 +78,14 @@ class Load:
             method=Method.OTHER,
             suites={self.suite.manifest.name: self.suite.manifest.version},
         )
-        given = {
+        predictions = {
             task: Prediction(task=task, candidates=(Candidate(command=command),))
             for task, command in self.candidates.items()
         }
-        return Submission("bench", manifest, {self.suite.manifest.name: given})
+        return Submission("bench", manifest, {self.suite.manifest.name: predictions})
 
 
-def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
+def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
     """Repeat a suite's tasks until their candidates need at least `executions` executions, counting every variant.
 
     Candidates are references and near misses in turn, each with a comment. Half of them pass. The others fail and are
@@ -98,10 +98,10 @@ def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
     for number, task in enumerate(islice(cycle(usable), 100 * len(usable))):
         if planned >= executions:
             break
-        turn, asked = divmod(number, len(usable))
-        commands = (task.near_misses or task.references) if (turn + asked) % 2 else task.references[1:]
+        repetition, index = divmod(number, len(usable))
+        commands = (task.near_misses or task.references) if (repetition + index) % 2 else task.references[1:]
         tasks.append(task.model_copy(update={"id": f"{task.id}.{number}"}))
-        candidates[tasks[-1].id] = commands[turn % len(commands)] + b"\n# %d" % number
+        candidates[tasks[-1].id] = commands[repetition % len(commands)] + b"\n# %d" % number
         planned += len(suite.variants(task))
     references = frozenset(command for task in tasks for command in task.references)
     return Load(replace(suite, tasks=tuple(tasks)), candidates, min(len(tasks), len(usable)), references)
@@ -112,7 +112,7 @@ def _starts_processes(suite: Suite, task: Task) -> bool:
 
 
 @dataclass
-class _Watched:
+class _CountingExecutor:
     """An executor wrapper that counts executions and the CPU seconds of their jobs."""
 
     executor: Executor
@@ -138,15 +138,15 @@ def bench_score(
     to the last metric, between the start of a job's process and its clean-up. `load` describes the candidates and
     repetitions.
     """
-    own = project.suite(suite)
-    load = repeated(own, executions, with_processes=with_processes)
+    original = project.suite(suite)
+    load = repeat_suite(original, executions, with_processes=with_processes)
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as folder:
         store = Store(Path(folder) / "store.sqlite")
         Executor(load.suite, store, progress).find_image()
-        chosen = {"from nothing": load, "references there": load.anew(b" again"), "unchanged": load}
-        rows = [{"what": what, **_score(project, each, store, progress)} for what, each in chosen.items()]
+        cases = {"from nothing": load, "references there": load.with_suffix(b" again"), "unchanged": load}
+        rows = [{"what": name, **_score(project, case, store, progress)} for name, case in cases.items()]
         store.close()
-    return {"rows": rows, "load": _description(own, load)}
+    return {"rows": rows, "load": _description(original, load)}
 
 
 def _description(suite: Suite, load: Load) -> dict[str, int]:
@@ -161,23 +161,23 @@ def _description(suite: Suite, load: Load) -> dict[str, int]:
 
 def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:
     executor = Executor(load.suite, store, progress)
-    watched = _Watched(executor, load.references)
+    counting = _CountingExecutor(executor, load.references)
     began, cpu_began = time.monotonic(), time.process_time()
     try:
         judge = find_judge(project.settings.judge)
-        grader = Grader(load.suite, judge, store, executor.fingerprint(), watched, progress)
+        grader = Grader(load.suite, judge, store, executor.fingerprint(), counting, progress)
         (row,) = board_of(load.suite, [load.submission()], grader).standings
         seconds = time.monotonic() - began
     finally:
         executor.close()
     return {
         "seconds": round(seconds, 2),
-        "executions": watched.executions,
-        "of references": watched.of_references,
+        "executions": counting.executions,
+        "of references": counting.of_references,
         "passed": row.passed,
         "failed": row.failed,
         "in jobs": round(executor.worker_time.jobs_s / (seconds * executor.workers), 3),
         "in answers": round(executor.worker_time.answers_s / (seconds * executor.workers), 3),
-        "CPU s of jobs": round(watched.jobs_cpu_s, 2),
+        "CPU s of jobs": round(counting.jobs_cpu_s, 2),
         "CPU s of host": round(time.process_time() - cpu_began, 2),
     }

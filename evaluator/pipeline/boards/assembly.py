@@ -79,8 +79,8 @@ def board_of_results(
         submissions={row.submission: manifests[row.submission] for row in rows},
         environment=environment,
         resolution=resolution,
-        utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
-        times={name: each.timing for name, each in facts.items() if each.timing},
+        utilities={name: tuple(sorted(fact.calls)) for name, fact in facts.items()},
+        times={name: fact.timing for name, fact in facts.items() if fact.timing},
     )
 
 

@@ -45,7 +45,7 @@ class Explanation:
             "command": None if self.command is None else self.command.decode(errors="replace"),
             "finding": self.finding.model_dump(mode="json"),
             "variants": {
-                name: {column: one.model_dump(mode="json") for column, one in self.columns(name).items()}
+                name: {column: evidence.model_dump(mode="json") for column, evidence in self.columns(name).items()}
                 for name in self.variants
             },
         }
@@ -55,24 +55,26 @@ def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
     """Explain one candidate. Raises UsageError if the submission has no candidate of this rank for the task."""
-    loaded = project.suite(suite)
-    asked = loaded.task(task)
+    loaded_suite = project.suite(suite)
+    loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])
     if suite not in entry.manifest.suites:
         raise UsageError(f"{submission} does not answer suite {suite}, but {', '.join(entry.manifest.suites)}")
-    given = entry.candidates(suite, task)
-    if rank > max(1, len(given)):
-        raise UsageError(f"{submission} gave {len(given)} candidates for {task}: expected --rank 1 to {len(given)}")
-    command = given[rank - 1].command if given else None
-    subject = GradingItem(task, command)
+    candidates = entry.candidates(suite, task)
+    if rank > max(1, len(candidates)):
+        raise UsageError(
+            f"{submission} gave {len(candidates)} candidates for {task}: expected --rank 1 to {len(candidates)}"
+        )
+    command = candidates[rank - 1].command if candidates else None
+    item = GradingItem(task, command)
     with (
         open_panel(project, progress, judge=judge) as panel,
-        open_grader(project, loaded, progress, judge=judge) as grader,
+        open_grader(project, loaded_suite, progress, judge=judge) as grader,
     ):
-        grader.ensure_evidence([subject])
-        findings, place = grader.grade([subject]), PanelItem(submission, subject)
-        answered = ask_panel(panel, grader, [place], findings, {submission: entry.manifest.models})
-        finding = answered.get(place, findings[subject])
-        references = tuple(grader.trials(task, each) for each in asked.references)
-        trials = grader.case(subject).candidate
-    return Explanation(asked, command, finding, trials.trials if trials else {}, references)
+        grader.ensure_evidence([item])
+        findings, panel_item = grader.grade([item]), PanelItem(submission, item)
+        by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
+        finding = by_panel.get(panel_item, findings[item])
+        references = tuple(grader.trials(task, reference) for reference in loaded_task.references)
+        trials = grader.case(item).candidate
+    return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)

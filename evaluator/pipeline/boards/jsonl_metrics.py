@@ -138,8 +138,8 @@ def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
         task = ListLine.model_validate(value)
         return [(pred, ref) for pred in task.preds for ref in task.refs]
 
-    for found in _answers(lines, problems, pairs):
-        yield from found or ()
+    for pairs_of_line in _answers(lines, problems, pairs):
+        yield from pairs_of_line or ()
 
 
 def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
@@ -149,26 +149,26 @@ def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) 
         if not line.strip():
             empty.append(number)
             continue
-        for missed in empty:
-            problems.add(missed, "expected a JSON object, found an empty line")
+        for number_of_empty in empty:
+            problems.add(number_of_empty, "expected a JSON object, found an empty line")
             yield None
         empty.clear()
         try:
-            found = answer(json.loads(line))
+            result = answer(json.loads(line))
         except ValidationError as error:
-            problems.add(number, "; ".join(map(_told, error.errors(include_url=False))))
+            problems.add(number, "; ".join(map(_describe_error, error.errors(include_url=False))))
             yield None
         except (ValueError, RecursionError) as error:
             problems.add(number, f"expected a JSON object, found {line[:SHOWN]!r}: {error}")
             yield None
         else:
-            yield found
+            yield result
 
 
-def _told(fault: Any) -> str:
-    place = ".".join(map(str, fault["loc"]))
-    message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "missing":
-        return f"{place}: missing"
-    shown = "" if fault["type"] == "value_error" else f", found {str(fault['input'])[:SHOWN]!r}"
-    return f"{place}: {message}{shown}" if place else f"{message}{shown}"
+def _describe_error(error: Any) -> str:
+    location = ".".join(map(str, error["loc"]))
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "missing":
+        return f"{location}: missing"
+    shown = "" if error["type"] == "value_error" else f", found {str(error['input'])[:SHOWN]!r}"
+    return f"{location}: {message}{shown}" if location else f"{message}{shown}"

@@ -55,12 +55,12 @@ Files = Mapping[str, VerdictFile]
 
 Fact = Literal["judge", "suite", "environment"]
 
-_NO_TIMES: Final = (
+_TIMES_NOTE: Final = (
     "not published, as they differ from run to run: a system's time is the latency that it reports itself, alone"
 )
 
 
-def _silent(line: str) -> None:
+def _ignore(line: str) -> None:
     """Ignore the line."""
 
 
@@ -69,52 +69,52 @@ def published_boards(
     *,
     suites: Sequence[str] = (),
     submissions: Sequence[str] = (),
-    say: Callable[[str], None] = _silent,
+    say: Callable[[str], None] = _ignore,
 ) -> list[SuiteBoard]:
     """Return the published boards of these suites, or of all, with these submissions, or with all.
 
     An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
     left out and reported to `say`. Raises FormatError for an invalid verdict file.
     """
-    entries, broken = load_sound(project, submissions)
+    loaded, broken = load_sound(project, submissions)
     for slug, problems in broken.items():
         say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
     judge, error = find_judge(project.settings.judge), judge_error(project)
     boards = []
     with contextlib.closing(Store(project.store_path)) as store:
-        for suite in [project.suite(name) for name in suites] or suites_on_board(project, entries):
-            files = published_files(project, suite.manifest.name, entries)
+        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
+            files = published_files(project, suite.manifest.name, loaded)
             if files or suites or not suite.manifest.foreign:
-                boards.append(published_board(suite, entries, files, store, judge, error))
+                boards.append(published_board(suite, loaded, files, store, judge, error))
     return boards
 
 
 def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
     """Return a scored board with the published rows of all other submissions added. The scored rows take precedence."""
     suite = project.suite(board.name)
-    others = [each for each in load_sound(project).submissions if each.slug not in board.submissions]
+    others = [submission for submission in load_sound(project).submissions if submission.slug not in board.submissions]
     files = published_files(project, board.name, others)
-    there = [each for each in others if each.slug in files]
+    published = [submission for submission in others if submission.slug in files]
     with contextlib.closing(Store(project.store_path)) as store:
-        results = [*board.results, *published_results(suite, list(answers(suite, there)), files, store)]
+        results = [*board.results, *published_results(suite, list(answers(suite, published)), files, store)]
         facts = task_facts(suite, store)
-    manifests = {**board.submissions, **{each.slug: each.manifest for each in there}}
+    manifests = {**board.submissions, **{submission.slug: submission.manifest for submission in published}}
     error = judge_error(project)
     return board_of_results(suite, manifests, results, facts, board.environment, error, timed=False)
 
 
 def published_files(project: Project, suite: str, submissions: Iterable[Submission]) -> dict[str, VerdictFile]:
     """Return the verdict files that these submissions have for the suite. Raises FormatError for an invalid file."""
-    found = {}
-    for each in submissions:
-        path = verdicts_path(project, each.slug, suite)
+    files = {}
+    for submission in submissions:
+        path = verdicts_path(project, submission.slug, suite)
         file = read_verdicts(path)
         if file is not None and file.header.suite != suite:
             message = f"suite: expected {suite!r}, as the file is named, found {file.header.suite!r}"
             raise FormatError([Problem(path, 1, message)])
         if file is not None:
-            found[each.slug] = file
-    return found
+            files[submission.slug] = file
+    return files
 
 
 def published_board(
@@ -129,16 +129,18 @@ def published_board(
 
     The store only provides values that are computed from texts.
     """
-    there = [each for each in submissions if each.slug in files]
-    given = list(answers(suite, there))
-    results = published_results(suite, given, files, store)
+    listed = [submission for submission in submissions if submission.slug in files]
+    candidates = list(answers(suite, listed))
+    results = published_results(suite, candidates, files, store)
     environment = _environment(suite.manifest, files, results)
-    manifests = {each.slug: each.manifest for each in there}
+    manifests = {submission.slug: submission.manifest for submission in listed}
     facts = task_facts(suite, store)
     board = board_of_results(suite, manifests, results, facts, environment, error, timed=False)
-    usual = _usual_fingerprint(files)
-    rows = [_with_judge(row, judged_by(files[row.submission].header, judge, suite, usual)) for row in board.standings]
-    awaiting = (each.slug for each in submissions if suite.manifest.name in each.manifest.suites)
+    fingerprint = _usual_fingerprint(files)
+    rows = [
+        _add_origin(row, judged_by(files[row.submission].header, judge, suite, fingerprint)) for row in board.standings
+    ]
+    awaiting = (submission.slug for submission in submissions if suite.manifest.name in submission.manifest.suites)
     return replace(
         board,
         standings=tuple(rows),
@@ -147,34 +149,36 @@ def published_board(
     )
 
 
-def published_results(suite: Suite, given: Sequence[SubmittedCandidate], files: Files, store: Store) -> list[Result]:
+def published_results(
+    suite: Suite, candidates: Sequence[SubmittedCandidate], files: Files, store: Store
+) -> list[Result]:
     """Return the result of every answer of the submissions that have a file."""
-    lines = [_line(files[each.submission], each) for each in given]
+    lines = [_published_line(files[candidate.submission], candidate) for candidate in candidates]
     executed = any(line is not None and line.run is not None for line in lines)
-    texts = measure_texts(store, given)
+    texts = measure_texts(store, candidates)
     name = suite.manifest.name
     return [
-        result_of(name, each, line.finding if line else NO_VERDICT, texts, _run(line, each, executed))
-        for each, line in zip(given, lines, strict=True)
+        result_of(name, candidate, line.finding if line else NO_VERDICT, texts, _run(line, candidate, executed))
+        for candidate, line in zip(candidates, lines, strict=True)
     ]
 
 
-def _run(line: PublishedVerdict | None, answer: SubmittedCandidate, executed: bool) -> RunMetrics | None:
+def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
     """Return an answer's run metrics. If any answer was `executed`, a command that cannot run gets `NOTHING_RUN`."""
     if line and line.run:
         return line.run
-    return NOTHING_RUN if executed and not is_executable(answer.command) else None
+    return NOTHING_RUN if executed and not is_executable(candidate.command) else None
 
 
-def _line(file: VerdictFile, answer: SubmittedCandidate) -> PublishedVerdict | None:
+def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
     """Return an answer's published line, or None.
 
     An empty command and a missing one have the same digest. The verdict distinguishes them.
     """
-    found = file.by_command.get((answer.task.id, command_digest(answer.command)))
-    if found is None or (found.finding.outcome is Outcome.UNANSWERED) != (answer.candidate is None):
+    line = file.by_command.get((candidate.task.id, command_digest(candidate.command)))
+    if line is None or (line.finding.outcome is Outcome.UNANSWERED) != (candidate.candidate is None):
         return None
-    return found
+    return line
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
@@ -198,40 +202,42 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 def _usual_fingerprint(files: Files) -> str:
     """Return the fingerprint of the environment in which most rows were judged, or the first by name of several."""
     counts = Counter(file.header.fingerprint for file in files.values())
-    return min(counts, key=lambda each: (-counts[each], each), default="")
+    return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
-def _with_judge(row: Standing, judged: JudgedBy) -> Standing:
+def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
     """Return a row with the origin of its verdicts. The measured judge error is removed if another judge gave them."""
     figures = row.figures
-    if "judge" in judged.differs:
+    if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
-    return row.model_copy(update={"judged_by": judged, "figures": figures})
+    return row.model_copy(update={"judged_by": origin, "figures": figures})
 
 
 def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
     headers = [file.header for file in files.values()]
-    fingerprints = _counted(f"fingerprint {each.fingerprint[:16]}" for each in headers)
-    said = {
+    fingerprints = _format_counts(f"fingerprint {header.fingerprint[:16]}" for header in headers)
+    facts = {
         "Base": f"{manifest.base.distribution} {manifest.base.release}, {fingerprints}",
-        "Judge": _counted(f"{each.judge}, version {each.judge_version}" for each in headers),
-        "Suite version": _counted(each.suite_version for each in headers),
-        "Run times": _NO_TIMES,
+        "Judge": _format_counts(f"{header.judge}, version {header.judge_version}" for header in headers),
+        "Suite version": _format_counts(header.suite_version for header in headers),
+        "Run times": _TIMES_NOTE,
     }
-    return said | suite_facts(manifest) | _panel(results)
+    return facts | suite_facts(manifest) | _panel(results)
 
 
-def _counted(values: Iterable[str]) -> str:
+def _format_counts(values: Iterable[str]) -> str:
     """Return the values, the most common first. If they differ, each is followed by its number of rows."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "; ".join(f"{value} ({count} row{'s' * (count > 1)})" for value, count in ordered)
 
 
 def _panel(results: Iterable[Result]) -> dict[str, str]:
-    findings = [each.finding for each in results]
-    decided = sum(each.step is Step.PANEL and each.outcome is not Outcome.UNDECIDED for each in findings)
-    left = sum(each.outcome is Outcome.UNDECIDED for each in findings)
-    return {"Panel": f"decided {decided} of {decided + left} answers left undecided by execution"} if decided else {}
+    findings = [result.finding for result in results]
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
+    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    if not decided:
+        return {}
+    return {"Panel": f"decided {decided} of {decided + undecided} answers left undecided by execution"}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
 
-PUBLISHED: Final = Path("site/assets/judges.json")
+JUDGE_METRICS: Final = Path("site/assets/judges.json")
 """The path of the judges' metrics that the site shows."""
 
 
@@ -69,15 +69,19 @@ def results_of(
     suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
 ) -> list[Result]:
     """Return the result of every answer. Missing verdicts are graded, and the panel is asked about undecided ones."""
-    given = list(answers(suite, submissions))
-    findings = grader.grade(answer.subject for answer in given)
-    texts = measure_texts(grader.store, given)
-    runs = run_figures(grader, ((each.task.id, each.subject.command) for each in given))
+    candidates = list(answers(suite, submissions))
+    findings = grader.grade(candidate.subject for candidate in candidates)
+    texts = measure_texts(grader.store, candidates)
+    runs = run_figures(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
     results = [
         result_of(
-            suite.manifest.name, each, findings[each.subject], texts, runs.get((each.task.id, each.subject.command))
+            suite.manifest.name,
+            candidate,
+            findings[candidate.subject],
+            texts,
+            runs.get((candidate.task.id, candidate.subject.command)),
         )
-        for each in given
+        for candidate in candidates
     ]
     manifests = {submission.slug: submission.manifest for submission in submissions}
     return results_with_panel(panel, grader, results, manifests)
@@ -105,29 +109,29 @@ def make_boards(
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
     false, missing evidence raises MissingError that lists it.
     """
-    entries = load_submissions(project, submissions)
-    loaded = [project.suite(name) for name in suites] or suites_on_board(project, entries)
+    loaded = load_submissions(project, submissions)
+    selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
     error = judge_error(project, judge)
     boards = []
-    for suite in loaded:
-        open_this = functools.partial(
+    for suite in selected:
+        open_suite = functools.partial(
             open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
         )
         try:
-            with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel, error))
+            with open_suite() as grader:
+                boards.append(board_of(suite, loaded, grader, panel, error))
         except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
-            with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel, error))
+            with open_suite() as grader:
+                boards.append(board_of(suite, loaded, grader, panel, error))
     return boards
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
     """Return the published error of the named judge in its current version. The default is the project's judge."""
-    asked = find_judge(judge or project.settings.judge)
-    published = read_validation(project.root / PUBLISHED)
+    current = find_judge(judge or project.settings.judge)
+    validation = read_validation(project.root / JUDGE_METRICS)
     return measured_error(
-        each for each in published.figures if (each.judge, each.version) == (asked.name, asked.version)
+        row for row in validation.figures if (row.judge, row.version) == (current.name, current.version)
     )
 
 
@@ -140,16 +144,16 @@ def plan_rescore(
     panel: Panel | None = None,
 ) -> Plan:
     """Return the work that grading a suite would cost now, with reasons. With a panel, its questions are included."""
-    entries = load_submissions(project, submissions)
-    own = {entry.slug: entry.manifest.models for entry in entries}
+    loaded = load_submissions(project, submissions)
+    models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:
-        given = list(answers(suite, entries))
-        places = (PanelItem(answer.submission, answer.subject) for answer in given)
-        plan = grader.plan(answer.subject for answer in given)
-        return plan._replace(panel=plan_panel(panel, grader, places, own))
+        candidates = list(answers(suite, loaded))
+        items = (PanelItem(candidate.submission, candidate.subject) for candidate in candidates)
+        plan = grader.plan(candidate.subject for candidate in candidates)
+        return plan._replace(panel=plan_panel(panel, grader, items, models))
 
 
-def incomplete(boards: Sequence[SuiteBoard]) -> Counter[str]:
+def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:
     """Return the number of infra-errors by reason. They are failures of the machinery, and a later run retries them."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

@@ -16,7 +16,7 @@ from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.published_boards import published_boards
-from evaluator.pipeline.boards.scored_boards import PUBLISHED, make_boards, read_validation
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, make_boards, read_validation
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -39,10 +39,10 @@ def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[st
 
 def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
     """Return a function that makes links to the appeal form of one suite, or None if the repository is unknown."""
-    found = repository_address(project, environ)
-    if found is None:
+    location = repository_address(project, environ)
+    if location is None:
         return None
-    server, repository = found
+    server, repository = location
 
     def address(submission: str, task: str | None, rank: int | None) -> str:
         return appeal_address(server, repository, submission=submission, suite=suite, task=task, rank=rank)
@@ -68,15 +68,15 @@ def build_boards_site(
     else:
         with open_panel(project, progress, judge=judge) as panel:
             boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
-    boards = [replace(each, appeal=appeal_form(project, each.name, environ or {})) for each in boards]
+    boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in boards]
     progress.say("building the site")
-    validation = read_validation(project.root / PUBLISHED)
+    validation = read_validation(project.root / JUDGE_METRICS)
     write_pages(boards, project.root / "site" / "board", validation)
     return build_site(project.root)
 
 
 @contextlib.contextmanager
-def served_site(project: Project, port: int) -> Iterator[str]:
+def serve_site(project: Project, port: int) -> Iterator[str]:
     """Serve the built site on this machine while the block runs, and yield its address. `port` 0 takes any free port.
 
     Raises MissingError if the site is not built, UsageError if the port is not available.

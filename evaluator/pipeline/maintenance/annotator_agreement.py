@@ -14,7 +14,7 @@ from evaluator.judges.human_agreement import Assessed, agreements
 from evaluator.progress import Progress
 from evaluator.records import AnnotatorAgreement
 
-_TOGETHER: Final = "correct command"
+_CONSENSUS_COLUMN: Final = "correct command"
 _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 
 
@@ -26,21 +26,21 @@ def compare_with_people(
     `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
     UsageError if a file is missing or a named judge does not score texts, FormatError with every invalid line.
     """
-    chosen = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
-    unfit = [name for name in judges if name not in {judge.name for judge in chosen}]
+    selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
+    unfit = [name for name in judges if name not in {judge.name for judge in selected}]
     if unfit:
-        raise UsageError(f"{unfit[0]} gives no score to texts; these do: {', '.join(_scorers())}")
-    known = _read_references(*references)
-    rows = _read_assessments(assessments, known)
-    progress.say(f"comparing {', '.join(judge.name for judge in chosen)} with people on {len(rows)} commands")
-    return list(agreements(rows, known, chosen))
+        raise UsageError(f"{unfit[0]} gives no score to texts; these do: {', '.join(_text_scorers())}")
+    commands = _read_references(*references)
+    assessed = _read_assessments(assessments, commands)
+    progress.say(f"comparing {', '.join(judge.name for judge in selected)} with people on {len(assessed)} commands")
+    return list(agreements(assessed, commands, selected))
 
 
-def _scorers() -> list[str]:
+def _text_scorers() -> list[str]:
     return [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -48,41 +48,41 @@ def _text(path: Path) -> str:
 
 
 def _read_references(descriptions: Path, commands: Path) -> dict[str, list[str]]:
-    left, right = ([line.strip() for line in _text(path).split("\n")] for path in (descriptions, commands))
+    left, right = ([line.strip() for line in _read_text(path).split("\n")] for path in (descriptions, commands))
     if len(left) != len(right):
         raise FormatError(
             [Problem(commands, 0, f"has {len(right)} lines: expected {len(left)}, as {descriptions} has")]
         )
-    found: dict[str, list[str]] = {}
+    references: dict[str, list[str]] = {}
     for description, command in zip(left, right, strict=True):
         if description:
-            found.setdefault(description, []).append(command)
-    return found
+            references.setdefault(description, []).append(command)
+    return references
 
 
 def _read_assessments(path: Path, references: Mapping[str, Sequence[str]]) -> list[Assessed]:
-    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    reader = csv.DictReader(io.StringIO(_read_text(path), newline=""))
     columns = list(reader.fieldnames or ())
-    people = [name for name in columns if name.startswith(f"{_TOGETHER} ")]
-    missing = [name for name in ("description", "prediction", _TOGETHER) if name not in columns]
+    annotators = [name for name in columns if name.startswith(f"{_CONSENSUS_COLUMN} ")]
+    missing = [name for name in ("description", "prediction", _CONSENSUS_COLUMN) if name not in columns]
     if missing:
         raise FormatError([Problem(path, 1, f"has no column {missing[0]!r}; it has: {', '.join(columns)}")])
     problems: list[Problem] = []
     rows: list[Assessed] = []
     for row in reader:
-        faults = list(_faults(row, [_TOGETHER, *people], references))
+        faults = list(_faults(row, [_CONSENSUS_COLUMN, *annotators], references))
         problems += [Problem(path, reader.line_num, fault) for fault in faults]
         if not faults:
-            said = tuple(_ANSWERS[row[name] or ""] for name in people)
-            rows.append(Assessed(row["description"].strip(), row["prediction"], row[_TOGETHER] == "y", said))
+            answers = tuple(_ANSWERS[row[name] or ""] for name in annotators)
+            rows.append(Assessed(row["description"].strip(), row["prediction"], row[_CONSENSUS_COLUMN] == "y", answers))
     if problems:
         raise FormatError(problems)
     return rows
 
 
-def _faults(row: Mapping[str, str], answers: Sequence[str], references: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for name in answers:
-        allowed = ("y", "n") if name == _TOGETHER else tuple(_ANSWERS)
+def _faults(row: Mapping[str, str], columns: Sequence[str], references: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name in columns:
+        allowed = ("y", "n") if name == _CONSENSUS_COLUMN else tuple(_ANSWERS)
         if (row[name] or "") not in allowed:
             yield f"{name}: expected y or n, found {row[name]!r}"
     if row["description"].strip() not in references:

@@ -31,7 +31,7 @@ from evaluator.suites.importers.extra_variants import variants_with_objects
 from evaluator.suites.load import Suite, load_suite
 
 _RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
-_WORST: Final = 2
+_WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
@@ -39,61 +39,63 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
     The references of these tasks are executed. Other tasks and suites do not change.
     """
-    asked = {task.id: task for task in suite.tasks if len(_offered(suite, task)) > 1}
-    if not asked:
+    extended = {task.id: task for task in suite.tasks if len(_offered_variants(suite, task)) > 1}
+    if not extended:
         return suite
     offered = tuple(
-        task.model_copy(update={"variants": _offered(suite, task)}) if task.id in asked else task
+        task.model_copy(update={"variants": _offered_variants(suite, task)}) if task.id in extended else task
         for task in suite.tasks
     )
     with open_grader(project, replace(suite, tasks=offered), progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(GradingItem(task.id, command) for task in asked.values() for command in task.references)
-        held = {task.id: held_variants(task, grader) for task in offered if task.id in asked}
-    return rewrite_tasks(suite, (task.model_copy(update={"variants": held[task.id]}) for task in asked.values()))
+        grader.ensure_evidence(
+            GradingItem(task.id, command) for task in extended.values() for command in task.references
+        )
+        usable = {task.id: usable_variants(task, grader) for task in offered if task.id in extended}
+    return rewrite_tasks(suite, (task.model_copy(update={"variants": usable[task.id]}) for task in extended.values()))
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
     """Replace the tasks with the same ids on disk, and return the suite as loaded from there."""
-    fresh = {task.id: task for task in changed}
-    for topic in {task.topic for task in suite.tasks if task.id in fresh}:
-        tasks = (fresh.get(task.id, task) for task in suite.tasks if task.topic is topic)
+    by_id = {task.id: task for task in changed}
+    for topic in {task.topic for task in suite.tasks if task.id in by_id}:
+        tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
         write_whole(suite.folder / "tasks" / f"{topic.value}.jsonl", json_lines(tasks).encode())
     return load_suite(suite.folder)
 
 
-def _offered(suite: Suite, task: Task) -> tuple[str, ...]:
+def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
     """Return the publisher's variant, and after it the variants for which a task's set-up adds files."""
-    there = {variant.name for variant in suite.worlds[task.world].manifest.variants}
-    return tuple(name for name in variants_with_objects(task.setup) if name in there) if task.variants else ()
+    existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
+    return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
 
-def held_variants(task: Task, grader: Grader) -> tuple[str, ...]:
+def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
     """Return the variants of a task in which its references hold. The first variant is always included."""
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
-    held = [first]
+    usable = [first]
     if any(case.candidate is None or first not in case.candidate.trials for case in cases):
         return (first,)
-    ranks = [_rank(grader, case, held) for case in cases]
+    ranks = [_rank(grader, case, usable) for case in cases]
     for name in others:
         if not all(_ends_well(case.candidate, first, name) for case in cases):
             continue
-        fresh = [_rank(grader, case, [*held, name]) for case in cases]
-        if all(new <= old for new, old in zip(fresh, ranks, strict=True)):
-            held, ranks = [*held, name], fresh
-    return tuple(held)
+        new_ranks = [_rank(grader, case, [*usable, name]) for case in cases]
+        if all(new_rank <= old_rank for new_rank, old_rank in zip(new_ranks, ranks, strict=True)):
+            usable, ranks = [*usable, name], new_ranks
+    return tuple(usable)
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
     """Return how a reference is judged against the others in these variants, from 0 (best). Without others it is 0."""
     if not case.references or case.candidate is None:
         return 0
-    references = tuple(_within(each, names) for each in case.references)
-    narrowed = replace(case, references=references, candidate=_within(case.candidate, names))
-    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST)
+    references = tuple(_restrict(reference, names) for reference in case.references)
+    narrowed = replace(case, references=references, candidate=_restrict(case.candidate, names))
+    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST_RANK)
 
 
-def _within(executed: Executed, names: Sequence[str]) -> Executed:
+def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
     return Executed(executed.command, {name: executed.trials[name] for name in names if name in executed.trials})
 
 
@@ -102,22 +104,22 @@ def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
-    return after.ending is Ending.EXITED and (_only_complains(before) or not _only_complains(after))
+    return after.ending is Ending.EXITED and (_only_reports_errors(before) or not _only_reports_errors(after))
 
 
-def _only_complains(evidence: Evidence) -> bool:
+def _only_reports_errors(evidence: Evidence) -> bool:
     return bool(evidence.status and evidence.stderr.size and not evidence.stdout.size and not evidence.changes)
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class ImportedSuite:
     """An imported suite, and the number of entries that were left out by reason."""
 
     suite: Suite
     left_out: Mapping[str, int]
 
 
-def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> Added:
+def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
     """Import the external suite `name` into the checkout's fixtures. Some formats are read from `path`.
 
     Raises UsageError for an unknown name or an unexpected source tree, FormatError with every invalid place,
@@ -133,20 +135,20 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
     except ValueError as error:  # undecodable text, or invalid values of a task
         raise UsageError(f"{path or name} does not read as {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
-    return Added(load_suite(folder), draft.left_out)
+    return ImportedSuite(load_suite(folder), draft.left_out)
 
 
-def order_suite(project: Project, added: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
+def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
     """Compare tasks line by line if they ask for an order and their executed references show the same one.
 
     The suite is written again if any task changes. Evidence does not depend on how outputs are compared, so nothing is
     executed twice.
     """
-    with open_grader(project, added, progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(GradingItem(task.id, command) for task in added.tasks for command in task.references)
-        ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
-    changed = (task for task in added.tasks if task.id in ordered)
-    return rewrite_tasks(added, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
+    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
+        grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
+        ordered = {task.id for task in suite.tasks if has_order(task, _outputs(task, grader))}
+    changed = (task for task in suite.tasks if task.id in ordered)
+    return rewrite_tasks(suite, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
@@ -168,7 +170,7 @@ def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
     }
 
 
-def add_and_look(
+def add_and_audit(
     project: Project,
     name: str,
     path: Path | None,
@@ -182,23 +184,23 @@ def add_and_look(
     If this machine cannot execute commands, the suite is imported nevertheless, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
-    added = add_suite(project, name, path, progress)
-    suite, found, why = added.suite, dict[str, list[str]](), None if execute else "--no-execute"
+    imported = add_suite(project, name, path, progress)
+    suite, references, reason = imported.suite, dict[str, list[str]](), None if execute else "--no-execute"
     if execute:
         try:
             suite = select_variants(project, suite, progress, workers=workers)
             suite = order_suite(project, suite, progress, workers=workers)
-            found = reference_summary(audit_suite(project, suite, progress, workers=workers))
+            references = reference_summary(audit_suite(project, suite, progress, workers=workers))
         except MissingError as error:
-            why = str(error)
+            reason = str(error)
     return {
         "replaces": replaces,
-        "not_executed": why,
+        "not_executed": reason,
         "variants": variant_counts(suite),
         "folder": str(suite.folder.relative_to(project.root)),
         "tasks": len(suite.tasks),
         "references": sum(len(task.references) for task in suite.tasks),
         "worlds": len(suite.worlds),
-        "left_out": dict(added.left_out),
-        "found": found,
+        "left_out": dict(imported.left_out),
+        "found": references,
     }

@@ -19,18 +19,18 @@ def verify_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[Violation]:
     """Return the violations of these tasks, or of all, in task order."""
-    chosen = [suite.task(name) for name in tasks] or list(suite.tasks)
-    asked = [each for task in chosen for each in expectations(task)]
+    selected = [suite.task(name) for name in tasks] or list(suite.tasks)
+    checks = [check for task in selected for check in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        subjects = [GradingItem(each.task.id, each.command, each.without) for each in asked]
-        grader.ensure_evidence(subjects)
-        findings = grader.grade(subjects)
-        found = list(violations({each: findings[subject] for each, subject in zip(asked, subjects, strict=True)}))
-        for task in chosen:
-            found += _volatile(task, grader)
-            found += _unaligned(task, grader)
+        items = [GradingItem(check.task.id, check.command, check.without) for check in checks]
+        grader.ensure_evidence(items)
+        findings = grader.grade(items)
+        problems = list(violations({check: findings[item] for check, item in zip(checks, items, strict=True)}))
+        for task in selected:
+            problems += _volatile(task, grader)
+            problems += _unaligned(task, grader)
     order = {task.id: number for number, task in enumerate(suite.tasks)}
-    return sorted(found, key=lambda each: order[each.task])
+    return sorted(problems, key=lambda check: order[check.task])
 
 
 def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:

@@ -21,7 +21,7 @@ from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import Files, published_board, published_files
-from evaluator.pipeline.git import ask_git, commit_named
+from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
@@ -57,8 +57,8 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
     Raises UsageError where there is no such commit here, FormatError for a file that does not read.
     """
-    name = commit_named(project.root, commit)
-    listed = ask_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
+    name = resolve_commit(project.root, commit)
+    listed = run_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
     lines = (line.decode(errors="replace") for line in listed.split(b"\0"))
     found: dict[str, dict[str, VerdictFile]] = {}
     for entry in filter(None, map(_ENTRY.fullmatch, lines)):
@@ -69,7 +69,7 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
     """The file of an entry; what is larger than a verdict file may be is not asked for."""
     path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
-    data = ask_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
+    data = run_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
         raise FormatError([Problem(path, 0, f"cannot be read at that commit: {int(entry['size']):,} bytes")])
     return verdicts_in(data, path)

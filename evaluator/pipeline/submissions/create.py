@@ -29,15 +29,15 @@ def init_submission(
     Raises UsageError if the slug is invalid or already in use. No existing file is overwritten.
     """
     folder = project.root / "submissions" / slug
-    beside = [path.name for path in project.submission_folders()]
-    for fault in slug_faults(slug, [name for name in beside if name != slug]):
+    slugs = [path.name for path in project.submission_folders()]
+    for fault in slug_faults(slug, [name for name in slugs if name != slug]):
         raise UsageError(fault)
     if folder.exists():
         raise UsageError(f"{folder} is there already; choose another name, or go on in it")
-    chosen = [project.suite(name) for name in dict.fromkeys(suites)]
-    versions = {suite.manifest.name: suite.manifest.version for suite in chosen}
+    loaded = [project.suite(name) for name in dict.fromkeys(suites)]
+    versions = {suite.manifest.name: suite.manifest.version for suite in loaded}
     files = {MANIFEST_NAME: draft_manifest(versions, system or SYSTEM, author or AUTHOR, method)}
-    for suite in chosen:
+    for suite in loaded:
         # neither the project nor the contributor may publish an external suite's instructions
         files[f"{suite.manifest.name}{PREDICTIONS}"] = draft_predictions(
             suite.tasks, instructions=not suite.manifest.foreign

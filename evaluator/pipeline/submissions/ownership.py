@@ -25,8 +25,8 @@ from evaluator.submissions.parsing.json_text import read_json
 
 OWNERS_BYTES: Final = 4_194_304
 """Maximum size of the file. An entry takes about 80 bytes, so the limit allows about fifty thousand names."""
-_NESTING: Final = 2
-_TOLD: Final = 20
+_MAX_NESTING: Final = 2
+_MAX_REPORTED: Final = 20
 
 
 class OwnerKind(StrEnum):
@@ -75,27 +75,27 @@ def parse_owners(data: bytes, path: Path) -> Owners:
         raise FormatError([Problem(path, 0, f"more than {OWNERS_BYTES:,} bytes: it is not read")])
     try:
         text = data.decode()
-        found = read_json(text, _NESTING)
-        if found.faults:
-            raise FormatError([Problem(path, 0, printable(fault)) for fault in found.faults])
-        read_format(found.value, OWNERS)
-        return Owners.model_validate(found.value)
+        document = read_json(text, _MAX_NESTING)
+        if document.faults:
+            raise FormatError([Problem(path, 0, printable(fault)) for fault in document.faults])
+        read_format(document.value, OWNERS)
+        return Owners.model_validate(document.value)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)[:_TOLD]
-        raise FormatError([_problem(path, text, each["loc"], each["msg"]) for each in details]) from None
+        details = error.errors(include_url=False, include_context=False, include_input=False)[:_MAX_REPORTED]
+        raise FormatError([_problem(path, text, detail["loc"], detail["msg"]) for detail in details]) from None
     except ValueError as error:
-        broken = error.__cause__
-        line = broken.lineno if isinstance(broken, json.JSONDecodeError) else 0
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else 0
         raise FormatError([Problem(path, line, printable(str(error)))]) from None
 
 
-def _problem(path: Path, text: str, place: tuple[int | str, ...], message: str) -> Problem:
+def _problem(path: Path, text: str, location: tuple[int | str, ...], message: str) -> Problem:
     """Return a problem at the line that contains the name of the invalid entry."""
-    key = json.dumps(str(place[1])) if len(place) > 1 else ""
+    key = json.dumps(str(location[1])) if len(location) > 1 else ""
     lines = enumerate(text.splitlines(), 1)
     line = next((number for number, each in lines if key and key in each), 0)
-    named = ".".join(str(each) for each in place if each != "[key]")
-    return Problem(path, line, printable(f"{named}: {message}; expected a submission's slug and an account's number"))
+    field = ".".join(str(each) for each in location if each != "[key]")
+    return Problem(path, line, printable(f"{field}: {message}; expected a submission's slug and an account's number"))
 
 
 def owners_bytes(owners: Owners) -> bytes:

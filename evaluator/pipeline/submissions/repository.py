@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from evaluator.errors import FormatError, Problem, Severity, UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
-from evaluator.pipeline.git import ask_git, commit_named
+from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import OWNERS, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
@@ -32,7 +32,7 @@ _FOLDER: Final = "submissions"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedSubmissions:
     """The changed submissions: the folders that still exist, and the slugs of the `withdrawn` ones.
 
     Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid ones.
@@ -42,27 +42,28 @@ class Changed:
     withdrawn: tuple[str, ...]
 
 
-def changed_submissions(project: Project, since: str) -> Changed:
+def changed_submissions(project: Project, since: str) -> ChangedSubmissions:
     """Return the submissions with files that differ from the commit `since`, including files that Git does not track.
 
     Files that the publish workflow writes are ignored. Raises UsageError if `since` is not a commit of this checkout.
     """
-    commit = commit_named(project.root, since)
-    where = ("-z", "--", _FOLDER)
-    listed = ask_git(project.root, "diff", "--name-only", "--no-renames", commit, *where) or b""
-    listed += ask_git(project.root, "ls-files", "--others", "--exclude-standard", *where) or b""
-    names = sorted({name for path in listed.split(b"\0") if (name := _submission(path))})
+    commit = resolve_commit(project.root, since)
+    pathspec = ("-z", "--", _FOLDER)
+    paths = run_git(project.root, "diff", "--name-only", "--no-renames", commit, *pathspec) or b""
+    paths += run_git(project.root, "ls-files", "--others", "--exclude-standard", *pathspec) or b""
+    names = sorted({name for path in paths.split(b"\0") if (name := _submission(path))})
     folders = [project.root / _FOLDER / os.fsdecode(name) for name in names]
-    there = tuple(folder for folder in folders if os.path.lexists(folder))
-    return Changed(there, tuple(each.name for each in folders if each not in there and is_slug(each.name)))
+    existing = tuple(folder for folder in folders if os.path.lexists(folder))
+    withdrawn = tuple(folder.name for folder in folders if folder not in existing and is_slug(folder.name))
+    return ChangedSubmissions(existing, withdrawn)
 
 
 def _submission(path: bytes) -> bytes | None:
     """Return the name of the submission folder that contains a path, or None for a path outside submissions."""
-    _, _, below = path.partition(b"/")
-    folder, _, name = below.partition(b"/")
-    derived = below == OWNERS.encode() or name.endswith(VERDICTS.encode())
-    return None if derived else folder or None
+    _, _, relative = path.partition(b"/")
+    folder, _, name = relative.partition(b"/")
+    is_generated = relative == OWNERS.encode() or name.endswith(VERDICTS.encode())
+    return None if is_generated else folder or None
 
 
 BASELINE_SUITE: Final = "core"
@@ -94,21 +95,21 @@ def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
     """
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
     infos = _suite_infos(project)
-    found: list[Submission] = []
+    submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:
         try:
-            found.append(load_submission(folder, infos, project.settings.limits))
+            submissions.append(load_submission(folder, infos, project.settings.limits))
         except FormatError as error:
             broken[folder.name] = error.problems
-    return Loaded(tuple(found), broken)
+    return Loaded(tuple(submissions), broken)
 
 
 def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:
     """Return every problem in these submission folders, or in all folders of the repository if none is named."""
     infos = _suite_infos(project)
-    chosen = folders or project.submission_folders()
-    return [problem for folder in chosen for problem in check_submission(folder, infos, project.settings.limits)]
+    selected = folders or project.submission_folders()
+    return [problem for folder in selected for problem in check_submission(folder, infos, project.settings.limits)]
 
 
 def diff_annotations(problems: Sequence[Problem]) -> list[str]:

@@ -59,7 +59,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._map_errors("open as our store"):
+        with self._map_errors("open the store"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
@@ -76,7 +76,7 @@ class Store:
             yield
         except (sqlite3.Error, OSError) as error:
             raise InfraError(
-                f"{self.path} does not {action} ({error}); it only holds what can be made again: make room or delete it"
+                f"{self.path}: cannot {action}: {error}; it is only a cache: make room on the disk or delete it"
             ) from error
 
     def _layout(self) -> int:
@@ -85,7 +85,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._map_errors("take what is written"), self._database:
+        with self._map_errors("write to the store"), self._database:
             self._database.execute("BEGIN IMMEDIATE")
             yield
 
@@ -105,7 +105,7 @@ class Store:
 
     def _rows(self, query: str, values: Sequence[str]) -> list[Any]:
         # even reading needs disk space, since SQLite creates the index of the write-ahead log
-        with self._map_errors("give what it holds"):
+        with self._map_errors("read the store"):
             return self._database.execute(query, values).fetchall()
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
@@ -132,7 +132,7 @@ class Store:
     def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
         """Store the evidence of one run, unless the run is stored already."""
         record = zlib.compress(evidence.to_json().encode(), 1)
-        with self._map_errors("take what is written"):
+        with self._map_errors("write to the store"):
             self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
@@ -192,5 +192,5 @@ class Store:
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
         """Store an image's fingerprint, so that cache keys can be computed without the engine."""
-        with self._map_errors("take what is written"):
+        with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

@@ -67,7 +67,7 @@ class Project:
             problems = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
             raise UsageError(f"{path}: [tool.bashboard] {problems}") from error
         except ValueError as error:
-            raise UsageError(f"{path}: does not read as TOML: {error}") from error
+            raise UsageError(f"{path}: expected valid TOML: {error}") from error
 
     @property
     def store_path(self) -> Path:

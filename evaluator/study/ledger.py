@@ -73,7 +73,7 @@ def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
                 field = ".".join(map(str, detail["loc"])) or "the line"
                 problems.append(Problem(path, number, f"{field}: {detail['msg']}, found {detail['input']!r:.100}"))
             except ValueError as error:
-                problems.append(Problem(path, number, f"does not read as a measurement: {error}"))
+                problems.append(Problem(path, number, f"expected a measurement: {error}"))
     if problems:
         raise FormatError(problems)
     return measurements

@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         def file() -> tuple[str, bytes]:
             name = _FILES.get(self._path())
             if name is None:
-                raise _RefusedError(404, "there is nothing here")
+                raise _RefusedError(404, "not found")
             return _TYPES[name.rpartition(".")[2]], files("evaluator.study").joinpath("page", name).read_bytes()
 
         self._respond(file)
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         def reply() -> tuple[str, bytes]:
             action = _ACTIONS.get(self._path())
             if action is None:
-                raise _RefusedError(404, "there is nothing here")
+                raise _RefusedError(404, "not found")
             return "application/json", json.dumps(action(self.server.study, self._json_body())).encode()
 
         self._respond(reply)
@@ -134,11 +134,11 @@ class _Handler(BaseHTTPRequestHandler):
         except _RefusedError as refusal:
             status, kind, data = refusal.status, "application/json", _error_body(refusal)
         except (KeyError, TypeError, UnicodeEncodeError):
-            status, kind, data = 400, "application/json", _error_body("this is not what the page asks")
+            status, kind, data = 400, "application/json", _error_body("expected a request as the study's page sends it")
         except UsageError as error:
             status, kind, data = 409, "application/json", _error_body(error)
         except InfraError:
-            message = "our machinery failed, and your clock stood meanwhile; press Enter once more"
+            message = "the study's sandbox failed, and your clock was paused; press Enter again"
             status, kind, data = 503, "application/json", _error_body(message)
         self.send_response(status)
         for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": len(data)}.items():
@@ -149,15 +149,15 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_origin(self) -> None:
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if not is_literal(host, self.server.server_address[1]):
-            raise _RefusedError(421, "expected this study's address by its numbers")
+            raise _RefusedError(421, "expected the study's numeric address, such as 127.0.0.1")
         if origin not in (None, f"http://{host}") or self.headers.get("Sec-Fetch-Site", "none") not in (
             "same-origin",
             "none",
         ):
-            raise _RefusedError(403, "expected a request of the study's own page")
+            raise _RefusedError(403, "expected a request from the study's own page")
         token = self.path.partition("/")[2].partition("/")[0]
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise _RefusedError(404, "there is nothing here: expected the whole address of the study")
+            raise _RefusedError(404, "not found: expected the complete address of the study")
 
     def _path(self) -> str:
         """Return the part of the path after the token."""
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Read the body even of a refused request. Closing a connection with unread bytes may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
-            raise _RefusedError(400, "expected a length")
+            raise _RefusedError(400, "expected a Content-Length")
         self.request_body = self.rfile.read(min(int(size), MAX_BODY_BYTES + 1))
         if len(self.request_body) > MAX_BODY_BYTES:
             raise _RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")

@@ -91,7 +91,7 @@ class Study:
         tasks = order.sample(self._tasks, min(self._measured + 1, len(self._tasks)))
         with self._lock:
             if len(self._sittings) >= MAX_SITTINGS:
-                raise UsageError(f"this study has had {MAX_SITTINGS} participants: whoever holds it must begin it anew")
+                raise UsageError(f"this study is full: {MAX_SITTINGS} participants; its organiser has to restart it")
             self._sittings[key] = Sitting(participant, tasks)
         return key
 
@@ -132,13 +132,13 @@ class Study:
 
     def _sitting(self, key: str) -> Sitting:
         if key not in self._sittings:
-            raise UsageError("this sitting is not known here: the study was begun anew; load the page again")
+            raise UsageError("unknown sitting: the study was restarted, so load the page again")
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
         """Return the current task and the time when it was shown. Raises UsageError if `number` is another task's."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
-            raise UsageError(f"task {number} is not the one that is shown")
+            raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at
 
     def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:

@@ -236,7 +236,7 @@ except InfraError as error:
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert child.returncode == 1
     assert child.stderr.count("\n") == 1
-    assert child.stderr.startswith(f"{path} does not take what is written")
+    assert child.stderr.startswith(f"{path}: cannot write to the store")
 
 
 def test_verdicts_are_kept_all_or_none(path: Path) -> None:

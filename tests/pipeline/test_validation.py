@@ -162,7 +162,7 @@ def test_published_figures_are_the_sites(project: Project) -> None:
 
 def test_a_file_that_holds_no_figures_is_refused(tmp_path: Path) -> None:
     (tmp_path / "judges.json").write_text('{"format": 7}')
-    with pytest.raises(FormatError, match="figures of judges"):
+    with pytest.raises(FormatError, match="a file of judges' metrics"):
         read_validation(tmp_path / "judges.json")
 
 
@@ -175,7 +175,7 @@ def test_every_judge_says_in_one_line_what_it_is() -> None:
     [
         ("a,b\n1,2\n", "no column 'description'"),
         ("description,prediction,correct command\nlist,ls,maybe\n", "expected y or n, found 'maybe'"),
-        ("description,prediction,correct command\nfly,ls,y\n", "no reference is given for 'fly'"),
+        ("description,prediction,correct command\nfly,ls,y\n", "no reference command for 'fly'"),
     ],
 )
 def test_judgements_that_do_not_read_are_named(tmp_path: Path, csv: str, problem: str) -> None:
@@ -186,5 +186,5 @@ def test_judgements_that_do_not_read_are_named(tmp_path: Path, csv: str, problem
 
 
 def test_only_judges_of_texts_are_compared_with_people(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="consensus gives no score to texts; these do: bleu"):
+    with pytest.raises(UsageError, match="consensus does not score texts; these judges do: bleu"):
         compare_with_people(tmp_path, (tmp_path, tmp_path), NullProgress(), ["consensus"])

@@ -53,7 +53,7 @@ def _common_suites(project: Project, first: str, second: str, requested: Sequenc
     common = [name for name in left.manifest.suites if name in right.manifest.suites and name in (requested or [name])]
     if not common:
         answered = "; ".join(f"{each.slug} answers {', '.join(each.manifest.suites)}" for each in (left, right))
-        raise UsageError(f"the two answer no suite both: {answered}")
+        raise UsageError(f"expected two submissions that answer a common suite: {answered}")
     return common
 
 

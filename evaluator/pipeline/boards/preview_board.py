@@ -115,7 +115,7 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
     """
     row = next((standing for standing in board.standings if standing.submission == slug), None)
     if row is None:
-        raise UsageError(f"{slug} is asked no task of {board.name}: there is nothing to preview")
+        raise UsageError(f"{slug} has no row on the board of {board.name}: there is nothing to preview")
     results = _first_results(board, slug)
     others = [standing for standing in board.standings if standing.ranked and standing.submission != slug]
     with_collateral = [result for result in results.values() if result.finding.collateral]

@@ -45,7 +45,7 @@ def read_validation(path: Path) -> Validation:
     try:
         return Validation.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise FormatError([Problem(path, 0, f"does not read as figures of judges: {error}")]) from error
+        raise FormatError([Problem(path, 0, f"expected a file of judges' metrics: {error}")]) from error
 
 
 def board_of(

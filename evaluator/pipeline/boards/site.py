@@ -83,10 +83,10 @@ def serve_site(project: Project, port: int) -> Iterator[str]:
     """
     folder = project.root / "build" / "site"
     if not (folder / "index.html").is_file():
-        raise MissingError(f"{folder} holds no site yet; build it with: bashboard build")
+        raise MissingError(f"{folder} does not contain a built site; build it with: bashboard build")
     with contextlib.ExitStack() as stack:
         try:
             address = stack.enter_context(site_server(folder, port))
         except OSError as error:
-            raise UsageError(f"port {port} is not to be had ({error}); name another with --port") from error
+            raise UsageError(f"port {port} is not available ({error}); choose another with --port") from error
         yield address

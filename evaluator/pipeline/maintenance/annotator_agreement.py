@@ -29,7 +29,7 @@ def compare_with_people(
     selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
     unfit = [name for name in judges if name not in {judge.name for judge in selected}]
     if unfit:
-        raise UsageError(f"{unfit[0]} gives no score to texts; these do: {', '.join(_text_scorers())}")
+        raise UsageError(f"{unfit[0]} does not score texts; these judges do: {', '.join(_text_scorers())}")
     commands = _read_references(*references)
     assessed = _read_assessments(assessments, commands)
     progress.say(f"comparing {', '.join(judge.name for judge in selected)} with people on {len(assessed)} commands")
@@ -86,4 +86,4 @@ def _faults(row: Mapping[str, str], columns: Sequence[str], references: Mapping[
         if (row[name] or "") not in allowed:
             yield f"{name}: expected y or n, found {row[name]!r}"
     if row["description"].strip() not in references:
-        yield f"description: no reference is given for {row['description']!r:.100}"
+        yield f"description: no reference command for {row['description']!r:.100}"

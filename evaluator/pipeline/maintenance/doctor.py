@@ -32,17 +32,17 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
     name = manifest.base.release
     base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
     image = ensure_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
-    facts = [Fact(f"base {name}", base.digest if base else "not there yet", base.why if base else "made when needed")]
+    facts = [Fact(f"base {name}", base.digest if base else "missing", base.why if base else "built when needed")]
     if image is None:
         return [
             *facts,
-            Fact(f"image {manifest.name}", "not there yet", f"{image_reference(manifest)}, built when needed"),
+            Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed"),
         ]
-    facts.append(Fact(f"image {manifest.name}", image.reference, "named by all it is made from"))
+    facts.append(Fact(f"image {manifest.name}", image.reference, "its name contains a hash of all its inputs"))
     if fix:
         prune_images(engine, manifest)
     if earlier := earlier_images(engine, manifest):
-        why = f"made from other inputs; {KEPT} stay for other checkouts, and --fix removes older ones that nobody uses"
+        why = f"built from other inputs; {KEPT} are kept for other checkouts, and --fix removes older unused ones"
         facts.append(Fact("earlier images", str(len(earlier)), why))
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
@@ -54,4 +54,4 @@ def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:
         return "does not hold", str(error)
-    return "holds", "a worker tried its own jail: capabilities, filter, mounts, clock"
+    return "holds", "a worker tested its own jail: capabilities, filter, mounts, clock"

@@ -36,11 +36,11 @@ from evaluator.suites.load import Suite
 MAX_SHOWN_CHARACTERS: Final = 20_000
 """Maximum number of characters of a command's output that a participant sees."""
 _VERDICTS: Final = {
-    Outcome.PASS: "done: this does what was asked",
-    Outcome.FAIL: "not done: this does not do what was asked, here or with other files of the same kind",
-    Outcome.TIMEOUT: "ended: this took too long",
-    Outcome.INVALID: "not run: the shell does not read this",
-    Outcome.UNDECIDED: "not counted: the judge cannot tell whether this does what was asked; try another way",
+    Outcome.PASS: "done: the command does the task",
+    Outcome.FAIL: "not done: the command does not do the task, here or with other files of the same kind",
+    Outcome.TIMEOUT: "stopped: the command took too long",
+    Outcome.INVALID: "not run: the shell cannot parse the command",
+    Outcome.UNDECIDED: "not counted: the judge cannot decide whether the command does the task; try another way",
 }
 
 
@@ -82,7 +82,7 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
             address = stack.enter_context(study_server(study, plan.host, plan.port))
         except OSError as error:
             where = f"{plan.host}, port {plan.port}"
-            raise UsageError(f"{where}: not to be had ({error}); name others with --host and --port") from error
+            raise UsageError(f"{where}: not available ({error}); choose others with --host and --port") from error
         yield address
 
 

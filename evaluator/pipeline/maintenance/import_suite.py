@@ -126,14 +126,14 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
     MissingError if a download fails.
     """
     if name not in IMPORTERS:
-        raise UsageError(f"no foreign suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
+        raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
     if path is not None and not path.exists():
-        raise UsageError(f"{path} is not there: expected what {name} is read from")
+        raise UsageError(f"{path} does not exist: expected the files of {name}")
     progress.say(f"reading {name}")
     try:
         draft = IMPORTERS[name](utilities_of, path)
     except ValueError as error:  # undecodable text, or invalid values of a task
-        raise UsageError(f"{path or name} does not read as {name}: {error}") from error
+        raise UsageError(f"{path or name} is not a valid copy of {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
     return ImportedSuite(load_suite(folder), draft.left_out)
 

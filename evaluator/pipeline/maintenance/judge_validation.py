@@ -135,7 +135,7 @@ def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Ite
     }
     outdated = [label for label in labels if (label.task, label.command_digest) not in commands]
     if outdated:
-        progress.say(f"{path}: {len(outdated)} of {len(labels)} labels are of commands that are no mutants any more")
+        progress.say(f"{path}: {len(outdated)} of {len(labels)} labels refer to commands that are no longer mutants")
     for label in labels:
         command = commands.get((label.task, label.command_digest))
         if command is not None:

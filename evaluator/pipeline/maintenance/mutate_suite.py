@@ -90,7 +90,7 @@ def _judge(
         progress.advance()
         if finding.outcome in (Outcome.PASS, Outcome.UNDECIDED):
             survivors += 1
-            progress.note(f"{survivors} do not fail")
+            progress.note(f"{survivors} survive")
 
     progress.stage("mutants", len(pending))
     return {**known, **elimination.judge(pending, count)}

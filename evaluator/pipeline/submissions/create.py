@@ -33,7 +33,7 @@ def init_submission(
     for fault in slug_faults(slug, [name for name in slugs if name != slug]):
         raise UsageError(fault)
     if folder.exists():
-        raise UsageError(f"{folder} is there already; choose another name, or go on in it")
+        raise UsageError(f"{folder} already exists; choose another name, or edit the files there")
     loaded = [project.suite(name) for name in dict.fromkeys(suites)]
     versions = {suite.manifest.name: suite.manifest.version for suite in loaded}
     files = {MANIFEST_NAME: draft_manifest(versions, system or SYSTEM, author or AUTHOR, method)}
@@ -55,7 +55,7 @@ def suite_prompts(project: Project, name: str, *, batch: bool = False, model: st
     """
     suite = project.suite(name)
     if batch and model is None:
-        raise UsageError("a batch names its model: add --model, as its server calls it")
+        raise UsageError("a batch needs a model: add --model with the name that the server uses")
     for task in suite.tasks:
         cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
         messages = messages_of(suite.manifest, task, cwd)

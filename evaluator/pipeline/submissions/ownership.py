@@ -64,7 +64,7 @@ def read_owners(project: Project) -> Owners:
     if not path.exists() and not path.is_symlink():
         return Owners(format=1, owners={})
     if path.is_symlink() or not path.is_file():
-        raise FormatError([Problem(path, 0, "expected a regular file: the publish workflow writes it")])
+        raise FormatError([Problem(path, 0, "expected a regular file, written by the publish workflow")])
     with path.open("rb") as file:
         return parse_owners(file.read(OWNERS_BYTES + 1), path)
 

@@ -48,12 +48,6 @@ class JudgedVerdict(NamedTuple):
     parts: Mapping[str, str]
 
 
-def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, _BATCH)):
-        yield batch
-
-
 class Store:
     """Cached records of this machine. One process writes at a time. Other writers wait for at most a minute."""
 
@@ -108,26 +102,26 @@ class Store:
         with self._map_errors("read the store"):
             return self._database.execute(query, values).fetchall()
 
+    def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
+        """Yield the rows of a table with these keys, in batches, since SQLite limits the parameters of a query."""
+        iterator = iter(keys)
+        while batch := list(islice(iterator, _BATCH)):
+            marks = ",".join("?" * len(batch))
+            yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
+
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
         """Return the stored runs of these evidence keys."""
-        runs: set[RunKey] = set()
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            rows = self._rows(f"SELECT key, run FROM evidence WHERE key IN ({marks})", batch)  # noqa: S608
-            runs.update((key, run) for key, run in rows)
-        return runs
+        return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
         """Return the stored evidence of these runs."""
         requested = set(runs)
-        records: dict[RunKey, Evidence] = {}
-        for batch in _batches({key for key, _ in requested}):
-            marks = ",".join("?" * len(batch))
-            query = f"SELECT key, run, record FROM evidence WHERE key IN ({marks})"  # noqa: S608
-            for key, run, record in self._rows(query, batch):
-                if (key, run) in requested:
-                    records[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
-        return records
+        rows = self._select("key, run, record", "evidence", {key for key, _ in requested})
+        return {
+            (key, run): _EVIDENCE.validate_json(zlib.decompress(record))
+            for key, run, record in rows
+            if (key, run) in requested
+        }
 
     def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
         """Store the evidence of one run, unless the run is stored already."""
@@ -137,12 +131,8 @@ class Store:
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
         """Return the stored verdicts of these keys."""
-        verdicts: dict[str, Verdict] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            query = f"SELECT key, record FROM verdicts WHERE key IN ({marks})"  # noqa: S608
-            verdicts |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
-        return verdicts
+        rows = self._select("key, record", "verdicts", keys)
+        return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
         """Return all stored verdicts on a command for a task, whatever their keys."""
@@ -161,11 +151,7 @@ class Store:
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
         """Return the stored scores of these keys."""
-        scores: dict[str, float] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            scores |= dict(self._rows(f"SELECT key, score FROM scores WHERE key IN ({marks})", batch))  # noqa: S608
-        return scores
+        return dict(self._select("key, score", "scores", keys))
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
         """Store all of these scores, or none if writing fails."""
@@ -174,11 +160,7 @@ class Store:
 
     def figures(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the stored text metrics of these keys, each as JSON."""
-        figures: dict[str, str] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            figures |= dict(self._rows(f"SELECT key, record FROM figures WHERE key IN ({marks})", batch))  # noqa: S608
-        return figures
+        return dict(self._select("key, record", "figures", keys))
 
     def add_figures(self, figures: Mapping[str, str]) -> None:
         """Store all of these text metrics, given as JSON, or none if writing fails."""

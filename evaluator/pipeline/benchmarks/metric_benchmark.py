@@ -23,7 +23,6 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.shell.nlc2cmd.score import forget_commands, reading_of, score_pair
-from evaluator.suites.load import Suite
 
 Text: TypeAlias = str | bytes
 Pair: TypeAlias = tuple[Text, Text]
@@ -61,19 +60,12 @@ def _pairs_of_file(file: Path) -> Iterator[Pair]:
 
 
 def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
-    suite = project.suite(name)
-    for task, predictions in _predictions(project, suite):
-        for prediction in predictions:
-            for reference in task:
-                yield prediction, reference
-
-
-def _predictions(project: Project, suite: Suite) -> Iterator[tuple[Sequence[bytes], list[bytes]]]:
     submissions = load_submissions(project)
-    for task in suite.tasks:
-        firsts = (submission.candidates(suite.manifest.name, task.id)[:1] for submission in submissions)
+    for task in project.suite(name).tasks:
+        firsts = (submission.candidates(name, task.id)[:1] for submission in submissions)
         commands = [first.command for candidates in firsts for first in candidates]
-        yield task.references, list(dict.fromkeys((*task.near_misses, *commands)))
+        for prediction in dict.fromkeys((*task.near_misses, *commands)):
+            yield from ((prediction, reference) for reference in task.references)
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:

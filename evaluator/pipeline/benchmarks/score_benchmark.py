@@ -146,17 +146,14 @@ def bench_score(
         cases = {"from nothing": load, "references there": load.with_suffix(b" again"), "unchanged": load}
         rows = [{"what": name, **_score(project, case, store, progress)} for name, case in cases.items()]
         store.close()
-    return {"rows": rows, "load": _description(original, load)}
-
-
-def _description(suite: Suite, load: Load) -> dict[str, int]:
-    return {
+    description = {
         "candidates, all different": len(set(load.candidates.values())),
         "variants of them": load.variants,
         "tasks they are for": load.tasks,
-        "tasks left out": len(suite.tasks) - load.tasks,
+        "tasks left out": len(original.tasks) - load.tasks,
         "references, each executed twice a variant for all its candidates": len(load.references),
     }
+    return {"rows": rows, "load": description}
 
 
 def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:

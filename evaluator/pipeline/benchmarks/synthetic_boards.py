@@ -112,13 +112,15 @@ def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int =
     results: list[Result] = []
     for number, slug in enumerate(manifests):
         skill = 0.95 - 0.85 * number / max(1, submissions - 1)
-        results += [result for task in suite_tasks for result in _answers(slug, task, candidates, skill, rng)]
+        ranks = [(task, rank) for task in suite_tasks for rank in range(1, candidates + 1)]
+        results += [_answer(slug, task, rank, skill / rank, rng) for task, rank in ranks]
     return SyntheticResults(suite_tasks, manifests, tuple(results))
 
 
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
     """Return the data about these tasks that the metrics need."""
-    return {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
+    utilities = ((task, task.references[0].split()[0].decode()) for task in tasks)
+    return {task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}) for task, name in utilities}
 
 
 def board_of(
@@ -139,10 +141,6 @@ def board_of(
         resolution=ranking.resolution,
         utilities={name: tuple(task_facts.calls) for name, task_facts in facts.items()},
     )
-
-
-def _utility(task: Task) -> str:
-    return task.references[0].split()[0].decode()
 
 
 _SUITE: Final = SuiteManifest(
@@ -189,10 +187,6 @@ def _manifest(number: int, rng: random.Random) -> SubmissionManifest:
         method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
     )
-
-
-def _answers(slug: str, task: Task, candidates: int, skill: float, rng: random.Random) -> list[Result]:
-    return [_answer(slug, task, rank, skill / rank, rng) for rank in range(1, candidates + 1)]
 
 
 def _answer(slug: str, task: Task, rank: int, skill: float, rng: random.Random) -> Result:

@@ -52,7 +52,7 @@ def _common_suites(project: Project, first: str, second: str, requested: Sequenc
                 raise UsageError(f"{submission.slug} does not answer suite {name}; it answers: {answered}")
     common = [name for name in left.manifest.suites if name in right.manifest.suites and name in (requested or [name])]
     if not common:
-        answered = "; ".join(f"{each.slug} answers {', '.join(each.manifest.suites)}" for each in (left, right))
+        answered = "; ".join(f"{entry.slug} answers {', '.join(entry.manifest.suites)}" for entry in (left, right))
         raise UsageError(f"expected two submissions that answer a common suite: {answered}")
     return common
 

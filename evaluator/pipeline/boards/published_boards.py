@@ -60,16 +60,12 @@ _TIMES_NOTE: Final = (
 )
 
 
-def _ignore(line: str) -> None:
-    """Ignore the line."""
-
-
 def published_boards(
     project: Project,
     *,
     suites: Sequence[str] = (),
     submissions: Sequence[str] = (),
-    say: Callable[[str], None] = _ignore,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[SuiteBoard]:
     """Return the published boards of these suites, or of all, with these submissions, or with all.
 
@@ -222,7 +218,11 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
         "Suite version": _format_counts(header.suite_version for header in headers),
         "Run times": _TIMES_NOTE,
     }
-    return facts | suite_facts(manifest) | _panel(results)
+    findings = [result.finding for result in results]
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
+    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    panel = {"Panel": f"decided {decided} of {decided + undecided} answers left undecided by execution"}
+    return facts | suite_facts(manifest) | (panel if decided else {})
 
 
 def _format_counts(values: Iterable[str]) -> str:
@@ -232,12 +232,3 @@ def _format_counts(values: Iterable[str]) -> str:
         return next(iter(counts), "no verdict is published yet")
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "; ".join(f"{value} ({count} row{'s' * (count > 1)})" for value, count in ordered)
-
-
-def _panel(results: Iterable[Result]) -> dict[str, str]:
-    findings = [result.finding for result in results]
-    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
-    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
-    if not decided:
-        return {}
-    return {"Panel": f"decided {decided} of {decided + undecided} answers left undecided by execution"}

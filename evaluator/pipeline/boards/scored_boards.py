@@ -61,7 +61,12 @@ def board_of(
     """
     results = results_of(suite, submissions, grader, panel)
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    environment = _environment(suite, grader) | describe_panel(panel, results)
+    base = f"{suite.manifest.base.distribution} {suite.manifest.base.release}"
+    environment = {
+        "Base": f"{base}, fingerprint {grader.fingerprint[:16]}",
+        "Judge": f"{grader.judge.name}, version {grader.judge.version}",
+    }
+    environment |= suite_facts(suite.manifest) | describe_panel(panel, results)
     return board_of_results(suite, manifests, results, task_facts(suite, grader.store), environment, error)
 
 
@@ -73,24 +78,12 @@ def results_of(
     findings = grader.grade(candidate.subject for candidate in candidates)
     texts = measure_texts(grader.store, candidates)
     runs = run_figures(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
-    results = [
-        result_of(
-            suite.manifest.name,
-            candidate,
-            findings[candidate.subject],
-            texts,
-            runs.get((candidate.task.id, candidate.subject.command)),
-        )
-        for candidate in candidates
-    ]
+    results = []
+    for candidate in candidates:
+        run = runs.get((candidate.task.id, candidate.subject.command))
+        results.append(result_of(suite.manifest.name, candidate, findings[candidate.subject], texts, run))
     manifests = {submission.slug: submission.manifest for submission in submissions}
     return results_with_panel(panel, grader, results, manifests)
-
-
-def _environment(suite: Suite, grader: Grader) -> dict[str, str]:
-    manifest = suite.manifest
-    base = f"{manifest.base.distribution} {manifest.base.release}, fingerprint {grader.fingerprint[:16]}"
-    return {"Base": base, "Judge": f"{grader.judge.name}, version {grader.judge.version}"} | suite_facts(manifest)
 
 
 def make_boards(

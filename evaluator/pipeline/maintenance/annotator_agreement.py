@@ -29,15 +29,12 @@ def compare_with_people(
     selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
     unfit = [name for name in judges if name not in {judge.name for judge in selected}]
     if unfit:
-        raise UsageError(f"{unfit[0]} does not score texts; these judges do: {', '.join(_text_scorers())}")
+        scorers = [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
+        raise UsageError(f"{unfit[0]} does not score texts; these judges do: {', '.join(scorers)}")
     commands = _read_references(*references)
     assessed = _read_assessments(assessments, commands)
     progress.say(f"comparing {', '.join(judge.name for judge in selected)} with people on {len(assessed)} commands")
     return list(agreements(assessed, commands, selected))
-
-
-def _text_scorers() -> list[str]:
-    return [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
 
 
 def _read_text(path: Path) -> str:

@@ -144,9 +144,8 @@ class GraderExaminer:
             return InfraError(finding.reason)
         trials = self._grader.trials(item.task, item.command or b"")
         first = next(iter(trials.values()), None)
-        return AttemptResult(
-            finding.outcome is Outcome.PASS, _verdict(finding), visible_output(first.first) if first else ""
-        )
+        verdict = _VERDICTS.get(finding.outcome, finding.outcome.value)
+        return AttemptResult(finding.outcome is Outcome.PASS, verdict, visible_output(first.first) if first else "")
 
 
 class _StartupProgress:
@@ -169,10 +168,6 @@ class _StartupProgress:
 
     def end(self) -> None:
         self._progress = NullProgress()
-
-
-def _verdict(finding: Finding) -> str:
-    return _VERDICTS.get(finding.outcome, finding.outcome.value)
 
 
 def visible_output(evidence: Evidence) -> str:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.files import write_whole
-from evaluator.judges import JUDGES, Case, Judge, find_judge
+from evaluator.judges import JUDGES, Judge, find_judge
 from evaluator.judges.labelled_pairs import (
     HardPair,
     JudgedPair,
@@ -63,7 +63,7 @@ LABELS: Final = "labels.jsonl"
 """The name of a suite's file of labelled mutants, in its folder of overrides."""
 
 _LOCAL_NAME: Final = "judges.json"
-_MODEL_JUDGES: Final = frozenset(each.name for each in BY_MODEL)
+_MODEL_JUDGES: Final = frozenset(judge.name for judge in BY_MODEL)
 
 
 class Description(NamedTuple):
@@ -208,13 +208,8 @@ def validate_judges(
         usable = [judge for judge in selected if panel is not None or judge.name not in _MODEL_JUDGES]
         for suite_pairs in sets:
             with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
-                validation = _SuiteValidation(
-                    suite_pairs.suite,
-                    executor,
-                    progress,
-                    panel,
-                    known_mutants_of(project, suite_pairs.suite, executor.store),
-                )
+                mutants = known_mutants_of(project, suite_pairs.suite, executor.store)
+                validation = _SuiteValidation(suite_pairs.suite, executor, progress, panel, mutants)
                 for kind, pairs in suite_pairs.pairs.items():
                     for judge in usable:
                         validation.validate(judge, kind, pairs, results)
@@ -237,7 +232,9 @@ class _SuiteValidation:
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
         usd_before = self.panel.budget.usd if self.panel else 0.0
-        for group in self._by_world(pairs):
+        worlds = {task.id: task.world for task in self.suite.tasks}
+        ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
+        for _, group in groupby(ordered, key=lambda pair: worlds[pair.task]):
             grader = self._grader(judge)
             items = {pair: GradingItem(pair.task, pair.command, pair.without) for pair in group}
             findings = grader.grade(items.values())
@@ -245,9 +242,7 @@ class _SuiteValidation:
             alone |= {pair: (findings[item], seconds[pair]) for pair, item in items.items()}
             panel_items = {pair: PanelItem("", item) for pair, item in items.items()}
             by_panel = ask_panel(self.panel, grader, panel_items.values(), findings, {"": ()})
-            with_panel |= {
-                pair: by_panel[panel_item] for pair, panel_item in panel_items.items() if panel_item in by_panel
-            }
+            with_panel |= {pair: by_panel[item] for pair, item in panel_items.items() if item in by_panel}
         usd = self.panel.budget.usd - usd_before if self.panel else 0.0
         if judge.name not in _MODEL_JUDGES:
             self._add(judge, judge.name, kind, alone, 0.0, results)
@@ -267,11 +262,6 @@ class _SuiteValidation:
             self.progress,
             known_mutants=self.known_mutants,
         )
-
-    def _by_world(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-        worlds = {task.id: task.world for task in self.suite.tasks}
-        ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
-        yield from (list(group) for _, group in groupby(ordered, key=lambda pair: worlds[pair.task]))
 
     def _add(
         self,
@@ -309,13 +299,12 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
     cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:
         judge.judge(case)
-    return {pair: _seconds(judge, case) for pair, case in cases.items()}
-
-
-def _seconds(judge: Judge, case: Case) -> float:
-    began = time.perf_counter()
-    judge.judge(case)
-    return time.perf_counter() - began
+    seconds = {}
+    for pair, case in cases.items():
+        began = time.perf_counter()
+        judge.judge(case)
+        seconds[pair] = time.perf_counter() - began
+    return seconds
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:

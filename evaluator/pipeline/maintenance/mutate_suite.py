@@ -44,10 +44,9 @@ def mutate_suite(
         findings = _judge(suite, mutants, executor, progress)
     ordered = {mutant: findings[mutant] for mutant in mutants}
     ids = {task.id for task in suite.tasks}
-    retired, is_whole = {mark.task for mark in marks} - ids, not (topics or tasks)
-    return report(
-        suite.manifest.name, ordered, marks, tasks=selected, retired=retired if is_whole else (), whole=is_whole
-    )
+    whole = not (topics or tasks)
+    retired = {mark.task for mark in marks} - ids if whole else ()
+    return report(suite.manifest.name, ordered, marks, tasks=selected, retired=retired, whole=whole)
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:

@@ -28,9 +28,13 @@ def verify_suite(
         problems = list(violations({check: findings[item] for check, item in zip(checks, items, strict=True)}))
         for task in selected:
             problems += _volatile(task, grader)
-            problems += _unaligned(task, grader)
+            reason = alignment_problem(grader.case(GradingItem(task.id, None)))
+            if reason is not None:
+                problems.append(
+                    Violation(task=task.id, role="alignment", command="", variant=None, place=None, reason=reason)
+                )
     order = {task.id: number for number, task in enumerate(suite.tasks)}
-    return sorted(problems, key=lambda check: order[check.task])
+    return sorted(problems, key=lambda problem: order[problem.task])
 
 
 def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
@@ -41,10 +45,3 @@ def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
             fields = volatile_fields(trial, task)
             if fields:
                 yield volatile_violation(task, command, variant, fields)
-
-
-def _unaligned(task: Task, grader: Grader) -> Iterator[Violation]:
-    case = grader.case(GradingItem(task.id, None))
-    problem = alignment_problem(case)
-    if problem is not None:
-        yield Violation(task=task.id, role="alignment", command="", variant=None, place=None, reason=problem)

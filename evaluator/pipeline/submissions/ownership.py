@@ -93,8 +93,8 @@ def _problem(path: Path, text: str, location: tuple[int | str, ...], message: st
     """Return a problem at the line that contains the name of the invalid entry."""
     key = json.dumps(str(location[1])) if len(location) > 1 else ""
     lines = enumerate(text.splitlines(), 1)
-    line = next((number for number, each in lines if key and key in each), 0)
-    field = ".".join(str(each) for each in location if each != "[key]")
+    line = next((number for number, line in lines if key and key in line), 0)
+    field = ".".join(str(part) for part in location if part != "[key]")
     return Problem(path, line, printable(f"{field}: {message}; expected a submission's slug and an account's number"))
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem, Severity, UsageError
 from evaluator.files import write_whole
@@ -23,10 +23,6 @@ from evaluator.submissions.names import OWNERS, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.load import Suite
-
-if TYPE_CHECKING:
-    pass
-
 
 _FOLDER: Final = "submissions"
 

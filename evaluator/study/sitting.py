@@ -1,4 +1,4 @@
-"""A participant's sitting: tasks in random order, a clock for each, and a measurement at the end of each.
+"""A participant's sitting: tasks in random order, one clock per task, and one measurement per finished task.
 
 The server keeps the clock. It runs from the display of a task until Enter of the command that passes. It pauses while a
 command is executed, because the speed of a machine is not the speed of a person. The first task is a warm-up and is not
@@ -106,7 +106,7 @@ class Study:
         return TaskView(sitting.position, len(sitting.tasks) - 1, sitting.position == 0, task.nl, self._places(task))
 
     def enter(self, key: str, number: int, command: bytes) -> AttemptResult:
-        """Execute a command for the current task. If it passes, record the measurement and go on to the next task."""
+        """Execute a command for the current task. If it passes, end the task and go on to the next one."""
         entered_at = self._clock()
         sitting = self._sitting(key)
         if not sitting.lock.acquire(blocking=False):
@@ -123,7 +123,7 @@ class Study:
             sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
-        """Record the current task as skipped and go on to the next task."""
+        """End the current task as skipped and go on to the next one."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
         with sitting.lock:
@@ -142,6 +142,7 @@ class Study:
         return sitting.tasks[sitting.position], sitting.shown_at
 
     def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
+        """Record a measurement, except of the warm-up, and go on to the next task."""
         if sitting.position > 0:
             measurement = Measurement(
                 format=1,

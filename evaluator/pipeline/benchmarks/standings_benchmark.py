@@ -46,7 +46,8 @@ def bench_standings(
 ) -> list[dict[str, object]]:
     """Return a row per part: results to frame and frame to standings for each run, then the pages and the site.
 
-    The synthetic results stay in memory, as on a real board, and count towards the memory. `site` false skips the site.
+    The synthetic results stay in memory, as on a real board, and count towards it. The site is built only if `site` is
+    set.
     """
     timings: list[PartTiming] = []
 

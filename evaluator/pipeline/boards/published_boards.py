@@ -1,9 +1,9 @@
 """Boards of published verdicts, built from the committed verdict files without an engine, evidence or network.
 
 An answer without a published verdict counts as an infra-error, which is never a score, and its row is unranked. A
-submission without a verdict file is not on the board but listed as awaiting verdicts. A row shows if its verdicts come
-from another judge version, suite version or environment (`JudgedBy`). No file states today's environment, so a row is
-compared with the most common one.
+submission without a verdict file is not on the board but listed as awaiting verdicts. Each row states whether its
+verdicts come from another judge version, suite version or environment (`JudgedBy`). No file states today's environment,
+so a row is compared with the most common one.
 
 Verdict files hold no execution times, so a system's time is its reported latency alone. All other metrics equal those
 of a board that is scored from the same evidence.
@@ -196,7 +196,7 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """Return the fingerprint of the environment in which most rows were judged, or the first by name of several."""
+    """Return the most common environment fingerprint of the files, or the alphabetically first of several."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 

@@ -136,7 +136,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """Return the work that grading a suite would cost now, with reasons. With a panel, its questions are included."""
+    """Return the pending work of grading a suite, with reasons. With a panel, it includes the panel's questions."""
     loaded = load_submissions(project, submissions)
     models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:

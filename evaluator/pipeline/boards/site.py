@@ -23,9 +23,9 @@ from evaluator.progress import Progress
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the server and the name of the repository, or None if neither source gives them.
+    """Return the server and the name of the repository, or None if they are unknown.
 
-    The sources are the environment of a GitHub Actions job, and else `repo_url` of mkdocs.yml.
+    They come from the environment of a GitHub Actions job, or otherwise from `repo_url` of mkdocs.yml.
     """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")

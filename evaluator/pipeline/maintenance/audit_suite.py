@@ -75,7 +75,7 @@ def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
 
 
 def _build_command(suite: Suite, task: Task) -> bytes:
-    """Return the world's build script as a command. Its error output is evidence then, but lost in an image layer."""
+    """Return the world's build script as a command. Its error output then becomes evidence, unlike an image layer's."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build

@@ -105,7 +105,7 @@ def _prompt(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges commands with a grader in one thread. Commands that arrive in the meantime are judged together next."""
+    """Judges commands with a grader in one thread. Commands that arrive in the meantime form the next batch."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -121,7 +121,7 @@ class GraderExaminer:
         return future.result()
 
     def _examine_pending(self) -> None:
-        """Judge all waiting commands together, since a failing command mostly waits for its second run."""
+        """Judge all waiting commands together, because a failing command mostly waits for its second run."""
         with self._lock:
             pending, self._pending = self._pending, []
         items = [item for item, _ in pending]
@@ -149,7 +149,7 @@ class GraderExaminer:
 
 
 class _StartupProgress:
-    """Progress that is reported until the study begins, so that nothing about participants' commands is shown."""
+    """Reports progress until the study begins and nothing afterwards, so that participants' commands stay hidden."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

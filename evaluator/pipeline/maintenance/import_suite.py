@@ -2,8 +2,8 @@
 
 The import adds variants of its own to a world. Such a variant is useless for a task if the task's references disagree
 or fail in it. It is therefore kept only if no reference is judged worse, against the others, in all variants so far and
-this one. Equivalent references thus stay equivalent by construction, so a judge's verdicts on references do not
-validate these variants.
+this one. References thus stay equivalent by construction, and a judge's verdicts on them say nothing about these
+variants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Keep, for every task with added variants, those in which its references hold, and write the suite again.
+    """Keep only the usable variants of every task with added variants, and write the suite again.
 
     The references of these tasks are executed. Other tasks and suites do not change.
     """
@@ -70,7 +70,7 @@ def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
 
 
 def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """Return the variants of a task in which its references hold. The first variant is always included."""
+    """Return the task's variants in which no reference is judged worse. The first variant is always included."""
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
     usable = [first]
@@ -87,7 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Return how a reference is judged against the others in these variants, from 0 (best). Without others it is 0."""
+    """Return how a reference is judged against the others in these variants. 0 is best, and the rank without others."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -139,7 +139,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Compare tasks line by line if they ask for an order and their executed references show the same one.
+    """Set line-by-line comparison for tasks that ask for an order, if their executed references print the same order.
 
     The suite is written again if any task changes. Evidence does not depend on how outputs are compared, so nothing is
     executed twice.

@@ -310,7 +310,7 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
     """Merge metrics into the local file, or into the site's file if `publish` is set, and return its path.
 
-    Metrics of other suites, kinds of pairs and judges in the file are preserved.
+    Existing metrics of other suites, pair kinds and judges stay in the file.
     """
     path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)

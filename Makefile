@@ -22,7 +22,7 @@ INSTALL = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	      { $(APT) update && $(APT) install --no-install-recommends $(1); }; } >/dev/null; \
 	  else printf '%s\n' "this machine lacks $(1); run:" "sudo apt-get install -y $(1)" >&2; false; fi
 
-.PHONY: help demo test soak lock reference picture clean engine browser description shellcheck
+.PHONY: help demo check test soak lint types lock reference picture clean engine browser description shellcheck
 
 help: ## Show these targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -31,13 +31,24 @@ demo: $(VENV)/.run engine ## Score every submission in real containers, build th
 	@$(BIN)/bashboard score
 	@$(BIN)/bashboard build
 
-test: $(VENV)/.test engine browser description shellcheck ## Run every check and test
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+# Two processes run the tests. A file of tests stays in one of them, because its fixtures are made once.
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+check: $(VENV)/.test ## Run lint, types and the tests that need no engine, browser or npm
+	@$(MAKE) --jobs 2 lint types
+	@$(PYTEST) -m 'not soak and not engine and not browser and not npm'
+
+test: $(VENV)/.test engine browser description shellcheck lint types ## Run every check and test
 	@find .ci evaluator fixtures tests -type f \( -name '*.sh' -o -path .ci/run \) -print0 | \
 	  PATH="$(BIN):$$PATH" xargs -0 shellcheck --shell=bash
-	@$(BIN)/pytest -m 'not soak'
+	@$(PYTEST) -m 'not soak'
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+
+types: $(VENV)/.test
+	@$(BIN)/mypy
 
 soak: $(VENV)/.test engine browser ## Run the long tests
 	@$(BIN)/pytest -m soak || [ $$? = 5 ]  # 5: no test has this mark

@@ -46,6 +46,19 @@ def pytest_configure() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+NEEDS = {"engine": "engine", "chromium": "browser"}
+"""The mark of a test by the fixture that it uses, also through another fixture."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures that they use, and put the longest first, so that parallel processes end together."""
+    for item in items:
+        for fixture, mark in NEEDS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+    items.sort(key=lambda item: (not item.get_closest_marker("early"), not item.get_closest_marker("engine")))
+
+
 CORE = Path(__file__).parents[1] / "fixtures" / "core"
 
 

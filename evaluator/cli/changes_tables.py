@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.escaping import printable
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.records import BoardPosition, Contested, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
@@ -89,7 +90,7 @@ def _contested(verdict: Contested) -> Text:
         f"{verdict.suite} {verdict.task}: {verdict.instruction}",
         f"  {verdict.command.decode(errors='backslashreplace')}",
         f"  open: {step}{verdict.reason[:300]}{variant}",
-        f"  by {givers}; a ruling moves {verdict.rows} row{'' if verdict.rows == 1 else 's'}",
+        f"  by {givers}; a ruling moves {pluralize(verdict.rows, 'row')}",
         f"  $ {verdict.explain}",
         f"  $ {verdict.adjudicate}",
         *([f"  {verdict.appeal}"] if verdict.appeal else []),

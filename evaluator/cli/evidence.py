@@ -13,6 +13,7 @@ import typer
 
 from evaluator.cli.app import AsJson, Group, Slugs, Workers, current_project, example, print_json, shown
 from evaluator.cli.progress import shown_progress
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.pipeline.evidence.import_bundles import ImportSummary
@@ -42,19 +43,15 @@ def _inert() -> Iterator[None]:
             raise typer.Exit(error.exit_code) from None
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _tell(taken: ImportSummary) -> None:
     """Print one line with what was imported, and one for each kind of skipped data."""
-    replies = f"{taken.replies} repl{'y' if taken.replies == 1 else 'ies'}"
-    typer.echo(f"{_counted(taken.bundles, 'bundle')}: {_counted(taken.runs, 'run')}, {replies} of models")
-    passed_over = [f"{_counted(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]
+    replies = pluralize(taken.replies, "reply", "replies")
+    typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
+    passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]
     if taken.not_needed:
-        passed_over.append(f"{_counted(taken.not_needed, 'run')} of commands that are not in this checkout")
+        passed_over.append(f"{pluralize(taken.not_needed, 'run')} of commands that are not in this checkout")
     if taken.other_files:
-        passed_over.append(f"{_counted(taken.other_files, 'file')} that are no published evidence")
+        passed_over.append(f"{pluralize(taken.other_files, 'file')} that are no published evidence")
     for each in (*passed_over, *taken.faults):
         typer.echo(f"skipped: {each}", err=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evaluator.escaping import printable
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.pipeline.publishing.judge_pending import PublishResult
@@ -19,24 +20,24 @@ if TYPE_CHECKING:
 
 def print_plan(plan: PublishPlan) -> None:
     """Print the pending work and the reasons, and one line for each file that waits for a rescore."""
-    from evaluator.pipeline.publishing.summaries import counted, panel_words, plan_words
+    from evaluator.pipeline.publishing.summaries import panel_words, plan_words
 
     typer.echo(f"{'rescore' if plan.stale else 'publish'}: {plan_words(plan)}")
     for each in plan.due:
-        executions = counted(each.executions, "execution") if each.executions else "evidence available"
+        executions = pluralize(each.executions, "execution") if each.executions else "evidence available"
         typer.echo(f"  {each.submission} on {each.suite}: {_words(each)}; {executions}")
         for problem in each.edited:
             typer.echo(f"    {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for suite, count in plan.references.items():
-        typer.echo(f"  {suite}: {counted(count, 'run')} of references without evidence")
+        typer.echo(f"  {suite}: {pluralize(count, 'run')} of references without evidence")
     if plan.panel:
         typer.echo(f"  the panel, for commands with evidence: {panel_words(plan.panel)}")
     if plan.left_over:
-        typer.echo(f"  {counted(len(plan.left_over), 'submission')} left for the next run")
+        typer.echo(f"  {pluralize(len(plan.left_over), 'submission')} left for the next run")
     for each in plan.waiting:
         typer.echo(f"  waits for a rescore: {each.submission} on {each.suite}: {_words(each)}")
     if plan.unchecked:
-        typer.echo(f"  not compared, because the evidence is not available: {counted(plan.unchecked, 'file')}")
+        typer.echo(f"  not compared, because the evidence is not available: {pluralize(plan.unchecked, 'file')}")
     for slug, problems in plan.broken.items():
         typer.echo(f"  not scored: {printable(slug)}: {printable(problems[0].message) if problems else ''}")
 
@@ -47,14 +48,14 @@ def _words(work: PendingWork) -> str:
 
 def print_judged(judged: PublishResult, digest: str) -> None:
     """Print the result for every submission with pending work."""
-    from evaluator.pipeline.publishing.summaries import counted, judged_words
+    from evaluator.pipeline.publishing.summaries import judged_words
 
     typer.echo(f"judged: {judged_words(judged)}")
     for row in judged.rows:
         became = row.left or ("a new file" if row.written else "as it stands")
-        typer.echo(f"  {row.work.submission} on {row.work.suite}: {counted(row.given, 'verdict')}; {became}")
+        typer.echo(f"  {row.work.submission} on {row.work.suite}: {pluralize(row.given, 'verdict')}; {became}")
         for reason, count in row.missing.items():
-            typer.echo(f"    infra-error, {counted(count, 'command')}: {printable(reason)}")
+            typer.echo(f"    infra-error, {pluralize(count, 'command')}: {printable(reason)}")
         for problem in row.work.edited:
             typer.echo(f"    restored: {problem.path.name}:{problem.line}: {printable(problem.message)}")
     for slug, faults in judged.faults.items():
@@ -67,13 +68,12 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
 def print_verified(found: Sequence[Verified], shown: Callable[[Path], Path]) -> None:
     """Print every line that does not follow from its evidence, with path and line, then a summary of each file."""
-    from evaluator.pipeline.publishing.summaries import counted
 
     for each in found:
         for problem in each.problems:
             typer.echo(f"{shown(problem.path)}:{problem.line}: {printable(problem.message)}")
     for each in found:
-        told = [counted(each.held, "verdict") + " follow from their evidence"]
+        told = [pluralize(each.held, "verdict") + " follow from their evidence"]
         told += [f"{len(each.problems)} do not"] if each.problems else []
         told += [f"{each.awaiting} await a verdict"] if each.awaiting else []
         told += [f"{each.unknown} cannot be verified"] if each.unknown else []

@@ -12,6 +12,7 @@ import typer
 from evaluator.cli.app import AsJson, Workers, current_project, example, print_json, print_records
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.pipeline.project import Project
@@ -36,7 +37,7 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
 
 def _asked_line(counts: Mapping[int, int]) -> str:
     """Return a line with the number of tasks for each number of variants."""
-    many = (f"{tasks} in {count} variant{'s' if count > 1 else ''}" for count, tasks in counts.items())
+    many = (f"{tasks} in {pluralize(count, 'variant')}" for count, tasks in counts.items())
     return f"tasks asked: {', '.join(many)}"
 
 

@@ -1,20 +1,19 @@
-"""Commands for the mutation test of a suite: mutate, equivalent.
-
-The report of a suite's mutation test for a terminal.
-"""
+"""Commands for the mutation test of a suite (mutate, equivalent), and its report for a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluator.cli.app import FOUND_WANTING, AsJson, Workers, current_project, example, print_json
 from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
-from evaluator.records import JudgedMutant, MutationReport, Outcome
+
+if TYPE_CHECKING:
+    from evaluator.records import JudgedMutant, MutationReport
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
@@ -35,7 +34,7 @@ def mutation_lines(report: MutationReport) -> Iterator[str]:
 
 
 def _survivor(mutant: JudgedMutant) -> Iterator[str]:
-    told = "undecided: " + printable(mutant.reason) if mutant.outcome is Outcome.UNDECIDED else "passes"
+    told = "undecided: " + printable(mutant.reason) if mutant.outcome.value == "undecided" else "passes"
     yield f"  {mutant.operator} of reference {mutant.reference}: {told}"
     for line in mutant.command.decode("utf-8", "backslashreplace").split("\n"):
         yield f"      {printable(line)}"

@@ -1,15 +1,16 @@
-"""What the site is built from: one suite's records, and the two ways its pages look them up.
+"""The input of the site: one suite's records, and the look-up tables of its pages.
 
-The pipeline hands over a `SuiteBoard` per suite. `gather` reads it once, so that writing a page costs what
-stands on that page and not what stands on the board, and refuses records that do not belong together
-before anything is written.
+The pipeline hands over a `SuiteBoard` for each suite. `index_board` reads it once, so that the cost of a page does not
+depend on the size of the board. It also refuses records that do not belong together before any file is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
+from evaluator.leaderboard.columns import TerminalCell, terminal_columns
 from evaluator.records import (
     DetectableDifference,
     Result,
@@ -22,20 +23,20 @@ from evaluator.records import (
 )
 
 Appeal = Callable[[str, str | None, int | None], str]
-"""Where a verdict is appealed: the address of the form for a submission and, where known, a task and a rank."""
+"""Returns the address of the appeal form for a submission and, if given, a task and a rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteBoard:
     """One suite's board.
 
-    `worlds` are keyed by the name tasks give, `submissions` by slug. `standings` come in board order,
-    `results` hold every candidate of every submission. `environment` says what the commands ran on (base,
-    judge, clock) in words for the method page. `resolution` says what the board tells apart, `utilities` which ones
-    the references of a task call, by its id, `times` how long a person takes for it.
+    `worlds` are keyed by the name that tasks refer to, `submissions` by slug. `standings` are in board order. `results`
+    hold every candidate of every submission. `environment` describes for the method page what the commands ran on
+    (base, judge, clock). `resolution` is the smallest difference that the board can detect. `utilities` are the
+    utilities that the references of a task call, by its id. `times` are people's times by the task's id.
 
-    A `published` board is of published verdicts, which hold no times; `awaiting` are submissions that answer the suite
-    and have none. `appeal` is None where nobody knows where the repository is.
+    The verdicts of a `published` board are published ones, which hold no times. `awaiting` are the submissions to the
+    suite without a verdict. `appeal` is None if the address of the repository is not known.
     """
 
     manifest: SuiteManifest
@@ -54,12 +55,16 @@ class SuiteBoard:
 
     @property
     def name(self) -> str:
-        """The suite's slug; every address under `board/` begins with it."""
+        """The suite's slug, with which every address below `board/` begins."""
         return self.manifest.name
+
+    def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
+        """Return the columns of the standings that fit a terminal's width, each with its texts in board order."""
+        return terminal_columns(self.standings, width)
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class BoardIndex:
     """A board with its results by submission and by task.
 
     `answers[slug][task]` are one submission's results on a task, best rank first, tasks in the suite's order.
@@ -73,44 +78,39 @@ class Gathered:
     attempts: Mapping[str, tuple[Result, ...]]
 
 
-def gather(board: SuiteBoard) -> Gathered:
+def index_board(board: SuiteBoard) -> BoardIndex:
     """Sort a board's results by submission and by task.
 
-    Raises ValueError where a standing, result or task names something that the board does not hold, with
-    all such names.
+    Raise ValueError if a standing, result or task names something that is not on the board, with all such names.
     """
-    strays = sorted(_strays(board))
-    if strays:
-        raise ValueError(f"the board of {board.name!r} is inconsistent: {'; '.join(strays)}")
-    answers: dict[str, dict[str, list[Result]]] = {row.submission: {} for row in board.standings}
-    for result in board.results:
-        answers[result.submission].setdefault(result.task, []).append(result)
-    ordered = {
-        slug: {
-            task.id: tuple(sorted(tasks[task.id], key=lambda row: row.rank)) for task in board.tasks if task.id in tasks
-        }
-        for slug, tasks in answers.items()
+    unknown = sorted(_unknown_names(board))
+    if unknown:
+        raise ValueError(f"the board of {board.name!r} is inconsistent: {'; '.join(unknown)}")
+    results: dict[str, dict[str, list[Result]]] = {row.submission: {} for row in board.standings}
+    for result in sorted(board.results, key=attrgetter("rank")):
+        results[result.submission].setdefault(result.task, []).append(result)
+    answers = {
+        slug: {task.id: tuple(by_task[task.id]) for task in board.tasks if task.id in by_task}
+        for slug, by_task in results.items()
     }
     attempts = {
-        task.id: tuple(
-            ordered[row.submission][task.id][0] for row in board.standings if task.id in ordered[row.submission]
-        )
+        task.id: tuple(by_task[task.id][0] for by_task in answers.values() if task.id in by_task)
         for task in board.tasks
     }
-    return Gathered(
+    return BoardIndex(
         board=board,
         ranked=tuple(row for row in board.standings if row.ranked),
         unranked=tuple(row for row in board.standings if not row.ranked),
-        answers=ordered,
+        answers=answers,
         attempts=attempts,
     )
 
 
-def _strays(board: SuiteBoard) -> set[str]:
-    standing = {row.submission for row in board.standings}
+def _unknown_names(board: SuiteBoard) -> set[str]:
+    slugs = {row.submission for row in board.standings}
     tasks = {task.id for task in board.tasks}
-    found = {f"no submission.toml for {slug!r}" for slug in standing - set(board.submissions)}
-    found |= {f"no standing for {slug!r}" for slug in {row.submission for row in board.results} - standing}
-    found |= {f"no task {name!r}" for name in {row.task for row in board.results} - tasks}
-    found |= {f"no world {name!r}" for name in {task.world for task in board.tasks} - set(board.worlds)}
-    return found
+    unknown = {f"no submission.toml for {slug!r}" for slug in slugs - set(board.submissions)}
+    unknown |= {f"no standing for {slug!r}" for slug in {row.submission for row in board.results} - slugs}
+    unknown |= {f"no task {name!r}" for name in {row.task for row in board.results} - tasks}
+    unknown |= {f"no world {name!r}" for name in {task.world for task in board.tasks} - set(board.worlds)}
+    return unknown

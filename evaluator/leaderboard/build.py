@@ -1,7 +1,7 @@
-"""Builds the site with MkDocs, and serves it on this machine.
+"""The site's build with MkDocs, and a local server for it.
 
-MkDocs runs as a process of its own: it configures logging, warnings and the working directory of the
-process it is in, and whatever it prints belongs in an error, not in ours.
+MkDocs runs in a process of its own, because it changes the logging, the warnings and the working directory of its
+process, and because its output belongs in an error message.
 """
 
 from __future__ import annotations
@@ -20,28 +20,30 @@ from typing import Any
 from evaluator.errors import InfraError, MissingError
 
 _QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-"""Silences the theme's notice about a successor of MkDocs, which is not about this site."""
+"""Turns off the theme's notice about a successor of MkDocs, which does not concern this site."""
 
 
 def build_site(project: Path) -> Path:
-    """Build the site of the project whose `mkdocs.yml` lies in `project`; return the folder it is in.
+    """Build the site of the project with `mkdocs.yml` in the folder `project`, and return the site's folder.
 
-    Strict: a warning fails the build (MkDocs overlooks that where it is told to be quiet, so it is not). Raises
-    MissingError where no pages have been written yet, and InfraError with what MkDocs said where it fails.
+    A warning fails the build. MkDocs ignores warnings if it is quiet, so it is not. Raise MissingError if no pages have
+    been written yet, and InfraError with the output of MkDocs if it fails.
     """
     if not project.joinpath("site", "board", ".parts").is_dir():
         raise MissingError(f"{project / 'site' / 'board'} holds no pages yet; write them with: bashboard build")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "mkdocs.yml"]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=project, env={**os.environ, **_QUIET}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise InfraError(f"the site could not be built; mkdocs said:\n{(done.stderr or done.stdout).strip()[-4000:]}")
+    if completed.returncode:
+        raise InfraError(
+            f"the site could not be built; mkdocs said:\n{(completed.stderr or completed.stdout).strip()[-4000:]}"
+        )
     return project / "build" / "site"
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves files without a word: a reader of this terminal waits for errors, not for addresses."""
+    """Serves files without a log, so that the terminal shows only errors."""
 
     extensions_map: dict[str, str] = {  # noqa: RUF012 - the base class declares it so
         **SimpleHTTPRequestHandler.extensions_map,
@@ -51,14 +53,14 @@ class _Handler(SimpleHTTPRequestHandler):
     }
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def site_server(folder: Path, port: int = 0) -> Iterator[str]:
-    """Serve a built site on the loopback address while the block runs; give its address.
+    """Serve a built site on the loopback address while the block runs, and yield its address.
 
-    `port` 0 takes a free one. Raises OSError where the port is taken.
+    A `port` of 0 selects a free one. Raise OSError if the port is in use.
     """
     handler = functools.partial(_Handler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)

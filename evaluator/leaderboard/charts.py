@@ -1,8 +1,8 @@
-"""The board's charts, as functions that return the Altair chart; the builder writes them.
+"""The board's charts, as functions that return the Altair chart. The builder writes them.
 
-Colours are the style sheet's custom properties, not values: a chart is drawn as SVG inside the page, so one
-drawing follows light and dark, on screen and on paper, with and without JavaScript. System names come from
-submissions and are written out (`plain_text`) before they reach a chart.
+Colours are the style sheet's custom properties and not values. A chart is drawn as SVG inside the page, so that one
+drawing follows light and dark themes, on screen and on paper, with and without JavaScript. System names come from
+submissions, so `plain_text` makes them visible before they reach a chart.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, Final
 
 import altair as alt
 
-from evaluator.leaderboard.escaping import plain_text
+from evaluator.leaderboard.html_text import plain_text
 from evaluator.records import Standing
 
 MAX_ROWS: Final = 30
-"""Systems a chart lists by name; the table has them all."""
+"""Number of systems that a chart lists by name. The table has all."""
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 _NAME: Final = 34
 _WIDTH: Final = 960
-"""Width in pixels of a drawing that no script fits to its page."""
+"""Width in pixels of a drawing if no script fits it to the page."""
 
 _INK, _QUIET, _LINE, _ACCENT = "var(--board-ink)", "var(--board-quiet)", "var(--board-line)", "var(--board-accent)"
 _METHODS: Final = ("prompted", "fine-tuned", "agent", "retrieval", "rules", "other")
@@ -34,10 +34,12 @@ _HEAT: Final = tuple(f"var(--board-heat-{step})" for step in range(5))
 
 
 def accuracy_chart(standings: Sequence[Standing]) -> Chart:
-    """Execution accuracy with its 95 % interval, a row a system in board order; a ring marks the upper bound
-    with every undecided task passed."""
+    """Draw execution accuracy with its 95 % interval, a row a system in board order.
+
+    A ring marks the upper bound, which counts every undecided task as passed.
+    """
     order = _names(standings[:MAX_ROWS])
-    data = alt.InlineData(values=[_place(row, name) for row, name in zip(standings, order, strict=False)])
+    data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, order, strict=False)])
     y = _system_axis(order)
     tooltip = ["system:N", "rank:N", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in _INTERVAL)]
     rule = alt.Chart(data).mark_rule(strokeWidth=5, strokeCap="round", color=_ACCENT, opacity=0.3)
@@ -52,9 +54,9 @@ def accuracy_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def agreement_chart(standings: Sequence[Standing]) -> Chart:
-    """Execution accuracy against the NLC2CMD score, a point a system, form and colour by method."""
+    """Draw execution accuracy against the NLC2CMD score, a point a system, with shape and colour by method."""
     names = _names(standings)
-    data = alt.InlineData(values=[_place(row, name) for row, name in zip(standings, names, strict=True)])
+    data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, names, strict=True)])
     present = {row.method.value for row in standings}
     methods = [name for name in _METHODS if name in present]
     colours = [f"var(--board-method-{_METHODS.index(name)})" for name in methods]
@@ -72,7 +74,7 @@ def agreement_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def topic_chart(standings: Sequence[Standing]) -> Chart:
-    """Execution accuracy by topic: a cell a system and topic, five steps from nothing to everything."""
+    """Draw execution accuracy by topic: a cell for each system and topic, coloured in five steps from 0 to 1."""
     order = _names(standings[:MAX_ROWS])
     data = alt.InlineData(values=_cells(standings, order))
     heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(_HEAT))
@@ -94,15 +96,17 @@ def topic_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def has_horizon(standings: Sequence[Standing]) -> bool:
-    """Whether any system says how long it takes, without which there is no curve to draw."""
+    """Return whether any system reports latencies, without which there is no curve to draw."""
     return any(_whole_horizon(row) for row in standings)
 
 
 def horizon_chart(standings: Sequence[Standing]) -> Chart:
-    """Accuracy within once, twice and four times a person's time, a row a system that reports latencies, in board
-    order; a bar marks accuracy in any time."""
-    told = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
-    order = _names([row for row, _ in told])
+    """Draw accuracy within once, twice and four times a person's time, for systems that report latencies.
+
+    Each system has a row, in board order. A bar marks its accuracy in any time.
+    """
+    timed = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
+    order = _names([row for row, _ in timed])
     values = [
         {
             "system": name,
@@ -110,10 +114,10 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
             "share": round(share, 6),
             "accuracy": round(row.accuracy, 6),
         }
-        for (row, points), name in zip(told, order, strict=True)
+        for (row, points), name in zip(timed, order, strict=True)
         for factor, share in sorted(points.items())
     ]
-    factors = [f"{factor}×" for factor in sorted({factor for _, points in told for factor in points})]
+    factors = [f"{factor}×" for factor in sorted({factor for _, points in timed for factor in points})]
     y = _system_axis(order)
     title = alt.X("share:Q", title="passed within a person's time, share of the tasks asked", scale=_UNIT)
     base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
@@ -127,13 +131,15 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Shares by multiple of a person's time over all tasks; empty where the system reports no latency."""
-    whole = (each for each in standing.figures.horizon if each.slice == "all")
-    return next((each.within or {} for each in whole), {})
+    """Return shares by multiple of a person's time over all tasks, or nothing if no latency is reported."""
+    return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
-    """A row a system. Room for the names is fixed by their length, as readers' fonts differ from the drawing's."""
+    """Return an axis with a row a system.
+
+    The length of the names fixes the room for them, because readers' fonts differ from the drawing's.
+    """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)
     return alt.Y("system:N", sort=list(names), title=None, axis=axis)
@@ -148,7 +154,7 @@ def _percent_axis() -> alt.Axis:
 
 
 def _names(standings: Sequence[Standing]) -> list[str]:
-    """Names short enough for an axis, one a system: those that others share are told apart by their slug."""
+    """Return a short name for each system. A name that several systems share is followed by the slug."""
     short = [_shortened(plain_text(row.system)) for row in standings]
     shared = Counter(short)
     return [
@@ -160,7 +166,7 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
-def _place(row: Standing, name: str) -> dict[str, Any]:
+def _point(row: Standing, name: str) -> dict[str, Any]:
     rank = "unranked" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}"
     return {
         "system": name,

@@ -1,16 +1,15 @@
-"""Standings: the order by execution accuracy, and how firm each place in it is.
+"""Standings: the order by execution accuracy, and how certain each rank is.
 
-A place is one number that hides that neighbours are mostly tied. So every ranked submission also has a range
-of places, from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority
-of an empirical ranking", Annals of Statistics 37, 3929-3959): draw as many tasks as the suite has, with
-replacement, rank all submissions on the draw, and repeat. `rank_low` and `rank_high` are the best and the
-worst place left when the 2.5 % best and the 2.5 % worst draws are set aside. All submissions are ranked on
-the same draws, as they answered the same tasks; submissions with equal passes share the better place. A
-range is widened to its submission's place on the suite itself where the draws all miss it, which they can
-when many submissions are nearly equal.
+A rank is one number, which hides that neighbours are mostly tied. So every ranked submission also has a range of
+ranks, from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical
+ranking", Annals of Statistics 37, 3929-3959): draw as many tasks as the suite has, with replacement, rank all
+submissions on the draw, and repeat. `rank_low` and `rank_high` are the best and the worst rank without the 2.5 % best
+and the 2.5 % worst draws. All submissions are ranked on the same draws, because they answered the same tasks.
+Submissions with equal passes share the better rank. If many submissions are nearly equal, all draws can miss the rank
+on the suite itself. Then the range is widened to it.
 
-Frames come in as arguments and hold what `evaluator.metrics` computes; the columns needed are named below. So do
-the tie groups, which are formed of the submissions that `ranked_order` names, in that order.
+The frames come from `evaluator.metrics`. Each function names the columns that it needs. The tie groups are an argument
+too. They are formed of the submissions that `ranked_order` returns, in that order.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from evaluator.records import Method, Standing, SubmissionManifest, Tally, Unran
 
 DRAWS: Final = 1000
 TAIL: Final = 0.025
-"""Share of the draws set aside at either end: the range is a central 95 %."""
+"""Share of the draws that is left out at either end, so that the range is a central 95 %."""
 
 Integers = NDArray[np.int64]
 
 
 def ranked_order(scores: pl.DataFrame, manifests: Mapping[str, SubmissionManifest], tasks: int) -> list[str]:
-    """The submissions that are ranked on a suite of so many tasks, best first; equal accuracy goes by slug."""
+    """Return the ranked submissions of a suite with so many tasks, best first. Equal accuracy is ordered by slug."""
     return [row["submission"] for row in _ordered(scores) if _unranked(row, manifests, tasks) is None]
 
 
@@ -58,32 +57,32 @@ def standings(
     ties: Iterable[Mapping[str, Any]],
     seed: int = 0,
 ) -> tuple[Standing, ...]:
-    """Standings of one suite of so many `tasks`, best first; the unranked follow, in the same order; equal accuracy
-    goes by slug.
+    """Return the standings of one suite with so many `tasks`, best first, and then the unranked in the same order.
 
-    `scores` has a row a submission with the numeric fields of `Standing` as columns (`accuracy_at` as a list
-    of {k, accuracy}), `topics` the columns submission, topic, asked, passed, and `passes` submission, task,
-    passed. `ties` hold, for every submission that is ranked, the fields of `Standing` on its tie group. Not ranked is
-    a control, who was not asked every task, and who has infra-errors. KeyError names a submission without manifest.
+    Equal accuracy is ordered by slug. `scores` has a row a submission with the numeric fields of `Standing` as columns
+    (`accuracy_at` as a list of {k, accuracy}), `topics` the columns submission, topic, asked, passed, and `passes`
+    submission, task, passed. `ties` hold the fields of `Standing` on the tie group of every ranked submission. Not
+    ranked are controls, submissions that were not asked every task, and submissions with infra-errors. Raise KeyError
+    with the name of a submission without a manifest.
     """
-    places = {tie["submission"]: dict(tie) for tie in ties}
-    ranges = rank_ranges(passes.filter(pl.col("submission").is_in(list(places))), seed)
+    groups = {tie["submission"]: dict(tie) for tie in ties}
+    ranges = rank_ranges(passes.filter(pl.col("submission").is_in(list(groups))), seed)
     tallies = _tallies(topics)
-    made = []
+    rows = []
     for row in _ordered(scores):
         slug = row["submission"]
         low, high = ranges.get(slug, (None, None))
         unranked = _unranked(row, manifests, tasks)
-        place = {
+        position = {
             "unranked": unranked,
             "ranked": unranked is None,
             "rank_low": low,
             "rank_high": high,
             "not_asked": tasks - row["asked"],
-            **places.get(slug, {}),
+            **groups.get(slug, {}),
         }
-        made.append(_standing({**row, **place}, manifests[slug], suite_version, tallies.get(slug, {})))
-    return tuple(sorted(made, key=lambda row: not row.ranked))
+        rows.append(_standing({**row, **position}, manifests[slug], suite_version, tallies.get(slug, {})))
+    return tuple(sorted(rows, key=lambda row: not row.ranked))
 
 
 def _standing(
@@ -103,16 +102,16 @@ def _standing(
 
 
 def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
-    found: dict[str, dict[str, Tally]] = {}
+    tallies: dict[str, dict[str, Tally]] = {}
     for row in topics.sort("submission", "topic").iter_rows(named=True):
-        found.setdefault(row["submission"], {})[row["topic"]] = Tally(asked=row["asked"], passed=row["passed"])
-    return found
+        tallies.setdefault(row["submission"], {})[row["topic"]] = Tally(asked=row["asked"], passed=row["passed"])
+    return tallies
 
 
 def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str, tuple[int, int]]:
-    """Best and worst place of every submission; `passes` has the columns submission, task, passed.
+    """Return the best and the worst rank of every submission. `passes` has the columns submission, task, passed.
 
-    Rows and tasks are put in order first, so that the same passes and seed give the same ranges.
+    Rows and tasks are sorted first, so that the same passes and seed give the same ranges.
     """
     if passes.is_empty():
         return {}
@@ -128,11 +127,10 @@ def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str
 
 
 def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, draws: int) -> Integers:
-    """Passes of each submission in each draw: (draws, submissions), from a (submissions, tasks) matrix of 0
-    and 1.
+    """Return the passes of each submission in each draw: (draws, submissions), from (submissions, tasks) of 0 and 1.
 
-    A draw is the number of times that each task was taken, so all draws of all submissions are one matrix
-    product. Single precision holds these small whole numbers exactly, whatever order they are added in.
+    A draw is the number of times that each task was taken. So all draws of all submissions are one matrix product.
+    Single precision holds these small whole numbers exactly, in whatever order they are added.
     """
     tasks = matrix.shape[1]
     taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]
@@ -142,9 +140,9 @@ def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, d
 
 
 def places(counts: Integers) -> Integers:
-    """Places from 1 within each row of (draws, submissions) counts; equal counts share the better place.
+    """Return the ranks from 1 within each row of (draws, submissions) counts. Equal counts share the better rank.
 
-    A place is one more than the number of larger counts, read off a running histogram: no sort, no loop.
+    A rank is one more than the number of larger counts, which is read from a running histogram without sorting.
     """
     draws, _ = counts.shape
     levels = int(counts.max(initial=0)) + 1

@@ -1,7 +1,7 @@
-"""The board's records to take away: the same words as on disk, complete where pages cut.
+"""The board's records for download: the same values as on disk, complete where pages cut.
 
-JSON holds what the records hold. A CSV is opened in spreadsheets, which run what looks like a formula and
-hide what a terminal would obey, so there a system's name is written out and never begins like a formula.
+JSON holds the records. Spreadsheets run a CSV's formulas and hide control characters. So a text of the CSV has its
+invisible characters written out, and never begins like a formula.
 """
 
 from __future__ import annotations
@@ -9,74 +9,78 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from evaluator.leaderboard.escaping import plain_text
-from evaluator.leaderboard.leaderboard_page import topics_of
-from evaluator.records import JudgedBy, Result, Standing, SubmissionMetrics, json_lines
+from evaluator.leaderboard.columns import csv_fields, topics_of
+from evaluator.leaderboard.html_text import plain_text
+from evaluator.records import JudgedBy, Result, Standing, json_lines
 
-_TALLY = ("passed", "asked")
-_NESTED = frozenset({"topics", "accuracy_at", "figures", "judged_by"})
-_FIELDS = tuple(name for name in Standing.model_fields if name not in _NESTED)
-_DEPTHS = ("full_command_at", "template_at")
-_FIGURES = tuple(
-    name for name in SubmissionMetrics.model_fields if name not in {*_DEPTHS, "horizon", "difficulties", "utilities"}
-)
+_Read = Callable[[Mapping[str, Any]], Any]
+_Cell = tuple[str, _Read]
+"""The name of a column, and the function that reads its value from a record."""
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """A row a submission in board order; shares at k (`accuracy_at_K`), tallies (`passed_TOPIC`, `asked_TOPIC`,
-    `passed_difficulty_D`) and figures follow the fields. Empty: not measured. Horizons' slices and utilities are in
-    the JSON alone."""
+    """Return a row a submission in board order; a value that was not measured is empty.
+
+    Fields that hold several values have a column for each: shares by depth (`accuracy_at_K`), counts by topic
+    (`passed_TOPIC`, `asked_TOPIC`) and by difficulty (`passed_difficulty_D`), and the judge (`judged_by_JUDGE`).
+    """
+    cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
+    records = [standing.model_dump(mode="json") for standing in standings]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    columns = _Columns.of(standings)
-    writer.writerow(columns.names())
-    writer.writerows(map(columns.cells, standings))
+    writer.writerow(name for name, _ in cells)
+    writer.writerows([_inert(read(record)) for _, read in cells] for record in records)
     return stream.getvalue()
 
 
-class _Columns(NamedTuple):
-    """What varies from board to board: which depths, topics and difficulties there are, what rows were judged by."""
+def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
+    """Return the columns of one field. A board decides which depths, topics and difficulties there are."""
 
-    depths: Sequence[int]
-    topics: Sequence[str]
-    difficulties: Sequence[str]
-    judged: Sequence[str]
+    def value(record: Mapping[str, Any]) -> Any:
+        for name in field.split("."):
+            record = record[name]
+        return record
 
-    @classmethod
-    def of(cls, standings: Sequence[Standing]) -> _Columns:
-        depths = {depth for standing in standings for depth in standing.accuracy_at}
-        levels = {level for standing in standings for level in standing.figures.difficulties}
-        judged = list(JudgedBy.model_fields) if any(standing.judged_by for standing in standings) else []
-        return cls(sorted(depths), list(topics_of(standings)), sorted(levels), judged)
-
-    def names(self) -> list[str]:
-        levels = [f"difficulty_{level}" for level in self.difficulties]
-        tallies = [f"{name}_{group}" for group in (*self.topics, *levels) for name in _TALLY]
-        at = [f"{name}_{depth}" for name in ("accuracy_at", *_DEPTHS) for depth in self.depths]
-        judged = [f"judged_by_{name}" for name in self.judged]
-        return [*_FIELDS, *at, *tallies, *_FIGURES, *judged]
-
-    def cells(self, standing: Standing) -> list[object]:
-        record, figures = standing.model_dump(mode="json"), standing.figures
-        shares = (standing.accuracy_at, *(getattr(figures, name) for name in _DEPTHS))
-        at = [by_depth.get(depth, "") for by_depth in shares for depth in self.depths]
-        groups = [record["topics"].get(topic, {}) for topic in self.topics]
-        groups += [record["figures"]["difficulties"].get(level, {}) for level in self.difficulties]
-        tallies = [group.get(name, 0) for group in groups for name in _TALLY]
-        measured = [record["figures"][name] for name in _FIGURES]
-        judged = [_inert(_flat((record["judged_by"] or {}).get(name, ""))) for name in self.judged]
-        return [*(_inert(record[name]) for name in _FIELDS), *at, *tallies, *measured, *judged]
+    name = field.removeprefix("figures.")
+    match name:
+        case "accuracy_at" | "full_command_at" | "template_at":
+            for depth in sorted({depth for standing in standings for depth in standing.accuracy_at}):
+                yield f"{name}_{depth}", partial(_entry, value, str(depth))
+        case "topics":
+            yield from _tallies(value, {topic: topic for topic in topics_of(standings)})
+        case "difficulties":
+            levels = {level for standing in standings for level in standing.figures.difficulties}
+            yield from _tallies(value, {level: f"difficulty_{level}" for level in sorted(levels)})
+        case "judged_by":
+            for part in JudgedBy.model_fields if any(standing.judged_by for standing in standings) else ():
+                yield f"judged_by_{part}", partial(_entry, value, part)
+        case _:
+            yield name, value
 
 
-def _flat(value: object) -> object:
-    """A list as one cell."""
-    return " ".join(map(str, value)) if isinstance(value, list) else value
+def _tallies(value: _Read, titles: Mapping[str, str]) -> Iterator[_Cell]:
+    """Return two columns for each slice of tasks, which are named by `titles`: passed and asked."""
+    for key, title in titles.items():
+        for count in ("passed", "asked"):
+            yield f"{count}_{title}", partial(_count, value, key, count)
+
+
+def _entry(value: _Read, key: str, record: Mapping[str, Any]) -> object:
+    return (value(record) or {}).get(key, "")
+
+
+def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> object:
+    return value(record).get(key, {}).get(count, 0)
 
 
 def _inert(value: object) -> object:
+    """Return a value that a spreadsheet shows and does not run; a list becomes one text."""
+    if isinstance(value, list):
+        value = " ".join(map(str, value))
     if not isinstance(value, str):
         return value
     text = plain_text(value)
@@ -84,11 +88,11 @@ def _inert(value: object) -> object:
 
 
 def standings_json(standings: Sequence[Standing]) -> str:
-    """A list of standings in board order, every field given."""
+    """Return a list of standings in board order with every field."""
     rows = [standing.model_dump(mode="json") for standing in standings]
     return json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def results_lines(results: Iterable[Result]) -> str:
-    """Results as JSON lines, in the order given."""
+    """Return results as JSON lines, in their order."""
     return json_lines(results)

@@ -1,7 +1,7 @@
-"""Words of messages: a submitter's text made safe to print, and the name they may have meant.
+"""The words of messages: quotations from a submission, and similar names.
 
-Messages end in terminals, logs and pull-request annotations. Everything quoted from a submission passes
-through `printable`, so no control sequence and no bidirectional override of an author's reaches any of them.
+Messages are shown on terminals, in logs and in annotations of pull requests. `printable` escapes everything that is
+quoted from a submission, so that no control sequence and no bidirectional override reaches them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 from evaluator.escaping import printable
 
 QUOTED_LENGTH = 60
-"""Longest quotation in a message, in characters before escaping."""
+"""Length of a quotation in a message, in characters before escaping."""
 
 
 def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
-    """The text in single quotes, escaped, and cut visibly after `length` characters."""
+    """Return a text in single quotes, escaped, and cut visibly after `length` characters."""
     cut = f"{printable(text[:length])}'…" if len(text) > length else f"{printable(text)}'"
     return f"'{cut}"
 
 
 def described(value: object) -> str:
-    """What stands where something else was expected, in JSON's words; never a container's contents."""
+    """Return a description of an unexpected value in JSON's words, without the contents of a container."""
     match value:
         case str():
             return quoted(value)
@@ -40,18 +40,13 @@ def described(value: object) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean 'x' or 'y'?` for the names most like `name`, or nothing where none is near."""
-    found = difflib.get_close_matches(name[:QUOTED_LENGTH], list(names), n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(quoted(match) for match in found)}?" if found else ""
+    """Return `; did you mean 'x' or 'y'?` with the names most like `name`, or nothing if none is similar."""
+    similar = difflib.get_close_matches(name[:QUOTED_LENGTH], list(names), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(quoted(match) for match in similar)}?" if similar else ""
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """The first few names, and how many more there are."""
-    every = list(names)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(quoted(name) for name in every[:most]) + more
-
-
-def counted(number: int, singular: str, plural: str = "") -> str:
-    """`1 line`, `2 lines`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    """Return the first names, and the number of the others."""
+    all_names = list(names)
+    more = f" and {len(all_names) - most} more" if len(all_names) > most else ""
+    return ", ".join(quoted(name) for name in all_names[:most]) + more

@@ -20,12 +20,13 @@ from pydantic import ValidationError
 from evaluator.records import MAX_CANDIDATES, Candidate, Extraction, Prediction
 from evaluator.submissions.extraction import extract, first_block
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.messages import counted, described, listed, nearest, quoted
+from evaluator.submissions.messages import described, listed, nearest, quoted
 from evaluator.submissions.parsing.json_text import read_json
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import read_record
 from evaluator.submissions.problems import Report
 from evaluator.submissions.suite_info import SuiteInfo
+from evaluator.wording import pluralize
 
 MOST_COMPARISONS: Final = 20_000
 """Names compared in search of the one that was meant; a file of nothing but unknown tasks would take hours."""
@@ -64,8 +65,8 @@ class TaskNames:
         """Name the tasks without a line, once all lines are noted; `unreadable` lines could not be."""
         missing = [task for task in self._suite.tasks if task not in self._lines] if self._suite else []
         if missing:
-            found = f"{counted(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
-            maybe = f", unless it is on one of {counted(unreadable, 'line')} not read" if unreadable else ""
+            found = f"{pluralize(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
+            maybe = f", unless it is on one of {pluralize(unreadable, 'line')} not read" if unreadable else ""
             self._report.warning(0, f"{found}; each is scored as unanswered{maybe}")
 
     def _note_unknown(self, line: int, task: str, suite: SuiteInfo) -> None:
@@ -200,5 +201,5 @@ def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, do
 
 def _tell_doubts(doubts: Doubts, report: Report) -> None:
     for message, lines in doubts.items():
-        again = f" ({counted(len(lines), 'line')} like this)" if len(lines) > 1 else ""
+        again = f" ({pluralize(len(lines), 'line')} like this)" if len(lines) > 1 else ""
         report.warning(lines[0], f"{message}{again}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evaluator.errors import Problem, Severity
-from evaluator.submissions.messages import counted
+from evaluator.wording import pluralize
 
 
 class Report:
@@ -45,5 +45,5 @@ class Report:
         more = self._found[severity] - self._most
         if more <= 0:
             return []
-        message = f"{counted(more, f'more {severity}')} in this file; mend those listed and check again"
+        message = f"{pluralize(more, f'more {severity}')} in this file; mend those listed and check again"
         return [Problem(self.path, 0, message, severity)]

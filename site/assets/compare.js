@@ -1,11 +1,12 @@
-// Compares two systems task by task: fetches what was found of each, counts, and draws the tables. The figures are
-// those of `bashboard compare`. All text that came from a submission is set as text, with what is hidden written out.
+// Compare two systems task by task: fetch the results of each, count, and draw the tables. The numbers equal those of
+// `bashboard compare`. Text of a submission is set as text, with hidden characters written out.
 
 import { BoardTable } from "./board.js";
 
 const MOST = 400; // characters of one command or reason; the submissions' pages and files have the rest
 
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|(?<=[\p{Mn}\p{Me}]{2})[\p{Mn}\p{Me}]/gu;
+// The classification of `evaluator/escaping.py`: what a reader cannot see, blank letters, and stacked accents.
+export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|(?<=\p{M}{2}|^\p{M}?)\p{M}/gu;
 
 const make = (name, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(name), properties);

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE: Final = Path(__file__).parents[2] / "evaluator"
 
-GROUND: Final = {"errors", "escaping", "progress", "files"}
+GROUND: Final = {"errors", "escaping", "files", "progress", "wording"}
 INPUTS: Final = {"shell", "suites", "submissions"}
 STAGES: Final = {"sandbox", "judges", "metrics", "leaderboard", "github", "study"}
 MAY_IMPORT: Final[dict[str, set[str]]] = {

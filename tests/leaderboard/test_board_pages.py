@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.leaderboard.board import SuiteBoard, gather
-from evaluator.leaderboard.submission_page import submission_part
+from evaluator.leaderboard.board import SuiteBoard, index_board
+from evaluator.leaderboard.submission_page import render_submission
 from evaluator.leaderboard.task_page import MAX_ATTEMPTS
 from evaluator.leaderboard.write import write_pages
 from evaluator.records import Finding, Outcome, Result, Standing
@@ -68,7 +68,7 @@ def test_an_inconsistent_board_leaves_what_was_there(board: SuiteBoard, tmp_path
 def test_all_that_does_not_belong_together_is_named(board: SuiteBoard) -> None:
     broken = dataclasses.replace(board, worlds={}, submissions={})
     with pytest.raises(ValueError, match=r"no submission.toml for .*no world 'archive'.*no world 'webserver'"):
-        gather(broken)
+        index_board(broken)
 
 
 def test_two_boards_of_one_suite_are_refused(board: SuiteBoard, tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_submission_page_has_one_row_a_task_with_verdict_and_command(board: Su
 def test_a_task_that_was_not_asked_is_said_so() -> None:
     board = drawn_board(1, 3)
     kept = [result for result in board.results if result.task != board.tasks[0].id]
-    gathered = gather(board_of(board.tasks, dict(board.submissions), kept))
-    assert submission_part(gathered, gathered.board.standings[0]).count('data-value="not asked"') == 1
+    index = index_board(board_of(board.tasks, dict(board.submissions), kept))
+    assert render_submission(index, index.board.standings[0]).count('data-value="not asked"') == 1
 
 
 def test_a_task_page_lists_who_solves_it_first_and_is_capped(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.errors import InfraError, MissingError
 from evaluator.leaderboard.build import build_site
-from evaluator.leaderboard.escaping import plain_text
+from evaluator.leaderboard.html_text import plain_text
 from tests.doubles.hostile_boards import ATTACKS
 
 LOADING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest", "ping"}

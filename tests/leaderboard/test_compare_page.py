@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from evaluator.escaping import classify
 from evaluator.leaderboard.build import site_server
 from evaluator.metrics.paired import mcnemar_p
 from evaluator.pipeline.boards.compare import compare_on
@@ -137,3 +139,18 @@ def test_without_scripts_every_system_stands_beside_the_best_of_its_group(
     assert page.locator("#pairs tbody tr").count() == 5
     assert not page.locator("form.compare").is_visible()
     context.close()
+
+
+def test_the_browser_hides_what_the_pages_hide(page: Page, small_address: str) -> None:
+    """One classification of hidden characters serves the pages and the script."""
+    letters = [chr(code) for code in range(0x20, 0xFFFE) if not 0xD800 <= code <= 0xDFFF]
+    assigned = [letter for letter in letters if unicodedata.category(letter) != "Cn"]
+    texts = ["".join(assigned[start : start + 64]) for start in range(0, len(assigned), 64)]
+    texts += ["\u0301a", "\u0301\u0302\u0303", "a\u0301\u0302\u0303", "\U000e0100", "a\u0301 \u0302"]
+    page.goto(small_address + PAGE)
+    script = """async (texts) => {
+      const { HIDDEN } = await import(new URL("../../../assets/compare.js", location.href).href);
+      return texts.map((text) => [...text.matchAll(HIDDEN)].map((match) => match.index));
+    }"""
+    expected = [[at for at, (_, hidden) in enumerate(classify(text)) if hidden] for text in texts]
+    assert page.evaluate(script, texts) == expected

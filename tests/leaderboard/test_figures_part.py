@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from evaluator.leaderboard.downloads import standings_csv
-from evaluator.leaderboard.figures_part import MAX_UTILITIES, figures_part
+from evaluator.leaderboard.figures_part import MAX_UTILITIES, render_metrics
 from evaluator.records import Standing, SubmissionMetrics, Tally
 from evaluator.testing.boards import drawn_board
 
@@ -18,7 +18,7 @@ STANDING = drawn_board(2, 10).standings[0]
 
 def shown(standing: Standing, name: str) -> str:
     """What a figure's place on the page holds, without its markup."""
-    found = re.search(rf"<dt>(?:<a [^>]*>)?{re.escape(name)}(?:</a>)?</dt><dd>(.*?)</dd>", figures_part(standing))
+    found = re.search(rf"<dt>(?:<a [^>]*>)?{re.escape(name)}(?:</a>)?</dt><dd>(.*?)</dd>", render_metrics(standing))
     assert found
     return re.sub(r"<[^>]+>", "", found[1])
 
@@ -29,7 +29,7 @@ def with_figures(**fields: object) -> Standing:
 
 def test_every_figure_leads_to_its_formula() -> None:
     """No link of the part goes to a heading that the method page does not have."""
-    anchors = set(re.findall(r'href="\.\./\.\./\.\./\.\./scoring/#([^"]+)"', figures_part(STANDING)))
+    anchors = set(re.findall(r'href="\.\./\.\./\.\./\.\./scoring/#([^"]+)"', render_metrics(STANDING)))
     assert len(anchors) > 8
     assert anchors <= set(re.findall(r"\{ #([a-z0-9-]+) \}", SCORING))
 
@@ -49,7 +49,7 @@ def test_what_was_not_measured_says_so() -> None:
     for name in ("Full command", "BLEU", "Valid", "Utility-weighted"):
         assert shown(standing, name) == "not measured"
     assert shown(standing, "Energy") == "not reported"
-    assert "By difficulty" not in figures_part(standing)
+    assert "By difficulty" not in render_metrics(standing)
 
 
 def test_zero_is_shown_as_zero() -> None:
@@ -61,7 +61,7 @@ def test_zero_is_shown_as_zero() -> None:
 def test_the_utilities_of_most_tasks_are_shown_and_escaped() -> None:
     """A page does not grow with what references call, and a utility's name is text."""
     many = {f"u{number:02}": Tally(asked=number, passed=1) for number in range(1, 40)}
-    part = figures_part(with_figures(utilities={"<b>": Tally(asked=99, passed=1), **many}))
+    part = render_metrics(with_figures(utilities={"<b>": Tally(asked=99, passed=1), **many}))
     assert "&lt;b&gt;" in part
     assert part.count("<dt>u") == MAX_UTILITIES - 1
     assert "<dt>u39" in part

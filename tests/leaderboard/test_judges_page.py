@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.judges import JUDGES
-from evaluator.leaderboard.judges_page import judges_part
+from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
@@ -37,7 +37,7 @@ def figures(**fields: object) -> JudgeFigures:
 
 
 def part(*found: JudgeFigures, agreements: tuple[AnnotatorAgreement, ...] = ()) -> str:
-    return judges_part(Validation(format=1, figures=found, agreements=agreements))
+    return render_judges(Validation(format=1, figures=found, agreements=agreements))
 
 
 def test_where_nothing_is_measured_the_page_says_so() -> None:

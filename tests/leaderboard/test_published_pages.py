@@ -12,12 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from evaluator.github.forms import appeal_address
-from evaluator.leaderboard.board import Gathered, SuiteBoard, gather
+from evaluator.leaderboard.board import BoardIndex, SuiteBoard, index_board
 from evaluator.leaderboard.downloads import standings_csv
-from evaluator.leaderboard.horizon_part import horizon_part
-from evaluator.leaderboard.leaderboard_page import leaderboard_part
-from evaluator.leaderboard.submission_page import submission_part
-from evaluator.leaderboard.task_page import task_part
+from evaluator.leaderboard.horizon_part import render_horizon
+from evaluator.leaderboard.leaderboard_page import render_leaderboard
+from evaluator.leaderboard.submission_page import render_submission
+from evaluator.leaderboard.task_page import render_task
 from evaluator.records import HorizonSlice, JudgedBy, Standing, SubmissionMetrics, Unranked
 from evaluator.testing.boards import drawn_board
 
@@ -32,24 +32,24 @@ def appeal(submission: str, task: str | None, rank: int | None) -> str:
     )
 
 
-def published(*, differs: tuple[str, ...] = (), row: dict[str, Any] | None = None, **fields: Any) -> Gathered:
+def published(*, differs: tuple[str, ...] = (), row: dict[str, Any] | None = None, **fields: Any) -> BoardIndex:
     """The drawn board as a published one, whose first row differs from today's in so much."""
     old = JudgedBy.model_validate({**TODAY.model_dump(), **OLD, "differs": differs})
     rows = [each.model_copy(update={"judged_by": TODAY}) for each in BOARD.standings]
     rows[0] = rows[0].model_copy(update={"judged_by": old if differs else TODAY, **(row or {})})
-    return gather(replace(BOARD, standings=tuple(rows), published=True, **fields))
+    return index_board(replace(BOARD, standings=tuple(rows), published=True, **fields))
 
 
-def front(gathered: Gathered) -> str:
-    return leaderboard_part(gathered, {"horizon": "<svg></svg>"}, "", ["drawn"], "vega.js")
+def front(index: BoardIndex) -> str:
+    return render_leaderboard(index, {"horizon": "<svg></svg>"}, "", ["drawn"], "vega.js")
 
 
-def own(gathered: Gathered, place: int = 0) -> str:
-    return submission_part(gathered, gathered.board.standings[place])
+def own(index: BoardIndex, place: int = 0) -> str:
+    return render_submission(index, index.board.standings[place])
 
 
-def task(gathered: Gathered) -> str:
-    return task_part(gathered, gathered.board.tasks[0])
+def task(index: BoardIndex) -> str:
+    return render_task(index, index.board.tasks[0])
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def task(gathered: Gathered) -> str:
 )
 @pytest.mark.parametrize("page", [front, own, task])
 def test_a_row_says_by_what_it_was_judged(
-    page: Callable[[Gathered], str], differs: tuple[str, ...], words: str
+    page: Callable[[BoardIndex], str], differs: tuple[str, ...], words: str
 ) -> None:
     """On the board, on its own page, and among a task's systems; what is today's is not said."""
     assert page(published(differs=differs)).count(words + "<") == 1
 
 
 @pytest.mark.parametrize("page", [front, own, task])
-def test_where_all_is_todays_nothing_is_marked(page: Callable[[Gathered], str]) -> None:
+def test_where_all_is_todays_nothing_is_marked(page: Callable[[BoardIndex], str]) -> None:
     assert "judged" not in page(published())
 
 
@@ -108,26 +108,26 @@ def test_a_row_with_verdicts_missing_says_that_they_are() -> None:
 
 def test_the_form_is_linked_beside_what_did_not_pass() -> None:
     """And once for all verdicts; each link names the submission, task and candidate."""
-    gathered = published(appeal=appeal)
-    slug = gathered.board.standings[2].submission
-    answers = [each[0] for each in gathered.answers[slug].values()]
+    index = published(appeal=appeal)
+    slug = index.board.standings[2].submission
+    answers = [each[0] for each in index.answers[slug].values()]
     wanted = [
         each.task for each in answers if each.finding.outcome.value in {"fail", "timeout", "invalid", "undecided"}
     ]
     assert wanted
-    parts = own(gathered, 2).split('class="appeal" href="')[1:]
+    parts = own(index, 2).split('class="appeal" href="')[1:]
     links = [parse_qs(urlsplit(part.split('"')[0].replace("&amp;", "&")).query) for part in parts]
     assert [(each["task"], each["rank"], each["submission"]) for each in links] == [
         ([name], ["1"], [slug]) for name in wanted
     ]
-    assert own(gathered, 2).count(f'submission={slug}&amp;suite=drawn">Appeal it</a>') == 1
+    assert own(index, 2).count(f'submission={slug}&amp;suite=drawn">Appeal it</a>') == 1
     failing = next(each for each in answers if each.task in wanted)
-    solvers = task_part(gathered, next(each for each in BOARD.tasks if each.id == failing.task))
+    solvers = render_task(index, next(each for each in BOARD.tasks if each.id == failing.task))
     assert f"submission={slug}&amp;suite=drawn&amp;task={failing.task}&amp;rank=1" in solvers
 
 
 @pytest.mark.parametrize("page", [own, task])
-def test_without_a_repository_nothing_links_to_a_form(page: Callable[[Gathered], str]) -> None:
+def test_without_a_repository_nothing_links_to_a_form(page: Callable[[BoardIndex], str]) -> None:
     assert "ppeal" not in page(published())
 
 
@@ -136,8 +136,8 @@ def test_times_that_are_not_published_are_said_not_to_count() -> None:
     part = HorizonSlice(slice="all", asked=8, timed=6, within={1: 0.25}, excess_s=-1.0)
     row = BOARD.standings[0].model_copy(update={"figures": SubmissionMetrics(horizon=(part,))})
     assert "hold no measured times" in front(published())
-    assert "hold no measured times" in horizon_part(row.model_copy(update={"judged_by": TODAY}))
-    assert "hold no measured times" not in front(gather(BOARD)) + horizon_part(row)
+    assert "hold no measured times" in render_horizon(row.model_copy(update={"judged_by": TODAY}))
+    assert "hold no measured times" not in front(index_board(BOARD)) + render_horizon(row)
 
 
 def test_a_table_to_take_away_tells_by_what_rows_were_judged() -> None:

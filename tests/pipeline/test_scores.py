@@ -149,8 +149,8 @@ def test_where_nothing_changed_neither_engine_nor_parsers_nor_charts_are_loaded(
     fake_boards(project, {"ls -la": "", "ls -l a": "", "ls -a": ""})
     score = (
         "from pathlib import Path\nfrom evaluator.pipeline.boards.scored_boards import make_boards\n"
-        "from evaluator.pipeline.project import Project\nfrom evaluator.progress import Silence\n"
-        f"assert make_boards(Project(Path({str(tmp_path)!r})), Silence())[0].results"
+        "from evaluator.pipeline.project import Project\nfrom evaluator.progress import NullProgress\n"
+        f"assert make_boards(Project(Path({str(tmp_path)!r})), NullProgress())[0].results"
     )
     heavy = {"altair", "bashlex", "docker", "nltk", "openai", "requests", "sklearn", "vl_convert"}
     assert loaded_modules(score).keys() & heavy == set()

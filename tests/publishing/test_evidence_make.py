@@ -140,7 +140,7 @@ def test_a_strangers_words_are_no_commands_to_the_jobs_runner(project: Project, 
         (["--shard", "3/3"], set()),
         (["--shard", "2/2", "first", "second", "--suite", "tiny"], {SECOND}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(value)) or "nothing",
 )
 def test_what_is_asked_for_is_made_and_nothing_else(
     made: Path, project: Project, tmp_path: Path, options: list[str], files: set[str]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.leaderboard.board import gather
+from evaluator.leaderboard.board import index_board
 from evaluator.leaderboard.charts import has_horizon, horizon_chart
-from evaluator.leaderboard.horizon_part import horizon_part
-from evaluator.leaderboard.task_page import task_part
+from evaluator.leaderboard.horizon_part import render_horizon
+from evaluator.leaderboard.task_page import render_task
 from evaluator.records import HorizonSlice, Standing, SubmissionMetrics, Timing
 from evaluator.testing.boards import drawn_board
 
@@ -44,13 +44,13 @@ def test_without_latencies_there_is_no_chart() -> None:
 )
 def test_a_submissions_page_says_how_it_stands(within: dict[int, float] | None, said: list[str]) -> None:
     """A table, or that there is nothing to tell."""
-    shown = horizon_part(timed(ROWS[0], within))
+    shown = render_horizon(timed(ROWS[0], within))
     assert [each for each in said if each not in shown] == []
 
 
 def test_a_page_of_old_figures_says_nothing() -> None:
-    """SubmissionMetrics without a horizon have no part."""
-    assert horizon_part(ROWS[0]) == ""
+    """Figures without a horizon have no part."""
+    assert render_horizon(ROWS[0]) == ""
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def test_a_tasks_page_says_how_its_time_is_known(timing: Timing, said: str) -> N
     """Measured, of how many, or estimated."""
     board = drawn_board(1, 2)
     task = board.tasks[0]
-    assert said in task_part(gather(replace(board, times={task.id: timing})), task)
-    assert "A person's time" not in task_part(gather(board), task)
+    assert said in render_task(index_board(replace(board, times={task.id: timing})), task)
+    assert "A person's time" not in render_task(index_board(board), task)

@@ -17,7 +17,7 @@ from tests.picture import PICTURE, depicted, marked
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.early]
 
 
 @pytest.fixture(scope="session")

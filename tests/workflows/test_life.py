@@ -27,7 +27,7 @@ from tests.doubles.workflows import JobContext, RunResult, dispatched, labeled, 
 from tests.workflows.life_bench import ANSWERS, BASELINES, Life, below, submission
 from tests.workflows.workflow_bench import UPLOAD
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.early]
 
 
 @dataclass(frozen=True)

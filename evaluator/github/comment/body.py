@@ -15,7 +15,7 @@ from typing import Final
 
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import Section, counted, preview_sections
+from evaluator.github.comment.preview_sections import Section, preview_sections
 from evaluator.github.comment.pull_request_sections import (
     change_section,
     next_step,
@@ -26,6 +26,7 @@ from evaluator.github.comment.pull_request_sections import (
 from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.github.comment.state import ChangeKind, Reason
 from evaluator.records import SLUG_PATTERN, Preview
+from evaluator.wording import pluralize
 
 MARKER: Final = "<!-- bashboard:submission -->"
 """The first line of the comment, by which it is found again."""
@@ -113,7 +114,7 @@ def _headline(
     errors = sum(each.severity is Severity.ERROR for each in problems)
     words = [next_step(reasons)] if reasons else []
     if errors:
-        words.append(f"{counted(errors, 'error')} to mend")
+        words.append(f"{pluralize(errors, 'error')} to mend")
     if not words:
         words = [_sound(preview, change)]
     return f"## {code(slug, 80) if slug else 'This pull request'}: {', '.join(words)}"
@@ -124,7 +125,7 @@ def _sound(preview: Preview | None, change: ChangeKind) -> str:
         return "withdrawn as soon as this is merged"
     if preview is None:
         return "nothing to mend"
-    still_open = f", {counted(preview.undecided, 'verdict')} open" if preview.undecided else ""
+    still_open = f", {pluralize(preview.undecided, 'verdict')} open" if preview.undecided else ""
     return f"nothing to mend, {preview.passed} of {preview.asked} tasks passed{still_open}"
 
 
@@ -139,13 +140,13 @@ def _problem_sections(problems: Sequence[Problem]) -> Iterator[Section]:
         yield Section(_problem_list(found), "" if place == 0 else f"problems of {code(str(found[0].path), 80)}")
     if len(files) > FILES:
         rest = [each for found in list(files.values())[FILES:] for each in found]
-        yield Section(f"… and {counted(len(rest), 'problem')} in {counted(len(files) - FILES, 'more file')}.")
+        yield Section(f"… and {pluralize(len(rest), 'problem')} in {pluralize(len(files) - FILES, 'more file')}.")
 
 
 def _problem_list(problems: Sequence[Problem]) -> str:
     lines = [f"- {code(str(each), 400)}" for each in problems[:PROBLEMS]]
     if len(problems) > PROBLEMS:
-        lines.append(f"- … and {counted(len(problems) - PROBLEMS, 'more problem')} in this file")
+        lines.append(f"- … and {pluralize(len(problems) - PROBLEMS, 'more problem')} in this file")
     # a line between two files' lists, which would be one otherwise, and a loose one
     return "\n".join([f"In {code(str(problems[0].path), 200)}:", "", *lines])
 

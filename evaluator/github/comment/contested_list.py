@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import Section, counted
+from evaluator.github.comment.preview_sections import Section
 from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.records import Contested
+from evaluator.wording import pluralize
 
 ENTRIES: Final = 60
 """Verdicts told one by one."""
@@ -23,12 +24,12 @@ def contested_list(verdicts: Sequence[Contested], limit: int = LENGTH) -> str:
     if not verdicts:
         return "No published verdict is undecided.\n"
     head = (
-        f"**{counted(len(verdicts), 'verdict')}** {'is' if len(verdicts) == 1 else 'are'} undecided. Each holds for "
+        f"**{pluralize(len(verdicts), 'verdict')}** {'is' if len(verdicts) == 1 else 'are'} undecided. Each holds for "
         "everyone who gave the command, and counts as not passed until somebody rules it."
     )
     told = verdicts[:ENTRIES]
     sections = [Section(_entry(each), f"{code(each.task, 80)} of {code(each.suite, 80)}") for each in told]
-    more = f"… and {counted(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
+    more = f"… and {pluralize(len(verdicts) - ENTRIES, 'more verdict')}. {_ALL}" if len(verdicts) > ENTRIES else ""
     return fit_sections([Section(head), *sections, Section(more)], _ALL, limit)
 
 
@@ -41,7 +42,7 @@ def _entry(verdict: Contested) -> str:
         f"asked: {code(verdict.instruction, 400)}",
         f"given: {shown}{size}",
         f"open: {step}{code(verdict.reason)}{variant}",
-        f"by {_givers(verdict)}; a ruling moves {counted(verdict.rows, 'row')}",
+        f"by {_givers(verdict)}; a ruling moves {pluralize(verdict.rows, 'row')}",
     ]
     lines += [f"[appeal it]({verdict.appeal})"] if verdict.appeal else []
     listed = "\n".join(f"- {line}" for line in lines)

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from evaluator.github.comment.markdown import cell, code, table
 from evaluator.records import Neighbour, Preview, Role, Tally, TaskList, Unranked
+from evaluator.wording import pluralize
 
 NAMES: Final = 12
 """Tasks named in a row."""
@@ -37,7 +38,7 @@ def preview_sections(preview: Preview) -> Iterator[Section]:
     """What it would come to, the figures first."""
     yield Section(_figures(preview))
     if preview.infra_errors:
-        count = counted(preview.infra_errors, "task")
+        count = pluralize(preview.infra_errors, "task")
         yield Section(f"{count} could not be executed for a reason of ours. They are tried again and are no failures.")
     if preview.rivals:
         yield Section(_topics(preview), "the table of topics")
@@ -125,7 +126,7 @@ def _collateral(preview: Preview) -> str:
         more = f" and {each.total - len(each.paths)} more" if each.paths and each.total > len(each.paths) else ""
         paths = ", ".join(code(path, 120) for path in each.paths)
         lines.append(f"- {code(each.task)}{': ' if paths else ''}{paths}{more}")
-    count = counted(preview.collateral, "command")
+    count = pluralize(preview.collateral, "command")
     head = f"### Collateral damage\n\n{count} changed, left or deleted what no reference touches:\n\n"
     return head + "\n".join(lines + _rest(preview.collateral - len(lines)))
 
@@ -160,7 +161,7 @@ def _listed(tasks: Sequence[str], total: int) -> str:
 
 
 def _rest(count: int) -> list[str]:
-    return [f"- … and {counted(count, 'more task')}"] if count else []
+    return [f"- … and {pluralize(count, 'more task')}"] if count else []
 
 
 def _tally(tally: Tally | None) -> str:
@@ -169,8 +170,3 @@ def _tally(tally: Tally | None) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def counted(number: int, singular: str) -> str:
-    """`1 task`, `2 tasks`."""
-    return f"{number:,} {singular}{'' if number == 1 else 's'}"

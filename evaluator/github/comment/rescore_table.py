@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from evaluator.github.comment.markdown import cell, code, table
-from evaluator.github.comment.preview_sections import Section, counted
+from evaluator.github.comment.preview_sections import Section
 from evaluator.github.comment.sections import LENGTH, fit_sections
 from evaluator.records import BoardPosition, Finding, RowChange, SuiteDiff, VerdictChange, VerdictDiff
+from evaluator.wording import pluralize
 
 ROWS: Final = 100
 """Rows told of a suite; the flips tell of which tasks any other moves by."""
@@ -49,8 +50,8 @@ def _kind(flip: VerdictChange) -> str:
 
 def _summary(changes: SuiteDiff, moved: Sequence[RowChange]) -> str:
     lines = [
-        f"**{len(moved)} of {counted(len(changes.rows), 'row')}** {'moves' if len(moved) == 1 else 'move'}, and "
-        f"**{counted(sum(changes.kinds.values()), 'verdict')}** "
+        f"**{len(moved)} of {pluralize(len(changes.rows), 'row')}** {'moves' if len(moved) == 1 else 'move'}, and "
+        f"**{pluralize(sum(changes.kinds.values()), 'verdict')}** "
         f"{'flips' if sum(changes.kinds.values()) == 1 else 'flip'}."
     ]
     lines += [f"- {code(kind, 80)}: {count}" for kind, count in changes.kinds.items()]
@@ -66,7 +67,7 @@ def _summary(changes: SuiteDiff, moved: Sequence[RowChange]) -> str:
 def _rows(moved: Sequence[RowChange]) -> str:
     heads = ("Row", "Accuracy before", "after", "Rank before", "after", "Passed before", "after", "Undecided", "after")
     rows = [[cell(row.submission, 80), *_pairs(row)] for row in moved[:ROWS]]
-    more = f"\n\n… and {counted(len(moved) - ROWS, 'more row')}." if len(moved) > ROWS else ""
+    more = f"\n\n… and {pluralize(len(moved) - ROWS, 'more row')}." if len(moved) > ROWS else ""
     return table(heads, rows) + more
 
 
@@ -100,7 +101,7 @@ def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]
     lines += [f"| {' | '.join(_flip(each)[: len(heads)])} |" for each in flips[:FLIPS]]
     told = f"Why: {_why(flips[0], code)}.\n\n" if shared else ""
-    more = f"\n\n… and {counted(len(flips) - FLIPS, 'more flip')}. {_ALL}" if len(flips) > FLIPS else ""
+    more = f"\n\n… and {pluralize(len(flips) - FLIPS, 'more flip')}. {_ALL}" if len(flips) > FLIPS else ""
     return f"#### {code(kind, 80)}\n\n{told}" + "\n".join(lines) + more
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluator.errors import BashboardError
+from evaluator.wording import pluralize
 
 
 class BudgetSpentError(BashboardError):
@@ -50,4 +51,4 @@ class Budget:
     def __str__(self) -> str:
         """What is spent, in words."""
         money = f"${self.usd:.4f}" if self.is_priced else f"{self.tokens} tokens, price unknown"
-        return f"{self.replies} {'reply' if self.replies == 1 else 'replies'}, {money}"
+        return f"{pluralize(self.replies, 'reply', 'replies')}, {money}"

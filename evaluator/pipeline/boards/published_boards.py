@@ -46,6 +46,7 @@ from evaluator.records import (
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
 from evaluator.suites.load import Suite
+from evaluator.wording import pluralize
 
 NO_VERDICT: Final = Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason="no verdict is published yet")
 """The verdict on an answer that has no published line."""
@@ -231,4 +232,4 @@ def _format_counts(values: Iterable[str]) -> str:
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{value} ({count} row{'s' * (count > 1)})" for value, count in ordered)
+    return "; ".join(f"{value} ({pluralize(count, 'row')})" for value, count in ordered)

@@ -33,6 +33,7 @@ from evaluator.records import (
     digest_of,
 )
 from evaluator.store import JudgedVerdict
+from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel, Undecided
@@ -131,7 +132,7 @@ def panel_summary(panel: Panel | None) -> str | None:
     elif panel.budget.calls:
         told.append(f"the panel: {panel.budget}")
     if broken := panel.reply_cache.unreadable:
-        lines = f"{broken} line{'' if broken == 1 else 's'} of {panel.reply_cache.path}"
+        lines = f"{pluralize(broken, 'line')} of {panel.reply_cache.path}"
         told.append(f"passed over {lines} that no reply can be read from")
     return "; ".join(told) or None
 
@@ -144,7 +145,7 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
     left = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
     decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
     models = ", ".join(model.name for model in panel.settings.models) or "no model"
-    votes = f"{panel.settings.votes} vote{'s' if panel.settings.votes > 1 else ''}"
+    votes = pluralize(panel.settings.votes, "vote")
     return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
 
 

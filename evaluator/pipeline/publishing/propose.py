@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.github.comment.sections import LENGTH
 from evaluator.github.connection import Connection
@@ -36,6 +35,7 @@ from evaluator.pipeline.publishing.diff_verdicts import changes_between
 from evaluator.pipeline.submissions.repository import load_sound
 from evaluator.records import VerdictDiff
 from evaluator.submissions.names import VERDICTS
+from evaluator.wording import pluralize
 
 BRANCH: Final = "rescore/verdicts"
 
@@ -119,8 +119,8 @@ def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
 
 def _title(changes: VerdictDiff, current: MainCheck) -> str:
     flips = sum(sum(each.kinds.values()) for each in changes.suites)
-    submissions = counted(len(current.changing), "submission")
-    return f"Rescore {submissions}: {counted(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
+    submissions = pluralize(len(current.changing), "submission")
+    return f"Rescore {submissions}: {pluralize(flips, 'verdict')} {'flips' if flips == 1 else 'flip'}"
 
 
 def _body(changes: VerdictDiff, current: MainCheck) -> str:
@@ -139,7 +139,7 @@ def _body(changes: VerdictDiff, current: MainCheck) -> str:
 
 def _message(slugs: tuple[str, ...]) -> str:
     listed = "\n".join(slugs)
-    return f"Give the verdicts of {counted(len(slugs), 'submission')} anew\n\n{listed}\n"
+    return f"Give the verdicts of {pluralize(len(slugs), 'submission')} anew\n\n{listed}\n"
 
 
 def proposed_markdown(proposed: Proposed) -> str:

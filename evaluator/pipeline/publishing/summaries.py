@@ -11,20 +11,16 @@ from evaluator.pipeline.grading.grader import PanelPlan
 from evaluator.pipeline.publishing.judge_pending import PublishResult, PublishRow
 from evaluator.pipeline.publishing.plan import MOST_AT_ONCE, PublishPlan
 from evaluator.pipeline.publishing.status import PendingWork
+from evaluator.wording import pluralize
 
 LISTED: Final = 60
 """Rows of a table and lines of a list that a summary has at most."""
 
 
-def counted(number: int, one: str, more: str = "") -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
 def panel_words(panel: PanelPlan) -> str:
     """What asking would take, in words."""
     cost = "at a price that is not known" if panel.usd is None else f"about US$ {panel.usd:.4f}"
-    return f"{panel.undecided:,} undecided; at most {counted(panel.calls, 'call')}, {cost}"
+    return f"{panel.undecided:,} undecided; at most {pluralize(panel.calls, 'call')}, {cost}"
 
 
 def plan_markdown(plan: PublishPlan) -> str:
@@ -42,9 +38,9 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
     if plan.panel:
         yield f"The panel, about what has evidence already: {panel_words(plan.panel)}."
     if plan.left_over:
-        yield f"One run executes {MOST_AT_ONCE}: {counted(len(plan.left_over), 'submission')} wait for the next."
+        yield f"One run executes {MOST_AT_ONCE}: {pluralize(len(plan.left_over), 'submission')} wait for the next."
     if plan.waiting:
-        yield f"Waiting for a rescore: {counted(len(plan.waiting), 'submission')}, which stand as they were judged:"
+        yield f"Waiting for a rescore: {pluralize(len(plan.waiting), 'submission')}, which stand as they were judged:"
         yield ""
         yield from _table(plan.waiting)
     yield from _problems("Edited by hand, and put right", [each for work in plan.due for each in work.edited])
@@ -55,8 +51,8 @@ def plan_words(plan: PublishPlan) -> str:
     """A plan in one line."""
     if not plan.anything:
         return "nothing to do"
-    executed = counted(len(plan.submissions), "submission")
-    return f"{counted(len(plan.due), 'submission')} due, {executed} to execute, at least " + counted(
+    executed = pluralize(len(plan.submissions), "submission")
+    return f"{pluralize(len(plan.due), 'submission')} due, {executed} to execute, at least " + pluralize(
         plan.executions, "execution"
     )
 
@@ -106,8 +102,8 @@ def judged_words(judged: PublishResult) -> str:
     if not judged.rows:
         return "nothing was due"
     written = sum(each.written for each in judged.rows)
-    lacking = f"; {counted(judged.missing, 'command')} without a verdict" if judged.missing else ""
-    return f"{counted(sum(each.given for each in judged.rows), 'verdict')}, {counted(written, 'new file')}{lacking}"
+    lacking = f"; {pluralize(judged.missing, 'command')} without a verdict" if judged.missing else ""
+    return f"{pluralize(sum(each.given for each in judged.rows), 'verdict')}, {pluralize(written, 'new file')}{lacking}"
 
 
 def _judged_lines(judged: PublishResult) -> Iterator[str]:
@@ -132,7 +128,7 @@ def _judged_lines(judged: PublishResult) -> Iterator[str]:
 def _row(row: PublishRow) -> list[str]:
     became = row.left or ("a new file" if row.written else "as it stands")
     if row.left_out:
-        became += f"; {counted(row.left_out, 'run')} of evidence left out for want of room"
+        became += f"; {pluralize(row.left_out, 'run')} of evidence left out for want of room"
     name = f"{cell(row.work.submission)} on {cell(row.work.suite)}"
     return [name, f"{row.given:,}", f"{sum(row.missing.values()):,}", became]
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluator.errors import UsageError
-from evaluator.github.comment.markdown import BLANK, code
+from evaluator.escaping import is_hidden
+from evaluator.github.comment.markdown import code
 from evaluator.github.comments import upsert_comment
 from evaluator.github.connection import Connection
 from evaluator.github.form_body import read_form
@@ -106,7 +107,7 @@ def parse_appeal(body: str) -> Appeal:
 
 def _why_fault(why: str) -> str:
     """What keeps these words from being a published reason; empty where nothing does."""
-    hidden = next((each for each in why if not each.isprintable() or BLANK.match(each)), None)
+    hidden = next((each for each in why if is_hidden(each)), None)
     if hidden is not None:
         return f"holds the character {code(hidden)}, which does not show; write it without"
     if not SHORTEST <= len(why) <= LONGEST:

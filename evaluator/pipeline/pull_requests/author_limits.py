@@ -16,7 +16,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.state import Reason, State
 from evaluator.github.connection import Connection
 from evaluator.github.pulls import PullRequest, changed_files, open_of, opened_lately, read_pull
@@ -25,6 +24,7 @@ from evaluator.pipeline.submissions.ownership import Owner, owner_of, read_owner
 from evaluator.records import SubmissionManifest
 from evaluator.submissions.limits import PullLimits
 from evaluator.submissions.names import MANIFEST_NAME, PREDICTIONS, is_slug
+from evaluator.wording import pluralize
 
 _LOOKED_AT: Final = 50
 """Earlier pull requests of a day whose files are asked for; whoever opened more has opened enough."""
@@ -56,7 +56,7 @@ def _day_reason(connection: Connection, pull: PullRequest, limits: PullLimits, n
     if len(counting) < limits.a_day:
         return None
     free = read_pull(connection, counting[-1]).created.astimezone(UTC) + _DAY
-    most = counted(limits.a_day, "pull request")
+    most = pluralize(limits.a_day, "pull request")
     return Reason(
         State.HELD,
         f"The board takes {most} with a submission a day from one person, so that nobody tunes a system by its "
@@ -113,7 +113,7 @@ def _suite_reason(
         return None
     return Reason(
         State.HELD,
-        f"The board takes {counted(most, 'submission')} from one person to one version of a suite. Of yours "
+        f"The board takes {pluralize(most, 'submission')} from one person to one version of a suite. Of yours "
         f"{there} on the board and {opened} that {'is' if opened == 1 else 'are'} open answer {code(suite, 80)} "
         f"{code(version, 40)}. It may be tried again as soon as the suite has a new version, or you withdraw or close "
         "another one; a new state of a system that is on the board goes into its own folder and does not count.",

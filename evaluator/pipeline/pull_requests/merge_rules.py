@@ -13,13 +13,13 @@ from typing import Final
 
 from evaluator.errors import Problem, Severity
 from evaluator.github.comment.markdown import code
-from evaluator.github.comment.preview_sections import counted
 from evaluator.github.comment.state import CONTESTED, READY, ChangeKind, Reason, State
 from evaluator.github.pulls import MOST_CHANGED, PullRequest
 from evaluator.pipeline.pull_requests.classify import FOLDER, PullRequestChange
 from evaluator.pipeline.submissions.ownership import Owner, OwnerKind
 from evaluator.records import SLUG_PATTERN
 from evaluator.submissions.names import MANIFEST_NAME, VERDICTS
+from evaluator.wording import pluralize
 
 BRANCH: Final = "main"
 """Where submissions are merged."""
@@ -100,7 +100,7 @@ def _place_reasons(pull_change: PullRequestChange, pull: PullRequest, address: s
     if pull_change.outside:
         yield Reason(State.HELD, _outside(pull_change.outside), apart)
     if len(pull_change.slugs) > 1 and pull_change.change is not ChangeKind.RENAMES:
-        said = f"It changes {counted(len(pull_change.slugs), 'submission')}: {_listed(pull_change.slugs)}."
+        said = f"It changes {pluralize(len(pull_change.slugs), 'submission')}: {_listed(pull_change.slugs)}."
         said += " A pull request is for"
         yield Reason(State.NEEDS_CHANGES, f"{said} one, with a check and a row of its own: open one for each.", apart)
     if pull_change.stray:
@@ -109,7 +109,7 @@ def _place_reasons(pull_change: PullRequestChange, pull: PullRequest, address: s
 
 
 def _outside(paths: Sequence[str]) -> str:
-    said = f"It also changes {counted(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
+    said = f"It also changes {pluralize(len(paths), 'file')} outside of {code(FOLDER + '/')}: {_listed(paths)}."
     if any(path.startswith(JUDGING) for path in paths):
         said += " What judges it is among them, so the numbers of its own run are not shown."
     return f"{said} Open two pull requests, one with the submission alone and one with the rest."
@@ -123,7 +123,7 @@ def _derived_reasons(pull_change: PullRequestChange, address: str) -> Iterator[R
         lines = (f"git fetch {address} {BRANCH}", mended, 'git commit -m "Leave derived files as they are" && git push')
         yield Reason(State.NEEDS_CHANGES, said, lines[added:] if _PLAIN.fullmatch(path) else ())
     if len(pull_change.derived or {}) > _NAMED:
-        more = counted(len(pull_change.derived or {}) - _NAMED, "more file")
+        more = pluralize(len(pull_change.derived or {}) - _NAMED, "more file")
         yield Reason(State.NEEDS_CHANGES, f"… and {more} that the publish workflow writes: leave them as they are.")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import codecs
 
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.messages import counted
 from evaluator.submissions.problems import Report
+from evaluator.wording import pluralize
 
 _MARKS = {
     codecs.BOM_UTF8: "UTF-8",
@@ -50,7 +50,7 @@ def _check_line_ends(data: bytes, report: Report) -> None:
     returns = data.count(b"\r")
     if returns:
         line = data.count(b"\n", 0, data.index(b"\r")) + 1
-        found = f"{counted(returns, 'carriage return')} (CR), the first on this line"
+        found = f"{pluralize(returns, 'carriage return')} (CR), the first on this line"
         report.error(line, f"{found}: expected lines ended by a newline (LF) alone; convert the line ends")
     if not data.endswith(b"\n"):
         report.error(data.count(b"\n") + 1, "no newline at the end of the file: end the last line with one")

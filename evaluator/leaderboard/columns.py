@@ -1,0 +1,228 @@
+"""The registry of the leaderboard's columns: on the page, on a terminal, and in the CSV.
+
+A column is one entry of `COLUMNS` and a field of the record. The page shows columns in the order of the registry, a
+terminal in the order of `TerminalCell.position`, and the CSV in the order of the record's fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from evaluator.escaping import printable
+from evaluator.leaderboard.formats import APART, decimal, spread
+from evaluator.records import Standing, SubmissionMetrics
+from evaluator.wording import format_p_value
+
+ROOMY: Final = 140
+"""Width of a terminal, in columns, from which on it has room for the reason of a tie group."""
+WIDE: Final = 230
+"""Width of a terminal, in columns, from which on it has room for topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageCell:
+    """A column of the page's table.
+
+    `macro` names the macro of `leaderboard_cells.html` that shows the cell. `value` is what scripts sort the cell by.
+    """
+
+    macro: str
+    title: str
+    value: Callable[[Standing], str | float | None]
+    kind: Literal["text", "number"] = "number"
+    note: str = ""
+    style: str = "number"
+    facet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalCell:
+    """A column of the terminal's table. A `sparse` column is left out if all its cells are empty."""
+
+    position: int
+    title: str
+    text: Callable[[Standing], str]
+    left: bool = False
+    min_width: int = 0
+    sparse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column under its `key`. `fields` are the fields of `Standing` that the CSV has of it, as dotted paths."""
+
+    key: str
+    page: PageCell | None = None
+    terminal: TerminalCell | None = None
+    fields: tuple[str, ...] = ()
+
+
+def _reason(standing: Standing) -> str:
+    """Return why a submission is in its tie group or not ranked."""
+    if standing.unranked is not None:
+        if standing.judged_by and standing.unranked.value == "infra-errors":
+            return "not ranked: verdicts are not published yet"
+        left = f" ({standing.not_asked} tasks not asked)" if standing.not_asked else ""
+        return _UNRANKED[standing.unranked.value] + left
+    if standing.compared_with is None or standing.p_adjusted is None:
+        return "the best"
+    verb = "told apart from" if standing.p_adjusted <= APART else "tied with"
+    counts = f"{standing.only_this} : {standing.only_other}"
+    return f"{verb} {standing.compared_with}, {counts}, {format_p_value(standing.p_adjusted)}"
+
+
+_UNRANKED: Final = {
+    "control": "not ranked: a control of the board",
+    "not-asked": "not ranked: answers an earlier version",
+    "infra-errors": "not ranked: infra-errors, which are ours",
+}
+
+
+def _judged_by(standing: Standing) -> str:
+    """Return what of a row's published verdicts differs from today's judge, suite and environment."""
+    judged = standing.judged_by
+    if judged is None:
+        return ""
+    parts = {
+        "judge": f"{judged.judge} {judged.judge_version}",
+        "suite": f"{standing.suite} {judged.suite_version}",
+        "environment": f"environment {judged.fingerprint[:8]}",
+    }
+    return ", ".join(printable(parts[name]) for name in judged.differs)
+
+
+def _by_utility(standing: Standing) -> float:
+    """Return the utility-weighted accuracy, or -1 if there is none, which sorts below all others."""
+    share = standing.figures.utility_weighted
+    return -1 if share is None else share
+
+
+_METRICS: Final = tuple(
+    f"figures.{name}"
+    for name in SubmissionMetrics.model_fields
+    if name not in {"utility_weighted", "horizon", "utilities"}
+)
+COLUMNS: Final = (
+    Column(
+        "rank",
+        PageCell("rank", "Rank", lambda row: row.rank_low),
+        TerminalCell(2, "rank", lambda row: "–" if row.rank_low is None else spread(row.rank_low, row.rank_high)),
+        ("rank_low", "rank_high"),
+    ),
+    Column(
+        "system",
+        PageCell("system", "System", lambda row: row.submission, kind="text"),
+        TerminalCell(3, "submission", lambda row: printable(row.submission), left=True),
+        ("submission", "system"),
+    ),
+    Column(
+        "accuracy",
+        PageCell("accuracy", "Accuracy", lambda row: row.accuracy, note="%, 95 % interval", style="number accuracy"),
+        TerminalCell(4, "accuracy", lambda row: f"{row.accuracy:.3f}"),
+        ("accuracy", "accuracy_upper"),
+    ),
+    Column(
+        "interval",
+        None,
+        TerminalCell(5, "95 % interval", lambda row: f"{row.accuracy_low:.3f}–{row.accuracy_high:.3f}"),
+        ("accuracy_low", "accuracy_high"),
+    ),
+    Column("passed", None, TerminalCell(6, "passed", lambda row: f"{row.passed}/{row.asked}"), ("passed",)),
+    Column(
+        "group",
+        PageCell("group", "Tie group", lambda row: row.tie_group, note="and why", style="tie"),
+        TerminalCell(1, "group", lambda row: "–" if row.tie_group is None else str(row.tie_group)),
+        ("tie_group",),
+    ),
+    Column(
+        "undecided",
+        PageCell("undecided", "Undecided", lambda row: row.undecided, note="if all passed"),
+        TerminalCell(7, "undecided", lambda row: str(row.undecided)),
+        ("undecided",),
+    ),
+    Column(
+        "nlc2cmd",
+        PageCell("nlc2cmd", "NLC2CMD", lambda row: row.nlc2cmd, note="at most 1"),
+        TerminalCell(8, "NLC2CMD", lambda row: f"{row.nlc2cmd:+.3f}"),
+        ("nlc2cmd",),
+    ),
+    Column("topics", fields=("topics",)),
+    Column(
+        "by-utility",
+        PageCell("by_utility", "By utility", _by_utility, note="%, weighted"),
+        TerminalCell(9, "by utility", lambda row: decimal(row.figures.utility_weighted) or ""),
+        ("figures.utility_weighted",),
+    ),
+    Column("asked", PageCell("asked", "Asked", lambda row: row.asked), None, ("asked",)),
+    Column(
+        "method",
+        PageCell("method", "Method", lambda row: row.method.value, kind="text", style="", facet=True),
+        None,
+        ("method", "open_weights"),
+    ),
+    Column("judged-by", None, TerminalCell(10, "judged by", _judged_by, left=True, sparse=True), ("judged_by",)),
+    Column(
+        "reason",
+        None,
+        TerminalCell(11, "why there", _reason, left=True, min_width=ROOMY),
+        ("unranked", "not_asked", "compared_with", "only_this", "only_other", "p_value", "p_adjusted"),
+    ),
+    Column("board", fields=("format", "suite", "suite_version", "ranked")),
+    Column("verdicts", fields=("failed", "timeout", "invalid", "unanswered", "infra_errors")),
+    Column("depths", fields=("accuracy_at",)),
+    Column("collateral", fields=("collateral",)),
+    Column("metrics", fields=_METRICS),
+)
+"""The columns of every board. `topics` stands for a column a topic, see `columns_of`."""
+
+
+def columns_of(standings: Sequence[Standing]) -> Iterator[Column]:
+    """Return the columns of a board with a column for each topic of its standings."""
+    for column in COLUMNS:
+        if column.key == "topics":
+            yield from (_topic_column(*item) for item in topics_of(standings).items())
+        else:
+            yield column
+
+
+def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
+    """Return the topics of a board with the number of tasks asked in each, in alphabetical order."""
+    asked: dict[str, int] = {}
+    for standing in standings:
+        for topic, tally in standing.topics.items():
+            asked[topic] = max(asked.get(topic, 0), tally.asked)
+    return dict(sorted(asked.items()))
+
+
+def _topic_column(topic: str, asked: int) -> Column:
+    def share(standing: Standing) -> float:
+        """Return the share passed, or -1 if the submission was not asked the topic, which sorts below all others."""
+        tally = standing.topics.get(topic)
+        return tally.passed / tally.asked if tally and tally.asked else -1
+
+    def passed(standing: Standing) -> str:
+        tally = standing.topics.get(topic)
+        return f"{tally.passed}/{tally.asked}" if tally else ""
+
+    page = PageCell("topic", topic.capitalize(), share, note=f"% of {asked}")
+    return Column(f"topic-{topic}", page, TerminalCell(12, topic, passed, min_width=WIDE))
+
+
+def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
+    """Return the columns for a terminal of so many columns, each with its texts in the order of the standings."""
+    cells = [column.terminal for column in columns_of(standings) if column.terminal]
+    for cell in sorted(cells, key=lambda cell: cell.position):
+        texts = [cell.text(row) for row in standings]
+        if width >= cell.min_width and (any(texts) or not cell.sparse):
+            yield cell, texts
+
+
+def csv_fields() -> list[str]:
+    """Return the fields of the CSV in its order: numbers and names, groups by depth and slice, metrics, the judge."""
+    groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
+    plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
+    metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)
+    registered = {field for column in COLUMNS for field in column.fields}
+    return [field for field in (*plain, *groups, *metrics, "judged_by") if field in registered]

@@ -1,0 +1,99 @@
+"""The Jinja environment of the pages: every value is escaped, and a template's layout is not the page's.
+
+Templates in `templates/` hold all markup. They are laid out to be read, and the pages are not: a line break and
+the indentation around it are removed beside a tag, beside a statement and between two expressions. Elsewhere they
+stand for one space. A line break of the page is written as an expression, `{{ "\\n" }}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
+from markupsafe import Markup
+
+from evaluator.leaderboard import formats, html_text
+from evaluator.records import Standing
+from evaluator.wording import format_p_value, pluralize
+
+_TEMPLATES: Final = Path(__file__).with_name("templates")
+_LAYOUT: Final = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\})|\s*\n\s*", re.DOTALL)
+
+
+class _Layout(Extension):
+    """Removes a template's layout before it is compiled. A comment keeps each removed line break, for tracebacks."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the source of a template without line breaks outside of comments and code."""
+
+        def join(match: re.Match[str]) -> str:
+            if match[1]:
+                return match[1]
+            before, after = match.string[: match.start()][-2:], match.string[match.end() :][:2]
+            in_text = not before.endswith((">", "%}", "#}")) and not after.startswith(("<", "{%", "{#"))
+            space = " " if before and after and in_text and (before, after) != ("}}", "{{") else ""
+            return space + "{#" + "\n" * match[0].count("\n") + "#}"
+
+        return _LAYOUT.sub(join, source.strip())
+
+
+def _data_value(value: str | float | None) -> Markup:
+    """Return the attribute by which scripts sort a cell and choose rows, or nothing if that is the cell's text."""
+    if value is None:
+        return Markup()
+    text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
+    return Markup(f' data-value="{text}"')  # noqa: S704 - escaped above
+
+
+@functools.cache
+def _verdict(outcome: str) -> Markup:
+    return macro("verdict", outcome)
+
+
+def _interval_style(standing: Standing) -> str:
+    """Return the custom properties by which the style sheet draws an interval, in per cent."""
+    shares = {
+        "low": standing.accuracy_low,
+        "mid": standing.accuracy,
+        "high": standing.accuracy_high,
+        "upper": standing.accuracy_upper,
+    }
+    return ";".join(f"--{name}:{formats.percent(share)}" for name, share in shares.items())
+
+
+ENVIRONMENT: Final = Environment(
+    loader=FileSystemLoader(_TEMPLATES),
+    extensions=[_Layout],
+    autoescape=True,
+    undefined=StrictUndefined,
+    auto_reload=False,
+)
+ENVIRONMENT.filters |= {
+    "visible": html_text.inline,
+    "command": html_text.command,
+    "web_link": html_text.web_link,
+    "plain": html_text.plain_text,
+    "data_value": _data_value,
+    "verdict": _verdict,
+    "begins_group": formats.begins_group,
+    "p_value": format_p_value,
+    "pluralize": pluralize,
+    "interval_style": _interval_style,
+} | {name: getattr(formats, name) for name in ("decimal", "percent", "percentage", "percentages", "quantity", "signed")}
+ENVIRONMENT.globals |= {"spread": formats.spread}
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the HTML of a template, which is the name of a file in `templates/`."""
+    return ENVIRONMENT.get_template(template).render(values)
+
+
+def macro(name: str, *arguments: Any) -> Markup:
+    """Return the HTML of a macro of `macros.html`."""
+    rendered: Markup = getattr(ENVIRONMENT.get_template("macros.html").module, name)(*arguments)
+    return rendered

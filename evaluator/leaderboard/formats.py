@@ -1,0 +1,51 @@
+"""Numbers and names as text, for pages and terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from evaluator.records import Standing
+
+APART: Final = 0.05
+"""The adjusted p-value at or under which a system begins a tie group."""
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal and no sign."""
+    return f"{100 * share:.1f}"
+
+
+def percentage(share: float | None) -> str | None:
+    """Return a share as a percentage with its sign, or None if there is none."""
+    return None if share is None else f"{percent(share)} %"
+
+
+def percentages(shares: Mapping[int, float]) -> str | None:
+    """Return shares by depth in one line, or None if there are none."""
+    return " / ".join(percent(share) for _, share in sorted(shares.items())) + " %" if shares else None
+
+
+def decimal(value: float | None) -> str | None:
+    """Return a number with three decimals, or None if there is none."""
+    return None if value is None else f"{value:.3f}"
+
+
+def quantity(value: float | None, unit: str = "") -> str | None:
+    """Return a number with four significant digits and its unit, or None if there is none."""
+    return None if value is None else f"{value:,.4g}{unit}"
+
+
+def signed(score: float) -> str:
+    """Return a score with three decimals and a minus sign if it is negative."""
+    return f"{score:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def spread(low: str | int | None, high: str | int | None) -> str:
+    """Return the range from low to high, or the one number if they are equal."""
+    return f"{low}" if low == high else f"{low}\N{EN DASH}{high}"
+
+
+def begins_group(standing: Standing) -> bool:
+    """Return whether the system is the best of its tie group, told apart from the best of the group above."""
+    return standing.p_adjusted is None or standing.p_adjusted <= APART

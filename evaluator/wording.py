@@ -1,0 +1,19 @@
+"""Numbers with their words, the same on terminals, in comments and on pages."""
+
+from __future__ import annotations
+
+
+def pluralize(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> pluralize(1, "line"), pluralize(1200, "line"), pluralize(0, "reply", "replies")
+    ('1 line', '1,200 lines', '0 replies')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def format_p_value(value: float | None) -> str:
+    """Return a p-value with three decimals, `p < 0.001` if it is smaller, and nothing if there is none."""
+    if value is None:
+        return ""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -1,8 +1,8 @@
-"""The local store: evidence, verdicts, scores and figures under their keys, in one SQLite file.
+"""The local store: one SQLite file that caches evidence, verdicts, scores and text metrics under their cache keys.
 
-Whatever is written is kept, whoever is killed when: a row is there or it is not. Rows are never changed,
-because a key says everything that its record depends on; so the file may be deleted at any time and only
-costs the work again. Nothing here is published.
+A row is written completely or not at all, even if the process is killed. A cache key covers everything that its record
+depends on, so the contents of a row never change. The file may be deleted at any time, and the only cost is to compute
+the records again. Nothing in it is published.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evaluator.errors import InfraError
 from evaluator.records import Evidence, Verdict
 
 LAYOUT: Final = 2
-"""Number of the tables' layout; a store with another is started afresh."""
+"""Version of the table layout. A store with another version is emptied and created again."""
 
 _TABLES: Final = {
     "evidence": "(key TEXT, run INTEGER, record BLOB, PRIMARY KEY (key, run)) WITHOUT ROWID",
@@ -38,45 +38,39 @@ _EVIDENCE: Final = TypeAdapter(Evidence)
 _VERDICT: Final = TypeAdapter(Verdict)
 
 RunKey = tuple[str, int]
-"""An evidence key, and 0 for the first run or 1 for the second, spaced one."""
+"""An evidence key and the number of the run: 0 for the first, 1 for the second, which starts some time later."""
 
 
 class JudgedVerdict(NamedTuple):
-    """A verdict with the parts its key was made from, so that a later one can say what changed."""
+    """A verdict with the parts of its cache key, so that a later verdict can explain what changed."""
 
     verdict: Verdict
     parts: Mapping[str, str]
 
 
-def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, _BATCH)):
-        yield batch
-
-
 class Store:
-    """Evidence and verdicts of this machine. One process writes at a time; others wait, at most a minute."""
+    """Cached records of this machine. One process writes at a time. Other writers wait for at most a minute."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._failing("open as our store"):
+        with self._map_errors("open the store"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             if self._layout() != LAYOUT:
-                self._start_afresh()
-            # a table that came later is made where it is not there, which is no reason to lose the others
+                self._create_tables()
+            # stores created before this table existed keep their other tables
             self._database.execute(f"CREATE TABLE IF NOT EXISTS figures {_TABLES['figures']}")
 
     @contextlib.contextmanager
-    def _failing(self, at: str) -> Iterator[None]:
-        """Turn the database's errors into ours, which say what may be done."""
+    def _map_errors(self, action: str) -> Iterator[None]:
+        """Raise InfraError, with advice, if the database or the file system fails inside the block."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             raise InfraError(
-                f"{self.path} does not {at} ({error}); it only holds what can be made again: make room or delete it"
+                f"{self.path}: cannot {action}: {error}; it is only a cache: make room on the disk or delete it"
             ) from error
 
     def _layout(self) -> int:
@@ -84,14 +78,14 @@ class Store:
         return int(layout)
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        with self._failing("take what is written"), self._database:
+    def _transaction(self) -> Iterator[None]:
+        with self._map_errors("write to the store"), self._database:
             self._database.execute("BEGIN IMMEDIATE")
             yield
 
-    def _start_afresh(self) -> None:
-        with self._all_or_nothing():
-            if self._layout() == LAYOUT:  # another process was faster
+    def _create_tables(self) -> None:
+        with self._transaction():
+            if self._layout() == LAYOUT:  # another process has created the tables
                 return
             for table, columns in _TABLES.items():
                 self._database.execute(f"DROP TABLE IF EXISTS {table}")
@@ -100,96 +94,85 @@ class Store:
             self._database.execute(f"PRAGMA user_version={LAYOUT}")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def _rows(self, query: str, values: Sequence[str]) -> list[Any]:
-        # also to read takes room: the log's index is made when it is not there
-        with self._failing("give what it holds"):
+        # even reading needs disk space, since SQLite creates the index of the write-ahead log
+        with self._map_errors("read the store"):
             return self._database.execute(query, values).fetchall()
 
-    def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Which runs of these evidence keys are here."""
-        found: set[RunKey] = set()
-        for batch in _batches(keys):
+    def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
+        """Yield the rows of a table with these keys, in batches, since SQLite limits the parameters of a query."""
+        iterator = iter(keys)
+        while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))
-            rows = self._rows(f"SELECT key, run FROM evidence WHERE key IN ({marks})", batch)  # noqa: S608
-            found.update((key, run) for key, run in rows)
-        return found
+            yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
+
+    def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
+        """Return the stored runs of these evidence keys."""
+        return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
-        """The evidence that is here of these runs."""
-        wanted = set(runs)
-        found: dict[RunKey, Evidence] = {}
-        for batch in _batches({key for key, _ in wanted}):
-            marks = ",".join("?" * len(batch))
-            query = f"SELECT key, run, record FROM evidence WHERE key IN ({marks})"  # noqa: S608
-            for key, run, record in self._rows(query, batch):
-                if (key, run) in wanted:
-                    found[key, run] = _EVIDENCE.validate_json(zlib.decompress(record))
-        return found
+        """Return the stored evidence of these runs."""
+        requested = set(runs)
+        rows = self._select("key, run, record", "evidence", {key for key, _ in requested})
+        return {
+            (key, run): _EVIDENCE.validate_json(zlib.decompress(record))
+            for key, run, record in rows
+            if (key, run) in requested
+        }
 
     def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
-        """Keep one run's evidence; what is there already stays."""
+        """Store the evidence of one run, unless the run is stored already."""
         record = zlib.compress(evidence.to_json().encode(), 1)
-        with self._failing("take what is written"):
+        with self._map_errors("write to the store"):
             self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
-        """The verdicts that are here under these keys."""
-        found: dict[str, Verdict] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            query = f"SELECT key, record FROM verdicts WHERE key IN ({marks})"  # noqa: S608
-            found |= {key: _VERDICT.validate_json(record) for key, record in self._rows(query, batch)}
-        return found
+        """Return the stored verdicts of these keys."""
+        rows = self._select("key, record", "verdicts", keys)
+        return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
-        """Verdicts once given on a command for a task, under whatever key."""
+        """Return all stored verdicts on a command for a task, whatever their keys."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
 
-    def add_verdicts(self, judged: Sequence[JudgedVerdict]) -> None:
-        """Keep verdicts, all or none of them."""
+    def add_verdicts(self, verdicts: Sequence[JudgedVerdict]) -> None:
+        """Store all of these verdicts, or none if writing fails."""
         rows = [
-            (each.key, each.suite, each.task, each.command, json.dumps(parts), each.to_json()) for each, parts in judged
+            (verdict.key, verdict.suite, verdict.task, verdict.command, json.dumps(parts), verdict.to_json())
+            for verdict, parts in verdicts
         ]
-        with self._all_or_nothing():
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
-        """The scores that are here under these keys."""
-        found: dict[str, float] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            found |= dict(self._rows(f"SELECT key, score FROM scores WHERE key IN ({marks})", batch))  # noqa: S608
-        return found
+        """Return the stored scores of these keys."""
+        return dict(self._select("key, score", "scores", keys))
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
-        """Keep scores, all or none of them."""
-        with self._all_or_nothing():
+        """Store all of these scores, or none if writing fails."""
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
 
     def figures(self, keys: Iterable[str]) -> dict[str, str]:
-        """The figures that are here under these keys, as the JSON they were kept in."""
-        found: dict[str, str] = {}
-        for batch in _batches(keys):
-            marks = ",".join("?" * len(batch))
-            found |= dict(self._rows(f"SELECT key, record FROM figures WHERE key IN ({marks})", batch))  # noqa: S608
-        return found
+        """Return the stored text metrics of these keys, each as JSON."""
+        return dict(self._select("key, record", "figures", keys))
 
     def add_figures(self, figures: Mapping[str, str]) -> None:
-        """Keep figures, all or none of them."""
-        with self._all_or_nothing():
+        """Store all of these text metrics, given as JSON, or none if writing fails."""
+        with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
-        """The fingerprint an image was last seen with."""
+        """Return the fingerprint that was last stored for an image, or None."""
         rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
         return rows[0][0] if rows else None
 
     def set_fingerprint(self, image: str, fingerprint: str) -> None:
-        """Remember an image's fingerprint, so that keys can be told without asking the engine."""
-        with self._failing("take what is written"):
+        """Store an image's fingerprint, so that cache keys can be computed without the engine."""
+        with self._map_errors("write to the store"):
             self._database.execute("INSERT OR REPLACE INTO images VALUES (?, ?)", (image, fingerprint))

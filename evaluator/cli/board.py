@@ -54,7 +54,7 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
     """Print the boards' standings. Exit with 3 if one of them is incomplete because of a failure of ours."""
     from evaluator.cli.tables import standings_table
-    from evaluator.pipeline.boards.scored_boards import incomplete
+    from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 
     if as_json:
         print_records(row for board in boards for row in board.standings)
@@ -65,7 +65,7 @@ def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
     for board in boards:
         if board.awaiting:
             typer.echo(f"bashboard: {board.name}: without published verdicts: {', '.join(board.awaiting)}", err=True)
-    if missing := incomplete(boards):
+    if missing := infra_errors_by_reason(boards):
         if all(board.published for board in boards):
             lacking = "1 answer has" if missing.total() == 1 else f"{missing.total()} answers have"
             typer.echo(f"bashboard: {lacking} no published verdict yet", err=True)
@@ -253,9 +253,9 @@ def serve(
     """Serve build/site on this machine only, until interrupted."""
     import threading
 
-    from evaluator.pipeline.boards.site import served_site
+    from evaluator.pipeline.boards.site import serve_site
 
-    with served_site(current_project(), port) as address, contextlib.suppress(KeyboardInterrupt):
+    with serve_site(current_project(), port) as address, contextlib.suppress(KeyboardInterrupt):
         typer.echo(f"serving build/site at {address} (interrupt to stop)")
         threading.Event().wait()
     typer.echo("stopped")

@@ -80,9 +80,9 @@ def validate(
     from evaluator.pipeline.maintenance.annotator_agreement import compare_with_people
     from evaluator.pipeline.maintenance.judge_validation import (
         Results,
-        keep,
+        pairs_of_suite,
         read_labelled,
-        sets_of_suite,
+        save_metrics,
         validate_judges,
     )
     from evaluator.records import Validation
@@ -99,12 +99,12 @@ def validate(
             sets = (
                 read_labelled(project, pairs)
                 if pairs
-                else [sets_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
+                else [pairs_of_suite(project, project.suite(name), progress, mutants=mutants) for name in names]
             )
             use = PanelUse(os.environ, use_panel, max_calls, max_usd)
             results = validate_judges(project, sets, progress, judges=judge or (), panel_use=use, workers=workers)
         validation = Validation(format=1, figures=tuple(results.figures), agreements=tuple(agreements))
-        path = keep(project, validation, publish=publish)
+        path = save_metrics(project, validation, publish=publish)
     ranking = project.settings.judge if not judge or project.settings.judge in judge else judge[0]
     if as_json:
         print_json(_as_json(results, agreements, mistakes, ranking))

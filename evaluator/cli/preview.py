@@ -13,7 +13,7 @@ from evaluator.cli.progress import shown_progress
 from evaluator.escaping import printable
 
 if TYPE_CHECKING:
-    from evaluator.pipeline.boards.preview_board import Previewed
+    from evaluator.pipeline.boards.preview_board import PreviewResult
     from evaluator.pipeline.project import Project
 
 Slug = Annotated[str | None, typer.Argument(metavar="SLUG", help="The slug of the submission.", show_default=False)]
@@ -83,7 +83,7 @@ def preview(
         raise typer.Exit(3)
 
 
-def _show(made: Previewed, *, as_json: bool, markdown: bool, out: Path | None) -> None:
+def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | None) -> None:
     found, text = made.preview, made.markdown
     if as_json:
         for problem in made.problems:

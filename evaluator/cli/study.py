@@ -51,7 +51,7 @@ def serve(
         return
     import threading
 
-    from evaluator.pipeline.maintenance.human_study import StudyPlan, served_study
+    from evaluator.pipeline.maintenance.human_study import StudyPlan, serve_study
 
     project = current_project()
     plan = StudyPlan(out, tuple(task or ()), tasks, seed, host, port)
@@ -63,7 +63,7 @@ def serve(
         )
     with (
         shown_progress() as progress,
-        served_study(project, project.suite(suite), plan, progress) as address,
+        serve_study(project, project.suite(suite), plan, progress) as address,
         contextlib.suppress(KeyboardInterrupt),
     ):
         progress.say(f"measurements go to {shown(out)} (interrupt to stop)")

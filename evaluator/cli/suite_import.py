@@ -76,10 +76,10 @@ def add(
     look for. A task uses the variants in which its references hold. With --no-execute it uses only the publisher's
     variant.
     """
-    from evaluator.pipeline.maintenance.import_suite import add_and_look
+    from evaluator.pipeline.maintenance.import_suite import add_and_audit
 
     with shown_progress() as progress:
-        report = add_and_look(current_project(), name, path, progress, execute=not no_execute, workers=workers)
+        report = add_and_audit(current_project(), name, path, progress, execute=not no_execute, workers=workers)
     if as_json:
         print_json(report)
     else:

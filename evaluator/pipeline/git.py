@@ -1,4 +1,4 @@
-"""Git, asked about a checkout: words go to it as a list, and its answer is read as data."""
+"""Git commands on a checkout. Arguments are passed as a list, without a shell, and output is read as data."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.escaping import printable
 
 
-def ask_git(folder: Path, *words: str) -> bytes | None:
-    """What Git says; None where it refuses. Raises MissingError where there is no Git."""
-    run = ["git", "-C", str(folder), *words]
+def run_git(folder: Path, *arguments: str) -> bytes | None:
+    """Run a Git command in `folder` and return its output, or None if Git exits with an error.
+
+    Raises MissingError if Git is not installed.
+    """
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(run, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        process = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
         raise MissingError("git is not installed here; type: sudo apt-get install -y git") from error
-    return done.stdout if done.returncode == 0 else None
+    return process.stdout if process.returncode == 0 else None
 
 
-def commit_named(folder: Path, said: str) -> str:
-    """The commit that somebody's words name, which may be an option's. Raises UsageError where they name none here."""
-    found = ask_git(folder, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{said}^{{commit}}")
-    if found is None:
+def resolve_commit(folder: Path, revision: str) -> str:
+    """Return the commit that a revision names, such as the value of an option.
+
+    Raises UsageError if this checkout has no such commit.
+    """
+    output = run_git(folder, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    if output is None:
         raise UsageError(
-            f"{printable(said)!r}: expected a commit of this checkout, such as HEAD^1 or origin/main; a shallow clone "
-            "lacks the earlier ones: git fetch --unshallow"
+            f"{printable(revision)!r}: expected a commit of this checkout, such as HEAD^1 or origin/main; "
+            "a shallow clone lacks the earlier ones: git fetch --unshallow"
         )
-    return found.decode().strip()
+    return output.decode().strip()

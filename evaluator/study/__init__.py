@@ -1,5 +1,5 @@
-"""A study of how long people take for a suite's tasks: the sitting, the page it is held on, and what it comes to.
+"""A study of the time that people need for a suite's tasks: sittings, their web page, and the statistics.
 
-What a participant types is executed and judged by whoever is handed in as `Examiner`; the room knows no sandbox and
-no judge. What is kept is a line of `evaluator.records.Measurement` for each task, and nothing else.
+A `StudyExaminer` from outside executes and judges participants' commands, so this package depends on no sandbox and no
+judge. The study stores one `evaluator.records.Measurement` per task and nothing else.
 """

@@ -1,10 +1,10 @@
-"""What measurements come to: a median for each task, and how well a line over tokens tells it.
+"""Statistics of a study: the median time of each task, and a line that predicts it from the number of tokens.
 
-A measurement counts where the task was passed. One participant counts once a task, the first time. Where a task has
-five measurements or more, those are left out whose logarithm is further than three scaled median absolute
-deviations from the median's (Leys et al. 2013, "Detecting outliers: Do not use standard deviation around the mean,
-use absolute deviation around the median", Journal of Experimental Social Psychology 49, 764-766): somebody was
-called away. Times are compared as ratios because they are skewed to the right.
+A measurement counts if the task was passed. A participant counts once per task, with the first measurement. A task with
+five or more measurements loses its outliers, such as times with an interruption. An outlier's logarithm is further than
+three scaled median absolute deviations from the median of the logarithms (Leys et al. 2013, "Detecting outliers: Do not
+use standard deviation around the mean, use absolute deviation around the median", Journal of Experimental Social
+Psychology 49, 764-766). Times are skewed to the right, so they are compared as ratios.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pydantic import NonNegativeInt, PositiveFloat
 
 from evaluator.records import Identifier, Measurement, Record
 
-FEWEST_FOR_OUTLIERS: Final = 5
+MIN_FOR_OUTLIERS: Final = 5
 DEVIATIONS: Final = 3.0
 NORMAL: Final = 1.4826
-"""Times this, a median absolute deviation of normal data is their standard deviation."""
-FEWEST_TASKS: Final = 3
-"""Through two points there is always a line."""
+"""The factor from the median absolute deviation of normally distributed data to its standard deviation."""
+MIN_TASKS: Final = 3
+"""The minimum number of tasks for a fit, since a line through two points always fits."""
 
 Floats = NDArray[np.float64]
 
 
 class TaskTime(Record):
-    """A task's median over `measurements` people; `outliers` were left out, `skipped` gave up."""
+    """The median time of a task over `measurements` people. `outliers` were removed, and `skipped` people gave up."""
 
     task: Identifier
     tokens: NonNegativeInt
@@ -40,10 +40,10 @@ class TaskTime(Record):
 
 
 class Line(Record):
-    """seconds = `a` + `b` · tokens, and the share `r2` of the medians' variance that it explains.
+    """The line seconds = `a` + `b` · tokens, and the share `r2` of the medians' variance that it explains.
 
-    r2 = 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)², at most 1 and below 0 where the mean itself tells more;
-    None where all medians are equal.
+    r2 = 1 - Σ (seconds - line)² ÷ Σ (seconds - mean)². It is at most 1, below 0 if the mean fits better than the line,
+    and None if all medians are equal.
     """
 
     a: float
@@ -52,10 +52,10 @@ class Line(Record):
 
 
 class Fit(Record):
-    """A study's outcome over `n` tasks of `participants` people; no lines where there are too few tasks.
+    """The result of a study: `n` tasks, `participants` people, and lines, which are None if there are too few tasks.
 
-    `least_squares` fits the medians; `theil_sen` does so with a quarter of the tasks being anything (Sen 1968);
-    `present` is the estimate in use. `left_out` counts measurements by why they tell nothing.
+    `least_squares` fits the medians. `theil_sen` also does, and tolerates arbitrary medians in a quarter of the tasks
+    (Sen 1968). `present` is the estimate in use. `left_out` counts ignored measurements by reason.
     """
 
     participants: NonNegativeInt
@@ -68,61 +68,61 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Medians of the tasks that somebody passed, by id. `tokens` names every task there may be."""
+    """Return the medians of the tasks that a participant passed, by id. `tokens` has an entry for every task."""
     first: dict[tuple[str, str], Measurement] = {}
-    for each in measurements:
-        first.setdefault((each.task, each.participant), each)
+    for row in measurements:
+        first.setdefault((row.task, row.participant), row)
     times = []
     for task in sorted({task for task, _ in first}):
-        own = [each for (name, _), each in first.items() if name == task]
-        passed = np.array(sorted(each.seconds for each in own if each.passed and each.seconds > 0))
+        of_task = [row for (name, _), row in first.items() if name == task]
+        passed = np.array(sorted(row.seconds for row in of_task if row.passed and row.seconds > 0))
         if passed.size:
-            kept = without_outliers(passed)
+            inliers = without_outliers(passed)
             times.append(
                 TaskTime(
                     task=task,
                     tokens=tokens[task],
-                    median_s=round(float(np.median(kept)), 3),
-                    measurements=kept.size,
-                    outliers=passed.size - kept.size,
-                    skipped=sum(not each.passed for each in own),
+                    median_s=round(float(np.median(inliers)), 3),
+                    measurements=inliers.size,
+                    outliers=passed.size - inliers.size,
+                    skipped=sum(not row.passed for row in of_task),
                 )
             )
     return tuple(times)
 
 
 def without_outliers(seconds: Floats) -> Floats:
-    """The seconds that are no outliers, by this module's rule; (n,) to (m,), m ≤ n.
+    """Return the seconds without outliers, by the rule of this module: (n,) to (m,), m ≤ n.
 
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
     """
-    if seconds.size < FEWEST_FOR_OUTLIERS:
+    if seconds.size < MIN_FOR_OUTLIERS:
         return seconds
-    away = np.abs(np.log(seconds) - np.median(np.log(seconds)))
-    scale = NORMAL * float(np.median(away))
-    return seconds[away <= DEVIATIONS * scale] if scale > 0 else seconds
+    deviations = np.abs(np.log(seconds) - np.median(np.log(seconds)))
+    scale = NORMAL * float(np.median(deviations))
+    return seconds[deviations <= DEVIATIONS * scale] if scale > 0 else seconds
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Least squares and Theil-Sen lines; none where fewer than three tasks, or all of one length, were measured."""
-    tokens = np.array([each.tokens for each in times], dtype=np.float64)
-    if tokens.size < FEWEST_TASKS or np.ptp(tokens) == 0:
+    """Return the least-squares and Theil-Sen lines, or None for both with fewer than three tasks or a single length."""
+    tokens = np.array([task.tokens for task in times], dtype=np.float64)
+    if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None
     from scipy.stats import linregress, theilslopes
 
-    seconds = np.array([each.median_s for each in times])
-    square, robust = linregress(tokens, seconds), theilslopes(seconds, tokens)
+    seconds = np.array([task.median_s for task in times])
+    least_squares, theil_sen = linregress(tokens, seconds), theilslopes(seconds, tokens)
     return (
-        line(float(square.intercept), float(square.slope), times),
-        line(float(robust.intercept), float(robust.slope), times),
+        line(float(least_squares.intercept), float(least_squares.slope), times),
+        line(float(theil_sen.intercept), float(theil_sen.slope), times),
     )
 
 
 def line(a: float, b: float, times: Sequence[TaskTime]) -> Line:
-    """The line a + b · tokens with the r2 it has on these tasks."""
-    tokens = np.array([each.tokens for each in times], dtype=np.float64)
-    seconds = np.array([each.median_s for each in times])
+    """Return the line a + b · tokens with its r2 on these tasks."""
+    tokens = np.array([task.tokens for task in times], dtype=np.float64)
+    seconds = np.array([task.median_s for task in times])
     total = float(((seconds - seconds.mean()) ** 2).sum())
-    rest = float(((seconds - a - b * tokens) ** 2).sum())
-    return Line(a=round(a, 4), b=round(b, 4), r2=round(1 - rest / total, 4) if total else None)
+    residual = float(((seconds - a - b * tokens) ** 2).sum())
+    return Line(a=round(a, 4), b=round(b, 4), r2=round(1 - residual / total, 4) if total else None)

@@ -1,4 +1,4 @@
-"""The file of measurements: a line at a time, on disk before anybody is told so, and read back at file and line."""
+"""The file of measurements, one JSON line each. Every line is on disk before the participant sees the result."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from evaluator.records.record import read_format
 
 
 class Ledger:
-    """Appends to one file, which no other study may hold meanwhile. Threads may share it."""
+    """Appends measurements to a file, which is locked against other studies. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file. Raises UsageError where that cannot be, or where another study writes to it."""
+        """Open or create the file. Raises UsageError if that fails or if another study writes to the file."""
         self._lock = threading.Lock()
         try:
             self._file: BinaryIO = path.open("a+b")
@@ -32,31 +32,31 @@ class Ledger:
         except OSError as error:
             self._file.close()
             raise UsageError(f"another study writes to {path}; name another file with --out") from error
-        self._drop_half_line()
+        self._drop_partial_line()
 
-    def _drop_half_line(self) -> None:
-        """A line that a power cut left unfinished was never counted; what follows must not be glued to it."""
+    def _drop_partial_line(self) -> None:
+        """Remove an incomplete last line, which a power cut may leave, so that the next line is not joined to it."""
         self._file.seek(0)
         data = self._file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            self._file.truncate(whole)
+        complete = data.rfind(b"\n") + 1
+        if complete < len(data):
+            self._file.truncate(complete)
 
     def append(self, measurement: Measurement) -> None:
-        """Write a line; it is on disk when this returns."""
+        """Write a line and wait until it is on disk."""
         with self._lock:
             self._file.write(measurement.to_json().encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Give the file up."""
+        """Close the file and release its lock."""
         self._file.close()
 
 
 def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
-    """All lines of these files, in order. Raises FormatError with every problem in them, UsageError for no file."""
-    found: list[Measurement] = []
+    """Read all lines of these files, in order. Raises FormatError with every problem, UsageError for a missing file."""
+    measurements: list[Measurement] = []
     problems: list[Problem] = []
     for path in paths:
         try:
@@ -67,13 +67,13 @@ def read_measurements(paths: Iterable[Path]) -> list[Measurement]:
             try:
                 value = json.loads(line)
                 read_format(value, path.name)
-                found.append(Measurement.model_validate(value))
+                measurements.append(Measurement.model_validate(value))
             except ValidationError as error:
-                first = error.errors(include_url=False, include_context=False)[0]
-                place = ".".join(map(str, first["loc"])) or "the line"
-                problems.append(Problem(path, number, f"{place}: {first['msg']}, found {first['input']!r:.100}"))
+                detail = error.errors(include_url=False, include_context=False)[0]
+                field = ".".join(map(str, detail["loc"])) or "the line"
+                problems.append(Problem(path, number, f"{field}: {detail['msg']}, found {detail['input']!r:.100}"))
             except ValueError as error:
-                problems.append(Problem(path, number, f"does not read as a measurement: {error}"))
+                problems.append(Problem(path, number, f"expected a measurement: {error}"))
     if problems:
         raise FormatError(problems)
-    return found
+    return measurements

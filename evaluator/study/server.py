@@ -1,9 +1,11 @@
-"""The study's page and its few requests over HTTP, for browsers of this machine or of a laboratory's network.
+"""The study's web page and its API over HTTP, for browsers on this machine or in a laboratory's network.
 
-What must not work: another person's page reading or asking anything (the address holds a secret, and a request says
-from which page it comes), a name of an attacker's that is made to lead here (DNS rebinding: only literal addresses
-are answered), a page of ours that fetches from elsewhere (the content security policy has no other source than us),
-and output that is more than text (the page sets text, and what is not plainly visible is written out).
+The server prevents the following attacks:
+
+* Another site's page reads or sends requests. The address contains a secret, and every request's origin is checked.
+* DNS rebinding, by which an attacker's host name leads to this server. Only literal addresses are answered.
+* The study's page loads anything from elsewhere. The content security policy allows this server only.
+* A command's output acts as more than text. The page sets text only, and invisible characters are written out.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from urllib.parse import urlsplit
 from evaluator.errors import InfraError, UsageError
 from evaluator.study.sitting import Study
 
-MOST_BYTES: Final = 65_536
-"""Of a request's body: a command has at most a quarter of that."""
-SILENCE_S: Final = 30.0
-"""A connection that sends nothing for so long is closed."""
+MAX_BODY_BYTES: Final = 65_536
+"""Maximum size of a request's body. A command has at most a quarter of it."""
+IDLE_TIMEOUT_S: Final = 30.0
+"""The seconds after which a silent connection is closed."""
 
 _FILES: Final = {"": "index.html", "study.css": "study.css", "study.js": "study.js"}
 _TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
@@ -49,7 +51,7 @@ Body = Mapping[str, Any]
 
 
 class _RefusedError(Exception):
-    """A request that gets a status and a sentence. Never leaves this module."""
+    """An invalid request, with the HTTP status and the message of its response. It never leaves this module."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -57,7 +59,7 @@ class _RefusedError(Exception):
 
 
 def is_literal(host: str | None, port: int) -> bool:
-    """Whether a Host header names an address by its numbers, or localhost, and this port.
+    """Return whether a Host header consists of a literal address, or localhost, and this port.
 
     >>> [is_literal(host, 80) for host in ("127.0.0.1:80", "[::1]:80", "localhost:80", "10.0.0.7:80")]
     [True, True, True, True]
@@ -65,12 +67,12 @@ def is_literal(host: str | None, port: int) -> bool:
     [False, False, False, False, False]
     """
     try:
-        place = urlsplit(f"//{host or ''}")
-        if (place.port or 80) != port or place.netloc != host or place.username is not None:
+        address = urlsplit(f"//{host or ''}")
+        if (address.port or 80) != port or address.netloc != host or address.username is not None:
             return False
-        if place.hostname == "localhost":
+        if address.hostname == "localhost":
             return True
-        ipaddress.ip_address(place.hostname or "")
+        ipaddress.ip_address(address.hostname or "")
     except ValueError:
         return False
     return True
@@ -80,101 +82,101 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, place: tuple[str, int], study: Study) -> None:
+    def __init__(self, address: tuple[str, int], study: Study) -> None:
         self.study, self.token = study, secrets.token_urlsafe(16)
-        super().__init__(place, _Handler)
+        super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that goes away. A defect of ours is told, but not to whose address it showed."""
+        """Print the traceback of a defect, without the client's address. Ignore a browser that disconnects."""
         if not isinstance(sys.exc_info()[1], OSError):
             traceback.print_exc()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """The handler of one connection."""
 
     server: _Server
-    sent = b""
-    timeout = SILENCE_S
+    request_body = b""
+    timeout = IDLE_TIMEOUT_S
     server_version, sys_version = "bashboard", ""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """The page and what belongs to it."""
+        """Send the page or one of its files."""
 
         def file() -> tuple[str, bytes]:
             name = _FILES.get(self._path())
             if name is None:
-                raise _RefusedError(404, "there is nothing here")
+                raise _RefusedError(404, "not found")
             return _TYPES[name.rpartition(".")[2]], files("evaluator.study").joinpath("page", name).read_bytes()
 
-        self._answer(file)
+        self._respond(file)
 
     def do_POST(self) -> None:
-        """What the page asks."""
+        """Run an action of the page and send its result as JSON."""
 
         def reply() -> tuple[str, bytes]:
-            act = _ACTS.get(self._path())
-            if act is None:
-                raise _RefusedError(404, "there is nothing here")
-            return "application/json", json.dumps(act(self.server.study, self._body())).encode()
+            action = _ACTIONS.get(self._path())
+            if action is None:
+                raise _RefusedError(404, "not found")
+            return "application/json", json.dumps(action(self.server.study, self._json_body())).encode()
 
-        self._answer(reply)
+        self._respond(reply)
 
-    def _answer(self, make: Callable[[], tuple[str, bytes]]) -> None:
+    def _respond(self, make: Callable[[], tuple[str, bytes]]) -> None:
         status = 200
         try:
-            self._read()
-            self._refuse_strangers()
+            self._read_body()
+            self._check_origin()
             kind, data = make()
         except _RefusedError as refusal:
-            status, kind, data = refusal.status, "application/json", _said(refusal)
+            status, kind, data = refusal.status, "application/json", _error_body(refusal)
         except (KeyError, TypeError, UnicodeEncodeError):
-            status, kind, data = 400, "application/json", _said("this is not what the page asks")
+            status, kind, data = 400, "application/json", _error_body("expected a request as the study's page sends it")
         except UsageError as error:
-            status, kind, data = 409, "application/json", _said(error)
+            status, kind, data = 409, "application/json", _error_body(error)
         except InfraError:
-            said = "our machinery failed, and your clock stood meanwhile; press Enter once more"
-            status, kind, data = 503, "application/json", _said(said)
+            message = "the study's sandbox failed, and your clock was paused; press Enter again"
+            status, kind, data = 503, "application/json", _error_body(message)
         self.send_response(status)
         for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": len(data)}.items():
             self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(data)
 
-    def _refuse_strangers(self) -> None:
+    def _check_origin(self) -> None:
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if not is_literal(host, self.server.server_address[1]):
-            raise _RefusedError(421, "expected this study's address by its numbers")
+            raise _RefusedError(421, "expected the study's numeric address, such as 127.0.0.1")
         if origin not in (None, f"http://{host}") or self.headers.get("Sec-Fetch-Site", "none") not in (
             "same-origin",
             "none",
         ):
-            raise _RefusedError(403, "expected a request of the study's own page")
+            raise _RefusedError(403, "expected a request from the study's own page")
         token = self.path.partition("/")[2].partition("/")[0]
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise _RefusedError(404, "there is nothing here: expected the whole address of the study")
+            raise _RefusedError(404, "not found: expected the complete address of the study")
 
     def _path(self) -> str:
-        """What stands behind the token."""
+        """Return the part of the path after the token."""
         return self.path.partition("?")[0].split("/", 2)[-1]
 
-    def _read(self) -> None:
-        """Read the body, also of what is refused then: a connection closed on unread bytes may lose the reply."""
+    def _read_body(self) -> None:
+        """Read the body even of a refused request. Closing a connection with unread bytes may lose the response."""
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or len(size) > 9:
-            raise _RefusedError(400, "expected a length")
-        self.sent = self.rfile.read(min(int(size), MOST_BYTES + 1))
-        if len(self.sent) > MOST_BYTES:
-            raise _RefusedError(413, f"expected at most {MOST_BYTES} bytes")
+            raise _RefusedError(400, "expected a Content-Length")
+        self.request_body = self.rfile.read(min(int(size), MAX_BODY_BYTES + 1))
+        if len(self.request_body) > MAX_BODY_BYTES:
+            raise _RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")
 
-    def _body(self) -> Body:
+    def _json_body(self) -> Body:
         if self.headers.get_content_type() != "application/json":
             raise _RefusedError(400, "expected JSON")
         try:
-            value = json.loads(self.sent)
+            value = json.loads(self.request_body)
         except (ValueError, RecursionError) as error:
             raise _RefusedError(400, "expected JSON") from error
         if not isinstance(value, dict):
@@ -182,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         return value
 
 
-def _said(message: object) -> bytes:
+def _error_body(message: object) -> bytes:
     return json.dumps({"error": str(message)}).encode()
 
 
@@ -191,8 +193,8 @@ def _join(study: Study, body: Body) -> object:
 
 
 def _show(study: Study, body: Body) -> object:
-    shows = study.show(str(body["key"]))
-    return {"done": True} if shows is None else shows._asdict()
+    view = study.show(str(body["key"]))
+    return {"done": True} if view is None else view._asdict()
 
 
 def _enter(study: Study, body: Body) -> object:
@@ -208,14 +210,15 @@ def _skip(study: Study, body: Body) -> object:
     return {}
 
 
-_ACTS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
+_ACTIONS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
 
 
 @contextlib.contextmanager
 def study_server(study: Study, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """Serve a study while the block runs; its address, which holds the secret. `port` 0 takes a free one.
+    """Serve a study while the block runs, and yield its address, which contains the secret. `port` 0 takes any free
+    port.
 
-    Raises OSError where host or port are not to be had.
+    Raises OSError if the host or the port is not available.
     """
     server = _Server((host, port), study)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

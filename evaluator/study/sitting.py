@@ -1,7 +1,8 @@
-"""A participant's sitting: tasks in an order of their own, a clock for each, and a measurement when it ends.
+"""A participant's sitting: tasks in random order, one clock per task, and one measurement per finished task.
 
-The clock is the server's. It runs from when a task is shown to Enter of the command that passes, and stands while
-a command is executed, because a machine's speed is not a person's. The first task is a warm-up: it is not measured.
+The server keeps the clock. It runs from the display of a task until Enter of the command that passes. It pauses while a
+command is executed, because the speed of a machine is not the speed of a person. The first task is a warm-up and is not
+measured.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from typing import Final, NamedTuple, Protocol
 from evaluator.errors import UsageError
 from evaluator.records import Measurement, Task
 
-MOST_SITTINGS: Final = 500
-"""Held at once: a sitting is forgotten when its study ends, and nobody may fill the memory by joining."""
+MAX_SITTINGS: Final = 500
+"""Maximum number of sittings in memory until the study ends, so that clients cannot fill the memory by joining."""
 
 
-class Shown(NamedTuple):
-    """What a command came to: whether it passed, that in words, and what one variant of the world printed."""
+class AttemptResult(NamedTuple):
+    """The result of a command: whether it passed, the verdict in words, and its output in one variant of the world."""
 
     passed: bool
     verdict: str
@@ -29,15 +30,15 @@ class Shown(NamedTuple):
 
 
 class StudyExaminer(Protocol):
-    """Executes and judges what participants type. Called from many threads."""
+    """Executes and judges participants' commands. It is called from many threads."""
 
-    def examine(self, task: str, command: bytes) -> Shown:
-        """What a command does for a task. Raises InfraError where our machinery fails."""
+    def examine(self, task: str, command: bytes) -> AttemptResult:
+        """Execute and judge a command for a task. Raises InfraError if the machinery fails."""
         ...
 
 
-class Shows(NamedTuple):
-    """What a participant sees of a task. `warm_up` says that it is not measured."""
+class TaskView(NamedTuple):
+    """A task as the participant sees it. A task with `warm_up` is not measured."""
 
     number: int
     tasks: int
@@ -48,18 +49,18 @@ class Shows(NamedTuple):
 
 @dataclass
 class Sitting:
-    """One participant's tasks, in their order. All times are readings of the study's clock, in seconds."""
+    """One participant's tasks, in their order. All times are seconds of the study's clock."""
 
     participant: str
     tasks: Sequence[Task]
-    at: int = 0
+    position: int = 0
     shown_at: float | None = None
-    waited_s: float = 0.0
-    busy: threading.Lock = field(default_factory=threading.Lock)
+    paused_s: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Study:
-    """Everybody's sittings on one suite. `places` say, by task, who the participant is and where."""
+    """All sittings on one suite. `places` returns the user and folder that a task's prompt shows."""
 
     def __init__(
         self,
@@ -81,66 +82,68 @@ class Study:
         self._lock = threading.Lock()
 
     def join(self) -> str:
-        """Begin a sitting; its key, which is not the participant's id: whoever reads the lines cannot go on in it."""
+        """Begin a sitting and return its secret key.
+
+        The key differs from the participant's id, so that a reader of the measurements cannot continue the sitting.
+        """
         participant, key = secrets.token_hex(8), secrets.token_urlsafe(24)
-        order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - an order, not a secret
+        order = random.Random(f"{self._seed} {participant}")  # noqa: S311 - not a secret
         tasks = order.sample(self._tasks, min(self._measured + 1, len(self._tasks)))
         with self._lock:
-            if len(self._sittings) >= MOST_SITTINGS:
-                raise UsageError(
-                    f"this study has had {MOST_SITTINGS} participants: whoever holds it must begin it anew"
-                )
+            if len(self._sittings) >= MAX_SITTINGS:
+                raise UsageError(f"this study is full: {MAX_SITTINGS} participants; its organiser has to restart it")
             self._sittings[key] = Sitting(participant, tasks)
         return key
 
-    def show(self, key: str) -> Shows | None:
-        """The present task, whose clock begins when it is first shown; None where all are done."""
+    def show(self, key: str) -> TaskView | None:
+        """Return the current task, or None after the last one. Its clock starts when it is first shown."""
         sitting = self._sitting(key)
-        if sitting.at == len(sitting.tasks):
+        if sitting.position == len(sitting.tasks):
             return None
-        task = sitting.tasks[sitting.at]
+        task = sitting.tasks[sitting.position]
         if sitting.shown_at is None:
             sitting.shown_at = self._clock()
-        return Shows(sitting.at, len(sitting.tasks) - 1, sitting.at == 0, task.nl, self._places(task))
+        return TaskView(sitting.position, len(sitting.tasks) - 1, sitting.position == 0, task.nl, self._places(task))
 
-    def enter(self, key: str, number: int, command: bytes) -> Shown:
-        """Execute a command for the task of that number; where it passes the task is done and recorded."""
+    def enter(self, key: str, number: int, command: bytes) -> AttemptResult:
+        """Execute a command for the current task. If it passes, end the task and go on to the next one."""
         entered_at = self._clock()
         sitting = self._sitting(key)
-        if not sitting.busy.acquire(blocking=False):
+        if not sitting.lock.acquire(blocking=False):
             raise UsageError("the last command is still being executed")
         try:
-            task, shown_at = self._present(sitting, number)
-            seconds = entered_at - shown_at - sitting.waited_s
-            shown = self._examiner.examine(task.id, command)
-            if shown.passed:
-                self._end(sitting, task, seconds, passed=True)
-            return shown
+            task, shown_at = self._current_task(sitting, number)
+            seconds = entered_at - shown_at - sitting.paused_s
+            result = self._examiner.examine(task.id, command)
+            if result.passed:
+                self._finish_task(sitting, task, seconds, passed=True)
+            return result
         finally:
-            sitting.waited_s += (self._clock() - entered_at) if sitting.shown_at is not None else 0.0
-            sitting.busy.release()
+            sitting.paused_s += (self._clock() - entered_at) if sitting.shown_at is not None else 0.0
+            sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
-        """Leave a task unsolved."""
+        """End the current task as skipped and go on to the next one."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
-        with sitting.busy:
-            task, shown_at = self._present(sitting, number)
-            self._end(sitting, task, skipped_at - shown_at - sitting.waited_s, passed=False)
+        with sitting.lock:
+            task, shown_at = self._current_task(sitting, number)
+            self._finish_task(sitting, task, skipped_at - shown_at - sitting.paused_s, passed=False)
 
     def _sitting(self, key: str) -> Sitting:
         if key not in self._sittings:
-            raise UsageError("this sitting is not known here: the study was begun anew; load the page again")
+            raise UsageError("unknown sitting: the study was restarted, so load the page again")
         return self._sittings[key]
 
-    def _present(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """The present task and when it was shown, where it is the one that is meant."""
-        if number != sitting.at or sitting.shown_at is None or number >= len(sitting.tasks):
-            raise UsageError(f"task {number} is not the one that is shown")
-        return sitting.tasks[sitting.at], sitting.shown_at
+    def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
+        """Return the current task and the time when it was shown. Raises UsageError if `number` is another task's."""
+        if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
+            raise UsageError(f"task {number} is not the current task")
+        return sitting.tasks[sitting.position], sitting.shown_at
 
-    def _end(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
-        if sitting.at > 0:
+    def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
+        """Record a measurement, except of the warm-up, and go on to the next task."""
+        if sitting.position > 0:
             measurement = Measurement(
                 format=1,
                 participant=sitting.participant,
@@ -151,4 +154,4 @@ class Study:
                 passed=passed,
             )
             self._record(measurement)
-        sitting.at, sitting.shown_at, sitting.waited_s = sitting.at + 1, None, 0.0
+        sitting.position, sitting.shown_at, sitting.paused_s = sitting.position + 1, None, 0.0

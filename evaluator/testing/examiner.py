@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from evaluator.study.sitting import Shown
+from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
@@ -19,9 +19,9 @@ class FakeExaminer:
         self._right, self._output, self._meanwhile = right, output, meanwhile
         self.asked: list[tuple[str, bytes]] = []
 
-    def examine(self, task: str, command: bytes) -> Shown:
+    def examine(self, task: str, command: bytes) -> AttemptResult:
         """What the table says, and always the same output."""
         self.asked.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command
-        return Shown(passed, "done" if passed else "not done", self._output)
+        return AttemptResult(passed, "done" if passed else "not done", self._output)

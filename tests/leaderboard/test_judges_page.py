@@ -9,7 +9,7 @@ import pytest
 from evaluator.judges import JUDGES
 from evaluator.leaderboard.judges_page import render_judges
 from evaluator.leaderboard.write import write_pages
-from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.records import AnnotatorAgreement, JudgeFigures, PairKind, Part, Validation
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +92,7 @@ def test_the_page_is_written_with_the_boards(tmp_path: Path) -> None:
 
 def test_the_published_figures_are_of_the_judges_there_are() -> None:
     """A judge whose rules changed is measured anew: bashboard judges validate --publish."""
-    found = read_validation(ROOT / PUBLISHED).figures
+    found = read_validation(ROOT / JUDGE_METRICS).figures
     versions = {(each.judge.removesuffix(" with panel"), each.version) for each in found}
     assert versions <= {(judge.name, judge.version) for judge in JUDGES.values()}
     assert {each.judge for each in found} >= {"exact", "bleu", "nl2cmd", "tfidf", "exec-tfidf", "consensus"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.pipeline.benchmarks.score_benchmark import Load, repeated
+from evaluator.pipeline.benchmarks.score_benchmark import Load, repeat_suite
 from evaluator.pipeline.project import Project
 
 CORE = Project(Path(__file__).parents[2]).suite("core")
@@ -14,11 +14,11 @@ CORE = Project(Path(__file__).parents[2]).suite("core")
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without processes", "with processes"])
 def load(request: pytest.FixtureRequest) -> Load:
-    return repeated(CORE, 1200, with_processes=request.param)
+    return repeat_suite(CORE, 1200, with_processes=request.param)
 
 
 def test_every_candidate_has_a_text_of_its_own_that_is_no_reference(load: Load) -> None:
-    again = load.anew(b" again").candidates.values()
+    again = load.with_suffix(b" again").candidates.values()
     texts = [*load.candidates.values(), *again, *load.references]
     assert len(set(texts)) == len(texts)
 
@@ -48,9 +48,9 @@ def test_references_count_once_however_often_their_task_is_repeated(load: Load) 
 
 
 def test_tasks_that_start_or_watch_processes_are_taken_when_asked(load: Load) -> None:
-    everything = repeated(CORE, 1200, with_processes=True)
+    everything = repeat_suite(CORE, 1200, with_processes=True)
     assert everything.tasks == len(CORE.tasks)
-    assert repeated(CORE, 1200, with_processes=False).tasks < everything.tasks
+    assert repeat_suite(CORE, 1200, with_processes=False).tasks < everything.tasks
 
 
 def test_a_load_is_a_submission_to_its_suite(load: Load) -> None:

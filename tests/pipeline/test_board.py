@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.errors import EngineError, FormatError, UsageError
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.boards.scored_boards import incomplete
+from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 from evaluator.pipeline.grading.results import answers
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
@@ -108,7 +108,7 @@ def test_a_failure_of_ours_leaves_the_row_unranked_and_is_counted(project: Proje
     boards = fake_boards(project, {**SHOWN, "true": EngineError("gone")})
     standing = next(each for each in boards[0].standings if each.submission == "always-true")
     assert (standing.ranked, standing.infra_errors, standing.rank_low) == (False, 3, None)
-    assert incomplete(boards) == {"gone": 3}
+    assert infra_errors_by_reason(boards) == {"gone": 3}
 
 
 def test_the_same_records_give_the_same_bytes(project: Project) -> None:

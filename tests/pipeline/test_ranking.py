@@ -122,7 +122,7 @@ def test_two_that_answer_no_suite_both_are_told_what_they_answer(project: Projec
     """Which suites each of them answers is named."""
     write_suite(project.root, TASKS, name="other")
     write_submission(project.root, "elsewhere", RIGHT, suite="other")
-    with pytest.raises(UsageError, match="no suite both: good answers tiny; elsewhere answers other"):
+    with pytest.raises(UsageError, match="a common suite: good answers tiny; elsewhere answers other"):
         compare(project, NullProgress(), "good", "elsewhere")
     with pytest.raises(UsageError, match="elsewhere does not answer suite tiny; it answers: other"):
         compare(project, NullProgress(), "good", "elsewhere", suites=["tiny"])

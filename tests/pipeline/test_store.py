@@ -205,7 +205,7 @@ for number in range(100_000):
     store.add_evidence((f"{number}", 0), evidence(f"{number}"))
 """,
     "verdicts": """
-store.add_verdicts([Judged(verdict.model_copy(update={"key": digest_of(b"%d" % n)}), {}) for n in range(5_000)])
+store.add_verdicts([JudgedVerdict(verdict.model_copy(update={"key": digest_of(b"%d" % n)}), {}) for n in range(5_000)])
 """,
     "fingerprints": """
 for number in range(100_000):
@@ -223,7 +223,7 @@ import resource, sys
 from pathlib import Path
 from evaluator.errors import InfraError
 from evaluator.records import Verdict, digest_of
-from evaluator.store import Judged, Store
+from evaluator.store import JudgedVerdict, Store
 from evaluator.testing.evidence import evidence
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -236,7 +236,7 @@ except InfraError as error:
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert child.returncode == 1
     assert child.stderr.count("\n") == 1
-    assert child.stderr.startswith(f"{path} does not take what is written")
+    assert child.stderr.startswith(f"{path}: cannot write to the store")
 
 
 def test_verdicts_are_kept_all_or_none(path: Path) -> None:

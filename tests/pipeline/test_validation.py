@@ -16,9 +16,9 @@ from evaluator.pipeline.maintenance.annotator_agreement import compare_with_peop
 from evaluator.pipeline.maintenance.judge_validation import (
     Results,
     describe_judges,
-    keep,
+    pairs_of_suite,
     read_labelled,
-    sets_of_suite,
+    save_metrics,
     validate_judges,
 )
 from evaluator.pipeline.project import Project
@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Project:
         suite, find_judge("consensus"), store, FINGERPRINT, FakeExecutor(SHOWN), NullProgress(), spacing_s=0
     )
     pairs = [
-        pair for chosen in sets_of_suite(made, suite, NullProgress(), mutants=False).pairs.values() for pair in chosen
+        pair for chosen in pairs_of_suite(made, suite, NullProgress(), mutants=False).pairs.values() for pair in chosen
     ]
     grader.grade(GradingItem(pair.task, pair.command, pair.without) for pair in pairs)
     store.close()
@@ -59,25 +59,25 @@ def project(tmp_path: Path) -> Project:
 
 
 def validated(project: Project, *judges: str) -> Results:
-    sets = [sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False)]
+    sets = [pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False)]
     return validate_judges(project, sets, NullProgress(), judges=judges)
 
 
 def test_a_suite_gives_table_4_and_its_near_misses(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs
+    pairs = pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs
     # two tasks: ten further on is the task itself, which would be no wrong command
     assert {kind: len(chosen) for kind, chosen in pairs.items()} == {PairKind.TABLE_4: 2, PairKind.NEAR_MISSES: 2}
 
 
 def test_mutants_are_pairs_where_they_are_asked_for(project: Project) -> None:
-    pairs = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS]
+    pairs = pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS]
     assert pairs
     assert not any(pair.equivalent for pair in pairs)
 
 
 def test_mutants_that_were_labelled_are_pairs(project: Project) -> None:
     (first, *_), folder = (
-        sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS],
+        pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=True).pairs[PairKind.MUTANTS],
         project.root / "fixtures" / "overrides" / "tiny",
     )
     folder.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_mutants_that_were_labelled_are_pairs(project: Project) -> None:
     lost = {**label, "command_digest": "0" * 64}
     lines = [json.dumps({**each, "because": "another spelling of it"}) for each in (label, lost)]
     (folder / "labels.jsonl").write_text("\n".join(lines))
-    found = sets_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs[PairKind.LABELLED]
+    found = pairs_of_suite(project, project.suite("tiny"), NullProgress(), mutants=False).pairs[PairKind.LABELLED]
     assert found == [first._replace(equivalent=True)]
 
 
@@ -145,7 +145,7 @@ def test_labels_that_are_not_there_are_wrong_use(project: Project) -> None:
 def test_figures_of_other_sets_stay_in_the_file(project: Project) -> None:
     first, second = validated(project, "bleu"), validated(project, "tfidf")
     for each in (first, second, first):
-        path = keep(project, Validation(format=1, figures=tuple(each.figures)), publish=False)
+        path = save_metrics(project, Validation(format=1, figures=tuple(each.figures)), publish=False)
     kept = read_validation(path)
     assert [(each.judge, each.kind.value) for each in kept.figures] == [
         ("bleu", "table-4"),
@@ -156,13 +156,13 @@ def test_figures_of_other_sets_stay_in_the_file(project: Project) -> None:
 
 
 def test_published_figures_are_the_sites(project: Project) -> None:
-    path = keep(project, Validation(format=1), publish=True)
+    path = save_metrics(project, Validation(format=1), publish=True)
     assert path.relative_to(project.root) == Path("site/assets/judges.json")
 
 
 def test_a_file_that_holds_no_figures_is_refused(tmp_path: Path) -> None:
     (tmp_path / "judges.json").write_text('{"format": 7}')
-    with pytest.raises(FormatError, match="figures of judges"):
+    with pytest.raises(FormatError, match="a file of judges' metrics"):
         read_validation(tmp_path / "judges.json")
 
 
@@ -175,7 +175,7 @@ def test_every_judge_says_in_one_line_what_it_is() -> None:
     [
         ("a,b\n1,2\n", "no column 'description'"),
         ("description,prediction,correct command\nlist,ls,maybe\n", "expected y or n, found 'maybe'"),
-        ("description,prediction,correct command\nfly,ls,y\n", "no reference is given for 'fly'"),
+        ("description,prediction,correct command\nfly,ls,y\n", "no reference command for 'fly'"),
     ],
 )
 def test_judgements_that_do_not_read_are_named(tmp_path: Path, csv: str, problem: str) -> None:
@@ -186,5 +186,5 @@ def test_judgements_that_do_not_read_are_named(tmp_path: Path, csv: str, problem
 
 
 def test_only_judges_of_texts_are_compared_with_people(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="consensus gives no score to texts; these do: bleu"):
+    with pytest.raises(UsageError, match="consensus does not score texts; these judges do: bleu"):
         compare_with_people(tmp_path, (tmp_path, tmp_path), NullProgress(), ["consensus"])

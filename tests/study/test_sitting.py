@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import InfraError, UsageError
 from evaluator.records import Measurement
-from evaluator.study.sitting import MOST_SITTINGS, Study
+from evaluator.study.sitting import MAX_SITTINGS, Study
 from evaluator.testing.boards import drawn_board
 from evaluator.testing.examiner import FakeExaminer
 
@@ -133,7 +133,7 @@ def test_only_the_task_that_is_shown_is_answered(number: int) -> None:
     key = room.study.join()
     room.solve(key)
     room.study.show(key)
-    with pytest.raises(UsageError, match="is not the one that is shown"):
+    with pytest.raises(UsageError, match="is not the current task"):
         room.study.enter(key, number, b"ls")
     assert room.lines == []
 
@@ -142,7 +142,7 @@ def test_a_task_cannot_be_answered_before_it_is_shown() -> None:
     """Its clock does not run yet."""
     room = Room()
     key = room.study.join()
-    with pytest.raises(UsageError, match="is not the one that is shown"):
+    with pytest.raises(UsageError, match="is not the current task"):
         room.study.enter(key, 0, b"ls")
 
 
@@ -170,9 +170,9 @@ def test_one_command_is_executed_at_a_time() -> None:
 def test_a_study_has_an_end_of_participants() -> None:
     """Joining again and again fills no memory; an unknown key is told what to do."""
     room = Room()
-    for _ in range(MOST_SITTINGS):
+    for _ in range(MAX_SITTINGS):
         room.study.join()
-    with pytest.raises(UsageError, match=f"has had {MOST_SITTINGS} participants"):
+    with pytest.raises(UsageError, match=f"this study is full: {MAX_SITTINGS} participants"):
         room.study.join()
     with pytest.raises(UsageError, match="load the page again"):
         room.study.show("nobody")

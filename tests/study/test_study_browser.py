@@ -135,7 +135,7 @@ def test_two_tasks_are_answered_by_keyboard_and_outlive_a_kill(held: Held, watch
     assert all(0 < line.seconds < 60 for line in lines)
     page.keyboard.press("Enter")
     page.locator("#trouble").wait_for()
-    assert "What you did until now is kept" in page.locator("#trouble").inner_text()
+    assert "Your results so far are saved." in page.locator("#trouble").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert [url for url in watched.requests if not url.startswith((held.address, "data:"))] == []
     assert [text for text in watched.complaints if "ERR_CONNECTION_REFUSED" not in text] == []

@@ -15,12 +15,12 @@ from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
 from evaluator.pipeline.maintenance.human_study import (
-    MOST_SHOWN,
+    MAX_SHOWN_CHARACTERS,
     GraderExaminer,
     StudyPlan,
-    lend_references,
-    printed,
-    served_study,
+    copy_reference_evidence,
+    serve_study,
+    visible_output,
 )
 from evaluator.progress import NullProgress
 from evaluator.records import Evidence
@@ -50,12 +50,12 @@ def evidence(stdout: bytes = b"", stderr: bytes = b"", status: int = 0) -> Evide
         (evidence(b"a\tb\n"), "a        b"),
         (evidence(b"\x1b[31m\x07\r"), "\\x1b[31m\\x07\\r"),
         (evidence("\u202eabc".encode() + b"\xff"), "\\u202eabc\ufffd"),
-        (evidence(b"x" * (MOST_SHOWN + 1)), "x" * MOST_SHOWN + "\n… (more was printed)"),
+        (evidence(b"x" * (MAX_SHOWN_CHARACTERS + 1)), "x" * MAX_SHOWN_CHARACTERS + "\n… (more was printed)"),
     ],
 )
 def test_what_a_command_printed_is_plainly_visible(shown: Evidence, text: str) -> None:
     """Controls are written out, and what is long is cut and said to be."""
-    assert printed(shown) == text
+    assert visible_output(shown) == text
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_references_are_lent_and_nothing_is_given_back(tmp_path: Path) -> None:
     grader = Grader(
         project.suite("tiny"), find_judge("consensus"), store, FINGERPRINT, execution, NullProgress(), spacing_s=0
     )
-    lend_references(project, grader, tasks)
+    copy_reference_evidence(project, grader, tasks)
     grader.ensure_evidence([GradingItem("files-1", None)])
     assert execution.calls == []
     grader.grade([GradingItem("files-1", b"wrong")])
@@ -126,7 +126,7 @@ def test_a_study_is_held_at_one_address_in_numbers(tmp_path: Path, host: str) ->
     plan = StudyPlan(tmp_path / "m.jsonl", host=host)
     with (
         pytest.raises(UsageError, match="expected one IPv4 address of this machine"),
-        served_study(project, project.suite("tiny"), plan, NullProgress()),
+        serve_study(project, project.suite("tiny"), plan, NullProgress()),
     ):
         raise AssertionError("it was served")
     assert not (tmp_path / "m.jsonl").exists()
@@ -138,6 +138,6 @@ def test_a_task_that_is_not_there_is_refused(tmp_path: Path) -> None:
     plan = StudyPlan(tmp_path / "m.jsonl", tasks=("files-2",))
     with (
         pytest.raises(UsageError, match="has no task 'files-2'; did you mean files-1"),
-        served_study(project, project.suite("tiny"), plan, NullProgress()),
+        serve_study(project, project.suite("tiny"), plan, NullProgress()),
     ):
         raise AssertionError("it was served")

@@ -15,7 +15,7 @@ import pytest
 
 from evaluator.records import Measurement
 from evaluator.study import server as server_module
-from evaluator.study.server import MOST_BYTES, study_server
+from evaluator.study.server import MAX_BODY_BYTES, study_server
 from evaluator.study.sitting import Study
 from evaluator.testing.boards import drawn_board
 from evaluator.testing.examiner import FakeExaminer
@@ -121,7 +121,7 @@ def test_the_page_may_fetch_from_here_alone(served: Served) -> None:
         (b"[]", {"Content_Type": "application/json"}, 400),
         (b"[" * 50_000, {"Content_Type": "application/json"}, 400),
         (b"\xff", {"Content_Type": "application/json"}, 400),
-        (b" " * (MOST_BYTES + 1), {"Content_Type": "application/json"}, 413),
+        (b" " * (MAX_BODY_BYTES + 1), {"Content_Type": "application/json"}, 413),
         (b"{}", {"Content_Type": "application/json"}, 400),
         (b'{"key": "k", "number": 1}', {"Content_Type": "application/json"}, 400),
         (b'{"key": "k", "number": "1", "command": "ls"}', {"Content_Type": "application/json"}, 400),

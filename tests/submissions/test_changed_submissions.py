@@ -13,7 +13,7 @@ from evaluator.cli import app
 from evaluator.errors import UsageError
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.pull_requests.report import read_preview
-from evaluator.pipeline.submissions.repository import Changed, changed_submissions
+from evaluator.pipeline.submissions.repository import ChangedSubmissions, changed_submissions
 from evaluator.testing.checkouts import small_checkout, small_task, write_submission
 from evaluator.testing.executor import fake_boards
 
@@ -59,28 +59,30 @@ def run(project: Project, *arguments: str, **environment: str) -> Result:
 
 def test_one_that_is_new_differs_committed_or_not(project: Project) -> None:
     folder = write_submission(project.root, "mine", {"files-1": ["ls 1"]})
-    assert changed_submissions(project, "HEAD") == Changed((folder,), ())
+    assert changed_submissions(project, "HEAD") == ChangedSubmissions((folder,), ())
     commit(project)
-    assert changed_submissions(project, "HEAD") == Changed((), ())
-    assert changed_submissions(project, "HEAD^1") == Changed((folder,), ())
+    assert changed_submissions(project, "HEAD") == ChangedSubmissions((), ())
+    assert changed_submissions(project, "HEAD^1") == ChangedSubmissions((folder,), ())
 
 
 def test_one_that_is_gone_is_withdrawn(project: Project) -> None:
     git(project, "rm", "-r", "--quiet", "submissions/old")
     commit(project)
-    assert changed_submissions(project, "HEAD^1") == Changed((), ("old",))
+    assert changed_submissions(project, "HEAD^1") == ChangedSubmissions((), ("old",))
 
 
 def test_one_that_was_renamed_is_withdrawn_and_new(project: Project) -> None:
     git(project, "mv", "submissions/old", "submissions/new")
     commit(project)
-    assert changed_submissions(project, "HEAD^1") == Changed((project.root / "submissions" / "new",), ("old",))
+    assert changed_submissions(project, "HEAD^1") == ChangedSubmissions(
+        (project.root / "submissions" / "new",), ("old",)
+    )
 
 
 @pytest.mark.parametrize("path", ["submissions/owners.json", "submissions/old/tiny.verdicts.jsonl", "README.md"])
 def test_what_publishing_writes_and_what_is_elsewhere_is_no_change_of_a_submission(project: Project, path: str) -> None:
     (project.root / path).write_text("{}\n")
-    assert changed_submissions(project, "HEAD") == Changed((), ())
+    assert changed_submissions(project, "HEAD") == ChangedSubmissions((), ())
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -105,7 +105,7 @@ def test_a_name_that_is_no_folder_of_a_submission_is_refused(project: Project, s
 def test_nothing_is_written_over(project: Project) -> None:
     """A folder that is there is left as it is."""
     init_submission(project, "my-system", ["core"], system="Mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         init_submission(project, "my-system", ["core"])
     assert b"Mine" in (project.root / "submissions/my-system/submission.toml").read_bytes()
 

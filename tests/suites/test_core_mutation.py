@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import UsageError
-from evaluator.pipeline.maintenance.mutate_suite import choose, mark_mutant, mutate_suite
+from evaluator.pipeline.maintenance.mutate_suite import mark_mutant, mutate_suite, select_tasks
 from evaluator.pipeline.project import Project
 from evaluator.progress import NullProgress
 from evaluator.suites.mutation_report import equivalences_path, read_equivalences
@@ -89,12 +89,12 @@ def test_what_is_no_mutant_cannot_be_marked() -> None:
 
 def test_tasks_are_chosen_by_topic_and_by_name() -> None:
     suite = Project(ROOT).suite("core")
-    chosen = choose(suite, ["text"], ["files-003"])
+    chosen = select_tasks(suite, ["text"], ["files-003"])
     assert {task.topic.value for task in chosen} == {"text", "files"}
     assert [task.id for task in chosen if task.topic.value == "files"] == ["files-003"]
-    assert choose(suite, [], []) == suite.tasks
+    assert select_tasks(suite, [], []) == suite.tasks
     with pytest.raises(UsageError, match="no topic 'txt'; it has: archives"):
-        choose(suite, ["txt"], [])
+        select_tasks(suite, ["txt"], [])
 
 
 def test_core_s_marks_read_and_each_is_of_a_task_that_is_there() -> None:

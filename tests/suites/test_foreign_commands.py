@@ -85,9 +85,9 @@ def test_a_list_of_suites_says_whose_they_are(checkout: Path, tree: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("moon",), "no foreign suite is named 'moon'; there are: nl2sh-alfa, intercode, nl2bash-eabench, nl2bash"),
+        (("moon",), "no external suite is named 'moon'; there are: nl2sh-alfa, intercode, nl2bash-eabench, nl2bash"),
         (("intercode",), "is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE"),
-        (("nl2bash", "nowhere"), "nowhere is not there: expected what nl2bash is read from"),
+        (("nl2bash", "nowhere"), "nowhere does not exist: expected the files of nl2bash"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_code_2(checkout: Path, arguments: tuple[str, ...], words: str) -> None:

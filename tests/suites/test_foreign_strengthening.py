@@ -14,7 +14,7 @@ from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader
-from evaluator.pipeline.maintenance.import_suite import held_variants
+from evaluator.pipeline.maintenance.import_suite import usable_variants
 from evaluator.progress import NullProgress
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of
@@ -169,7 +169,7 @@ def held(tmp_path: Path, shows: Mapping[str, Sequence[Shows]]) -> tuple[str, ...
     judge = find_judge("consensus")
     grader = Grader(with_task, judge, store, FINGERPRINT, FakeExecutor(play), NullProgress(), spacing_s=0)
     grader.ensure_evidence(GradingItem("t", command) for command in task.references)
-    found = held_variants(task, grader)
+    found = usable_variants(task, grader)
     store.close()
     return found
 

@@ -214,7 +214,7 @@ def test_pairs_of_unequal_length_are_refused_where_one_ends(tmp_path: Path) -> N
 
 def test_an_unknown_suite_is_refused_with_those_there_are(tmp_path: Path) -> None:
     project = small_checkout(tmp_path, [small_task("files-1")], {})
-    with pytest.raises(UsageError, match="no foreign suite is named 'core'; there are: nl2sh-alfa, intercode"):
+    with pytest.raises(UsageError, match="no external suite is named 'core'; there are: nl2sh-alfa, intercode"):
         add_suite(project, "core", None, NullProgress())
 
 
@@ -236,7 +236,7 @@ def test_what_no_task_can_have_is_refused_and_nothing_is_written(tmp_path: Path,
     project = small_checkout(tmp_path / "checkout", [small_task("files-1")], {})
     tree = trees.intercode_tree(tmp_path / "tree")
     (tree / file).write_bytes(data)
-    with pytest.raises(UsageError, match="does not read as intercode"):
+    with pytest.raises(UsageError, match="is not a valid copy of intercode"):
         add_suite(project, "intercode", tree, NullProgress())
     assert not (project.root / "fixtures" / "intercode").exists()
 

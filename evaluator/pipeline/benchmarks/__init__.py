@@ -1,1 +1,1 @@
-"""How fast the board itself is: what the `bashboard bench` commands run."""
+"""Benchmarks of this project's own speed, which the `bashboard bench` commands run."""

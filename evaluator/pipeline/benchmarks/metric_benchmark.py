@@ -1,12 +1,12 @@
-"""How many pairs of commands the NLC2CMD metric scores in a second, on one core.
+"""Benchmark of the NLC2CMD metric: pairs of commands scored per second on one core.
 
-The pairs are those of a suite and of the submissions that answer it: every near miss and every first candidate against
-every reference of its task. A file of pairs may take their place. Three things are timed, each several times, in one
+By default, the pairs are those of a suite and the submissions that answer it: every near miss and every first candidate
+with every reference of its task. A file of pairs can replace them. Three cases are timed, each several times, in one
 thread:
 
-* *as they come*: all pairs in order, nothing read before. A reference is read once, however many pairs it is in.
-* *every command once*: pairs in which no text occurs twice, nothing read before, so that each pair takes two readings.
-* *all read before*: all pairs, with every command read but none scored.
+* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, however many pairs it is in.
+* *every command once*: pairs in which no text occurs twice, with an empty cache, so that each pair parses two commands.
+* *all read before*: all pairs, with every command parsed in advance but none scored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions
 from evaluator.progress import Progress
 from evaluator.shell.nlc2cmd.score import forget_commands, reading_of, score_pair
-from evaluator.suites.load import Suite
 
 Text: TypeAlias = str | bytes
 Pair: TypeAlias = tuple[Text, Text]
@@ -32,21 +31,22 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """A row for each of the three: pairs, different commands, and pairs a second at least, in the median and at most.
+    """Return a row per case: the number of pairs, of distinct commands, and of pairs per second (minimum, median,
+    maximum).
 
-    `project` is called where no file is given. Raises UsageError where there is no pair.
+    `project` is called only if there is no file. Raises UsageError if there are no pairs.
     """
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
         raise UsageError(f"no pairs to score in {file or f'suite {suite}'}")
-    ways = {
+    cases = {
         "as they come": (pairs, forget_commands),
-        "every command once": (_apart(pairs), forget_commands),
+        "every command once": (_distinct_pairs(pairs), forget_commands),
         "all read before": (pairs, lambda: _read_all(pairs)),
     }
-    score_pair("echo $(date) > now", "date")  # so that bashlex and the tables are there
-    progress.stage("timing", runs * len(ways))
-    return [_row(what, chosen, prepare, progress, runs) for what, (chosen, prepare) in ways.items()]
+    score_pair("echo $(date) > now", "date")  # imports bashlex and loads the tables before the measurement
+    progress.stage("timing", runs * len(cases))
+    return [_row(name, pairs_of_case, prepare, progress, runs) for name, (pairs_of_case, prepare) in cases.items()]
 
 
 def _pairs_of_file(file: Path) -> Iterator[Pair]:
@@ -60,30 +60,23 @@ def _pairs_of_file(file: Path) -> Iterator[Pair]:
 
 
 def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
-    suite = project.suite(name)
-    for task, predictions in _predictions(project, suite):
-        for prediction in predictions:
-            for reference in task:
-                yield prediction, reference
-
-
-def _predictions(project: Project, suite: Suite) -> Iterator[tuple[Sequence[bytes], list[bytes]]]:
     submissions = load_submissions(project)
-    for task in suite.tasks:
-        candidates = [each.candidates(suite.manifest.name, task.id)[:1] for each in submissions]
-        predicted = dict.fromkeys((*task.near_misses, *(one.command for found in candidates for one in found)))
-        yield task.references, list(predicted)
+    for task in project.suite(name).tasks:
+        firsts = (submission.candidates(name, task.id)[:1] for submission in submissions)
+        commands = [first.command for candidates in firsts for first in candidates]
+        for prediction in dict.fromkeys((*task.near_misses, *commands)):
+            yield from ((prediction, reference) for reference in task.references)
 
 
-def _apart(pairs: Iterable[Pair]) -> list[Pair]:
-    """Those of the pairs, in order, whose commands are in none before them, and are two."""
-    seen: set[Text] = set()
-    kept: list[Pair] = []
+def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs, in order, with two different commands that no earlier returned pair contains."""
+    commands: set[Text] = set()
+    distinct: list[Pair] = []
     for prediction, reference in pairs:
-        if prediction != reference and not {prediction, reference} & seen:
-            seen |= {prediction, reference}
-            kept.append((prediction, reference))
-    return kept
+        if prediction != reference and not {prediction, reference} & commands:
+            commands |= {prediction, reference}
+            distinct.append((prediction, reference))
+    return distinct
 
 
 def _read_all(pairs: Iterable[Pair]) -> None:
@@ -94,7 +87,7 @@ def _read_all(pairs: Iterable[Pair]) -> None:
 
 
 def _row(
-    what: str, pairs: Sequence[Pair], prepare: Callable[[], None], progress: Progress, runs: int
+    name: str, pairs: Sequence[Pair], prepare: Callable[[], None], progress: Progress, runs: int
 ) -> dict[str, object]:
     rates: list[float] = []
     cpu_rates: list[float] = []
@@ -107,7 +100,7 @@ def _row(
         rates.append(len(pairs) / (time.perf_counter() - began))
         progress.advance()
     return {
-        "commands": what,
+        "commands": name,
         "pairs": len(pairs),
         "different_commands": len({command for pair in pairs for command in pair}),
         "pairs/s_min": round(min(rates)),

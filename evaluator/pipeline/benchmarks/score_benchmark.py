@@ -1,4 +1,4 @@
-"""The benchmarks behind the speeds that this project claims."""
+"""Benchmarks of the sandbox and of scoring, which support the speeds that this project claims."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from evaluator.suites.load import Suite
 
 
 def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int) -> dict[str, object]:
-    """Ways of running one command side by side; see `evaluator.sandbox.benchmark`."""
+    """Compare the speeds of several ways to run one command. See `evaluator.sandbox.benchmark`."""
     from evaluator.sandbox.benchmark import bench_sandbox as measure
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
@@ -48,10 +48,10 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite repeated under other ids, with one candidate for each of its tasks, each of a text of its own.
+    """A suite with its tasks repeated under new ids, and one candidate for each task, all with different texts.
 
-    `tasks` counts the suite's own tasks among them, `references` their references: a reference's text repeats with
-    its task, and as it is executed once for all of them, it counts once.
+    `tasks` is the number of distinct tasks, and `references` holds their references. A repeated task has the same
+    references, which are executed once for all repetitions.
     """
 
     suite: Suite
@@ -61,15 +61,15 @@ class Load:
 
     @property
     def variants(self) -> int:
-        """Variants of all candidates: first executions that candidates take."""
+        """Return the number of first executions of all candidates, one per variant."""
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
-    def anew(self, mark: bytes) -> Load:
-        """The same with other texts."""
-        return replace(self, candidates={task: command + mark for task, command in self.candidates.items()})
+    def with_suffix(self, suffix: bytes) -> Load:
+        """Return the same load with other candidate texts."""
+        return replace(self, candidates={task: command + suffix for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
-        """The candidates as one system's predictions."""
+        """Return the candidates as the predictions of one system."""
         manifest = SubmissionManifest(
             format=1,
             system="Bench",
@@ -78,17 +78,17 @@ class Load:
             method=Method.OTHER,
             suites={self.suite.manifest.name: self.suite.manifest.version},
         )
-        given = {
+        predictions = {
             task: Prediction(task=task, candidates=(Candidate(command=command),))
             for task, command in self.candidates.items()
         }
-        return Submission("bench", manifest, {self.suite.manifest.name: given})
+        return Submission("bench", manifest, {self.suite.manifest.name: predictions})
 
 
-def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """A load whose candidates have at least so many executions, all variants counted.
+def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
+    """Repeat a suite's tasks until their candidates need at least `executions` executions, counting every variant.
 
-    Candidates are references and near misses in turns, with a comment: half of them pass, half do not and are
+    Candidates are references and near misses in turn, each with a comment. Half of them pass. The others fail and are
     executed once more.
     """
     tasks: list[Task] = []
@@ -98,10 +98,10 @@ def repeated(suite: Suite, executions: int, *, with_processes: bool) -> Load:
     for number, task in enumerate(islice(cycle(usable), 100 * len(usable))):
         if planned >= executions:
             break
-        turn, asked = divmod(number, len(usable))
-        commands = (task.near_misses or task.references) if (turn + asked) % 2 else task.references[1:]
+        repetition, index = divmod(number, len(usable))
+        commands = (task.near_misses or task.references) if (repetition + index) % 2 else task.references[1:]
         tasks.append(task.model_copy(update={"id": f"{task.id}.{number}"}))
-        candidates[tasks[-1].id] = commands[turn % len(commands)] + b"\n# %d" % number
+        candidates[tasks[-1].id] = commands[repetition % len(commands)] + b"\n# %d" % number
         planned += len(suite.variants(task))
     references = frozenset(command for task in tasks for command in task.references)
     return Load(replace(suite, tasks=tuple(tasks)), candidates, min(len(tasks), len(usable)), references)
@@ -112,8 +112,8 @@ def _starts_processes(suite: Suite, task: Task) -> bool:
 
 
 @dataclass
-class _Watched:
-    """An execution that counts what it executes and the CPU seconds of its jobs."""
+class _CountingExecutor:
+    """An executor wrapper that counts executions and the CPU seconds of their jobs."""
 
     executor: Executor
     references: frozenset[bytes]
@@ -132,51 +132,49 @@ class _Watched:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Seconds to a board from nothing, with the references' evidence there, and again with nothing changed.
+    """Measure the seconds to a board from an empty store, with references in the store, and without any change.
 
-    `rows` holds a row each; `in jobs` is the share of all workers' time, from the first key to the last figure,
-    that lies between a job's spawn and its clean-up. `load` says what was scored and what of it repeats.
+    `rows` holds one row for each of these cases. `in jobs` is the share of all workers' time, from the first cache key
+    to the last metric, between the start of a job's process and its clean-up. `load` describes the candidates and
+    repetitions.
     """
-    own = project.suite(suite)
-    load = repeated(own, executions, with_processes=with_processes)
+    original = project.suite(suite)
+    load = repeat_suite(original, executions, with_processes=with_processes)
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as folder:
         store = Store(Path(folder) / "store.sqlite")
         Executor(load.suite, store, progress).find_image()
-        chosen = {"from nothing": load, "references there": load.anew(b" again"), "unchanged": load}
-        rows = [{"what": what, **_score(project, each, store, progress)} for what, each in chosen.items()]
+        cases = {"from nothing": load, "references there": load.with_suffix(b" again"), "unchanged": load}
+        rows = [{"what": name, **_score(project, case, store, progress)} for name, case in cases.items()]
         store.close()
-    return {"rows": rows, "load": _description(own, load)}
-
-
-def _description(suite: Suite, load: Load) -> dict[str, int]:
-    return {
+    description = {
         "candidates, all different": len(set(load.candidates.values())),
         "variants of them": load.variants,
         "tasks they are for": load.tasks,
-        "tasks left out": len(suite.tasks) - load.tasks,
+        "tasks left out": len(original.tasks) - load.tasks,
         "references, each executed twice a variant for all its candidates": len(load.references),
     }
+    return {"rows": rows, "load": description}
 
 
 def _score(project: Project, load: Load, store: Store, progress: Progress) -> dict[str, object]:
     executor = Executor(load.suite, store, progress)
-    watched = _Watched(executor, load.references)
+    counting = _CountingExecutor(executor, load.references)
     began, cpu_began = time.monotonic(), time.process_time()
     try:
         judge = find_judge(project.settings.judge)
-        grader = Grader(load.suite, judge, store, executor.fingerprint(), watched, progress)
+        grader = Grader(load.suite, judge, store, executor.fingerprint(), counting, progress)
         (row,) = board_of(load.suite, [load.submission()], grader).standings
         seconds = time.monotonic() - began
     finally:
         executor.close()
     return {
         "seconds": round(seconds, 2),
-        "executions": watched.executions,
-        "of references": watched.of_references,
+        "executions": counting.executions,
+        "of references": counting.of_references,
         "passed": row.passed,
         "failed": row.failed,
         "in jobs": round(executor.worker_time.jobs_s / (seconds * executor.workers), 3),
         "in answers": round(executor.worker_time.answers_s / (seconds * executor.workers), 3),
-        "CPU s of jobs": round(watched.jobs_cpu_s, 2),
+        "CPU s of jobs": round(counting.jobs_cpu_s, 2),
         "CPU s of host": round(time.process_time() - cpu_began, 2),
     }

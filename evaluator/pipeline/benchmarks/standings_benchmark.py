@@ -1,4 +1,4 @@
-"""How long standings and the site take at a size: boards drawn from a seed, timed part by part."""
+"""Benchmark of standings and the site on synthetic boards of any size, timed part by part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TypeVar
 from evaluator.leaderboard.build import build_site
 from evaluator.leaderboard.write import write_pages
 from evaluator.metrics.frames import results_frame, utilities_frame
-from evaluator.pipeline.benchmarks.synthetic_boards import Drawing, drawing, facts_of
+from evaluator.pipeline.benchmarks.synthetic_boards import SyntheticResults, facts_of, synthetic_results
 from evaluator.pipeline.boards.assembly import rank_submissions
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
@@ -24,8 +24,8 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
-    """A part's wall and CPU seconds, and the most memory that this process and its children have held so far, in MB."""
+class PartTiming:
+    """Wall and CPU seconds of a part, and the peak memory in MB of this process and its children so far."""
 
     part: str
     seconds: float
@@ -44,51 +44,52 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Rows of `Timed`, a standings run each: from results to the frame and from there to standings; then the site.
+    """Return a row per part: results to frame and frame to standings for each run, then the pages and the site.
 
-    What is drawn is held all the while, as a board holds it, and counts towards the memory.
+    The synthetic results stay in memory, as on a real board, and count towards it. The site is built only if `site` is
+    set.
     """
-    timed: list[Timed] = []
+    timings: list[PartTiming] = []
 
-    def measure(part: str, act: Callable[[], Value]) -> Value:
+    def measure(part: str, run: Callable[[], Value]) -> Value:
         progress.say(part)
         gc.collect()
         wall, cpu = time.perf_counter(), _cpu()
-        value = act()
-        timed.append(Timed(part, round(time.perf_counter() - wall, 2), round(_cpu() - cpu, 2), _peak_mb()))
+        value = run()
+        timings.append(PartTiming(part, round(time.perf_counter() - wall, 2), round(_cpu() - cpu, 2), _peak_mb()))
         return value
 
-    drawn = measure("draw the results (not counted)", lambda: drawing(submissions, tasks, candidates, seed))
+    data = measure("draw the results (not counted)", lambda: synthetic_results(submissions, tasks, candidates, seed))
     for _ in range(runs):
-        _rank(drawn, measure)
+        _rank(data, measure)
     if site:
-        _build(project, drawn, measure)
-    return [asdict(row) for row in timed]
+        _build(project, data, measure)
+    return [asdict(row) for row in timings]
 
 
-def _rank(drawn: Drawing, measure: Callable[[str, Callable[[], object]], object]) -> None:
-    facts = facts_of(drawn.tasks)
+def _rank(data: SyntheticResults, measure: Callable[[str, Callable[[], object]], object]) -> None:
+    facts = facts_of(data.tasks)
     frames = []
-    measure("results to frame", lambda: frames.append(results_frame(drawn.results, facts)))
+    measure("results to frame", lambda: frames.append(results_frame(data.results, facts)))
     (frame,) = frames
-    version, calls = drawn.version, utilities_frame(facts)
-    measure("frame to standings", lambda: rank_submissions(frame, calls, drawn.manifests, version, len(drawn.tasks)))
+    version, calls = data.version, utilities_frame(facts)
+    measure("frame to standings", lambda: rank_submissions(frame, calls, data.manifests, version, len(data.tasks)))
 
 
-def _build(project: Project, drawn: Drawing, measure: Callable[[str, Callable[[], object]], object]) -> None:
-    board = drawn.board()
+def _build(project: Project, data: SyntheticResults, measure: Callable[[str, Callable[[], object]], object]) -> None:
+    board = data.board()
     with tempfile.TemporaryDirectory(prefix="bashboard-bench-") as scratch:
-        copy = Path(scratch)
-        shutil.copyfile(project.root / "mkdocs.yml", copy / "mkdocs.yml")
-        shutil.copytree(project.root / "site", copy / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
-        (copy / "evaluator").symlink_to(Path(__file__).parents[2])
-        measure("write the pages", lambda: write_pages([board], copy / "site" / "board"))
-        measure("build the site", lambda: build_site(copy))
+        root = Path(scratch)
+        shutil.copyfile(project.root / "mkdocs.yml", root / "mkdocs.yml")
+        shutil.copytree(project.root / "site", root / "site", ignore=shutil.ignore_patterns("board", ".board-*"))
+        (root / "evaluator").symlink_to(Path(__file__).parents[2])
+        measure("write the pages", lambda: write_pages([board], root / "site" / "board"))
+        measure("build the site", lambda: build_site(root))
 
 
 def _cpu() -> float:
-    each = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(used.ru_utime + used.ru_stime for used in each)
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _peak_mb() -> int:

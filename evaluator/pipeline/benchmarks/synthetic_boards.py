@@ -1,7 +1,6 @@
-"""Boards of any size from a seed, for measurements and tests.
+"""Synthetic boards of any size from a random seed, for measurements and tests.
 
-They hold what a real board holds and nothing was executed for them: outcomes are drawn, figures follow from
-the outcomes.
+They have all data of a real board, but nothing is executed. Outcomes are random, and metrics follow from the outcomes.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ _FAILURES: Final = (
 )
 _WEIGHTS: Final = (8, 4, 2, 1, 1, 3, 1)
 METHODS: Final = tuple(method for method in Method if method is not Method.CONTROL)
-"""How systems are made that can be ranked."""
+"""The methods of systems that can be ranked."""
 
 _SYSTEMS: Final = (
     "Long-context prompter",
@@ -80,8 +79,8 @@ _SYSTEMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """Everything of a board but what follows from it."""
+class SyntheticResults:
+    """The data from which a board's standings are computed."""
 
     tasks: tuple[Task, ...]
     manifests: dict[str, SubmissionManifest]
@@ -89,59 +88,59 @@ class Drawing:
 
     @property
     def version(self) -> str:
-        """The suite's version."""
+        """Return the suite's version."""
         return _SUITE.version
 
     def board(self) -> SuiteBoard:
-        """The board with its standings."""
+        """Return the board with its standings."""
         return board_of(self.tasks, self.manifests, self.results)
 
 
 def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
-    """A board of the size asked for; the same arguments give the same board."""
-    return drawing(submissions, tasks, candidates, seed).board()
+    """Return a board of this size. The same arguments give the same board."""
+    return synthetic_results(submissions, tasks, candidates, seed).board()
 
 
-def drawing(submissions: int, tasks: int, candidates: int, seed: int = 1) -> Drawing:
-    """Results of the size asked for; the same arguments give the same ones. What is alike is one object, as in a
-    board that was graded."""
-    draw = random.Random(seed)  # noqa: S311 - reproducible test data
-    asked = tuple(_task(number) for number in range(tasks))
-    manifests = {f"system-{number:04d}": _manifest(number, draw) for number in range(submissions)}
+def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int = 1) -> SyntheticResults:
+    """Return random results of this size. The same arguments give the same results.
+
+    Equal values are one object, as on a board that was graded.
+    """
+    rng = random.Random(seed)  # noqa: S311 - reproducible test data
+    suite_tasks = tuple(_task(number) for number in range(tasks))
+    manifests = {f"system-{number:04d}": _manifest(number, rng) for number in range(submissions)}
     results: list[Result] = []
     for number, slug in enumerate(manifests):
         skill = 0.95 - 0.85 * number / max(1, submissions - 1)
-        results += [result for task in asked for result in _answers(slug, task, candidates, skill, draw)]
-    return Drawing(asked, manifests, tuple(results))
+        ranks = [(task, rank) for task in suite_tasks for rank in range(1, candidates + 1)]
+        results += [_answer(slug, task, rank, skill / rank, rng) for task, rank in ranks]
+    return SyntheticResults(suite_tasks, manifests, tuple(results))
 
 
 def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
-    """What the metrics need to know of these boards' tasks."""
-    return {task.id: TaskFacts(task.topic.value, task.difficulty, {_utility(task): 1.0}) for task in tasks}
+    """Return the data about these tasks that the metrics need."""
+    utilities = ((task, task.references[0].split()[0].decode()) for task in tasks)
+    return {task.id: TaskFacts(task.topic.value, task.difficulty, {name: 1.0}) for task, name in utilities}
 
 
 def board_of(
     tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
 ) -> SuiteBoard:
-    """A board in order of passes whose standings follow from the results' outcomes."""
-    held, facts = tuple(results), facts_of(tasks)
-    frame = results_frame(held, facts)
+    """Return a board in order of passes, with standings that follow from the outcomes of the results."""
+    all_results, facts = tuple(results), facts_of(tasks)
+    frame = results_frame(all_results, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
     return SuiteBoard(
         manifest=_SUITE,
         worlds={"webserver": _world("A small web server"), "archive": _world("A folder of old files")},
         tasks=tasks,
         standings=ranking.standings,
-        results=held,
+        results=all_results,
         submissions=manifests,
         environment={"Base image": "debian:trixie-slim", "Judge": "consensus 1"},
         resolution=ranking.resolution,
-        utilities={name: tuple(each.calls) for name, each in facts.items()},
+        utilities={name: tuple(task_facts.calls) for name, task_facts in facts.items()},
     )
-
-
-def _utility(task: Task) -> str:
-    return task.references[0].split()[0].decode()
 
 
 _SUITE: Final = SuiteManifest(
@@ -177,31 +176,27 @@ def _task(number: int) -> Task:
     )
 
 
-def _manifest(number: int, draw: random.Random) -> SubmissionManifest:
+def _manifest(number: int, rng: random.Random) -> SubmissionManifest:
     return SubmissionManifest(
         format=1,
         system=f"{_SYSTEMS[number % len(_SYSTEMS)]} {1 + number // len(_SYSTEMS)}",
         authors=(Author(name="The authors", affiliation="A laboratory"),),
         link="https://example.org/system",
         description="Translates instructions to commands.",
-        open_weights=draw.random() < 0.5,
+        open_weights=rng.random() < 0.5,
         method=METHODS[number % len(METHODS)],
         suites={"core": "1.0.0"},
     )
 
 
-def _answers(slug: str, task: Task, candidates: int, skill: float, draw: random.Random) -> list[Result]:
-    return [_answer(slug, task, rank, skill / rank, draw) for rank in range(1, candidates + 1)]
-
-
-def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random) -> Result:
-    command: bytes | None = task.references[draw.randrange(len(task.references))]
+def _answer(slug: str, task: Task, rank: int, skill: float, rng: random.Random) -> Result:
+    command: bytes | None = task.references[rng.randrange(len(task.references))]
     finding = _PASSED
-    if draw.random() > skill:
-        finding = draw.choices(_FAILED, _WEIGHTS)[0]
+    if rng.random() > skill:
+        finding = rng.choices(_FAILED, _WEIGHTS)[0]
         command = None if finding.outcome is Outcome.UNANSWERED else task.near_misses[-1]
-    measured = _measured(task.references, command, finding.outcome)
-    # not validated, and the names of the fields are one set: a million of these are drawn to measure boards
+    metrics = _answer_metrics(task.references, command, finding.outcome)
+    # built without validation and with a shared set of field names, since benchmarks create a million results
     return Result.model_construct(
         _RESULT_FIELDS,
         submission=slug,
@@ -211,8 +206,8 @@ def _answer(slug: str, task: Task, rank: int, skill: float, draw: random.Random)
         command=command,
         confidence=1 / rank,
         finding=finding,
-        nlc2cmd=round(2 * draw.random() - 1, 4),
-        **measured,
+        nlc2cmd=round(2 * rng.random() - 1, 4),
+        **metrics,
     )
 
 
@@ -232,20 +227,20 @@ _FAILED: Final = tuple(
 
 
 @functools.cache
-def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """What is measured beside the verdict: a text that is a reference or none, a run that follows from the outcome."""
-    same, words = command in references, len((command or b"").split())
-    one, two, three, four = (max(0, words - shorter) if same else 0 for shorter in range(4))
-    given = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
-    well = outcome is Outcome.PASS
+def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
+    """Return an answer's metrics: text metrics from equality with a reference, run metrics from the outcome."""
+    is_reference, words = command in references, len((command or b"").split())
+    one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
+    is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)
+    passed = outcome is Outcome.PASS
     return {
         "text": TextMetrics(
-            verbatim=same,
-            full_command=same,
-            template=same,
+            verbatim=is_reference,
+            full_command=is_reference,
+            template=is_reference,
             bleu=BleuCounts(matches=(one, two, three, four), tokens=words, reference_tokens=max(1, words)),
         ),
-        "run": RunMetrics(valid=given, runnable=given, exit_zero=well, clean_stderr=well),
+        "run": RunMetrics(valid=is_runnable, runnable=is_runnable, exit_zero=passed, clean_stderr=passed),
         "usage": Usage(latency_s=1.5),
     }
 
@@ -253,7 +248,7 @@ def _measured(references: tuple[bytes, ...], command: bytes | None, outcome: Out
 def result_of(
     slug: str, task: str, command: bytes | None, finding: Finding, rank: int = 1, nlc2cmd: float = 0.0
 ) -> Result:
-    """A result on the suite of these boards."""
+    """Return a result on the suite of the synthetic boards."""
     return Result(
         submission=slug,
         suite=_SUITE.name,

@@ -1,1 +1,1 @@
-"""Verdicts to boards: standings, comparisons, explanations, previews and the site of them."""
+"""Boards from verdicts: standings, comparisons, explanations, previews and the site."""

@@ -1,8 +1,4 @@
-"""A board from results that are there: the figures, the ranking, and what the pages need beside them.
-
-From a results frame to standings: the figures, who is ranked, who is tied with whom, and what the board tells
-apart.
-"""
+"""Assembly of a board from results: metrics, ranks, tie groups, and the other data that its pages show."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from evaluator.suites.load import Suite
 
 
 class Ranking(NamedTuple):
-    """A suite's standings, best first, and what so many tasks tell apart."""
+    """A suite's standings, best first, and the smallest difference in accuracy that its tasks can detect."""
 
     standings: tuple[Standing, ...] = ()
     resolution: DetectableDifference | None = None
@@ -41,9 +37,9 @@ def rank_submissions(
     tasks: int,
     error: JudgeError | None = None,
 ) -> Ranking:
-    """The ranking of one suite of so many `tasks`, from a results frame and its `utilities_frame`.
+    """Rank the submissions of one suite that has `tasks` tasks, from a results frame and its `utilities_frame`.
 
-    `error` is what was measured of the judge. The same rows in any order give the same ranking.
+    `error` is the measured error of the judge. The order of the rows does not affect the ranking.
     """
     if frame.is_empty():
         return Ranking()
@@ -64,10 +60,11 @@ def board_of_results(
     *,
     timed: bool = True,
 ) -> SuiteBoard:
-    """The suite's board of results that are there already; `manifests` are their submissions', by slug.
+    """Return the suite's board of these results.
 
-    `facts` are those of the suite's tasks and `error` is what was measured of the judge. With `timed` false no time
-    that a command took is known, and a system's time is the latency it reports alone.
+    `manifests` are the manifests of the submissions by slug, `facts` describe the suite's tasks, and `error` is the
+    measured error of the judge. If `timed` is false, execution times are unknown, and a system's time is its reported
+    latency alone.
     """
     frame = results_frame(results, facts)
     frame = frame if timed else by_latency_alone(frame)
@@ -82,13 +79,13 @@ def board_of_results(
         submissions={row.submission: manifests[row.submission] for row in rows},
         environment=environment,
         resolution=resolution,
-        utilities={name: tuple(sorted(each.calls)) for name, each in facts.items()},
-        times={name: each.timing for name, each in facts.items() if each.timing},
+        utilities={name: tuple(sorted(fact.calls)) for name, fact in facts.items()},
+        times={name: fact.timing for name, fact in facts.items() if fact.timing},
     )
 
 
 def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
-    """What the metrics need to know of every task, by its id."""
+    """Return the data about each task that the metrics need, by task id."""
     calls = reference_calls(store, suite.tasks)
     return {
         task.id: TaskFacts(task.topic.value, task.difficulty, calls.get(task.id, {}), human_time(task))
@@ -97,7 +94,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
 
 
 def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
-    """What the suite itself says of how its commands run."""
+    """Return the suite's own execution settings, as labels and texts for the board page."""
     return {
         "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
         "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "

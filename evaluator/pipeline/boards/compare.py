@@ -1,4 +1,4 @@
-"""Two submissions task by task, from what is judged already."""
+"""Comparison of two submissions task by task, from existing verdicts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def compare(
     suites: Sequence[str] = (),
     judge: str | None = None,
 ) -> list[SubmissionComparison]:
-    """The two on every suite that both answer, or on those named; nothing is executed.
+    """Compare two submissions on these suites, or on every suite that both answer. Nothing is executed.
 
-    Raises UsageError where the two are one, where one is not there or does not answer a suite named, and where they
-    answer no suite both; MissingError says what is not judged.
+    Raises UsageError if the two are the same, if one does not exist or does not answer a named suite, or if they have
+    no suite in common. Raises MissingError that lists missing verdicts.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
@@ -40,29 +40,29 @@ def compare(
     return [compare_on(board, first, second) for board in boards]
 
 
-def _common_suites(project: Project, first: str, second: str, wanted: Sequence[str]) -> list[str]:
+def _common_suites(project: Project, first: str, second: str, requested: Sequence[str]) -> list[str]:
     if first == second:
         raise UsageError(f"{first!r} is given twice: expected two different submissions")
-    one, other = load_submissions(project, [first, second])
-    for name in wanted:
-        project.suite(name)  # raises where there is none
-        for submission in (one, other):
+    left, right = load_submissions(project, [first, second])
+    for name in requested:
+        project.suite(name)  # raises UsageError if there is no such suite
+        for submission in (left, right):
             if name not in submission.manifest.suites:
                 answered = ", ".join(submission.manifest.suites)
                 raise UsageError(f"{submission.slug} does not answer suite {name}; it answers: {answered}")
-    both = [name for name in one.manifest.suites if name in other.manifest.suites and name in (wanted or [name])]
-    if not both:
-        answered = "; ".join(f"{each.slug} answers {', '.join(each.manifest.suites)}" for each in (one, other))
-        raise UsageError(f"the two answer no suite both: {answered}")
-    return both
+    common = [name for name in left.manifest.suites if name in right.manifest.suites and name in (requested or [name])]
+    if not common:
+        answered = "; ".join(f"{entry.slug} answers {', '.join(entry.manifest.suites)}" for entry in (left, right))
+        raise UsageError(f"expected two submissions that answer a common suite: {answered}")
+    return common
 
 
 def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparison:
-    """The two submissions on a board that has results of both."""
-    firsts = {(row.submission, row.task): row for row in board.results if row.rank == 1}
-    pairs = paired_passes(_decided_passes(list(firsts.values())), first, second)
+    """Compare two submissions on a board that has results of both."""
+    results = {(row.submission, row.task): row for row in board.results if row.rank == 1}
+    pairs = paired_passes(_decided_passes(list(results.values())), first, second)
     counts = paired_counts(pairs)
-    low, high = difference_interval(counts)
+    lower, upper = difference_interval(counts)
     topics = pl.DataFrame([(task.id, task.topic.value) for task in board.tasks], schema=_GROUPS, orient="row")
     calls = [(task, name) for task, names in board.utilities.items() for name in names]
     utilities = pl.DataFrame(calls, schema=_GROUPS, orient="row")
@@ -76,17 +76,17 @@ def compare_on(board: SuiteBoard, first: str, second: str) -> SubmissionComparis
         left_out=len(board.tasks) - counts.tasks,
         counts=_tally(counts),
         difference=counts.difference,
-        difference_low=low,
-        difference_high=high,
+        difference_low=lower,
+        difference_high=upper,
         p_value=counts.p_value,
-        topics={name: _tally(each) for name, each in paired_counts_by(pairs, topics).items()},
-        utilities={name: _tally(each) for name, each in paired_counts_by(pairs, utilities).items()},
+        topics={name: _tally(group_counts) for name, group_counts in paired_counts_by(pairs, topics).items()},
+        utilities={name: _tally(group_counts) for name, group_counts in paired_counts_by(pairs, utilities).items()},
         tasks=tuple(
             TaskPair(
                 task=task.id,
                 topic=task.topic.value,
-                first=firsts[first, task.id].finding,
-                second=firsts[second, task.id].finding,
+                first=results[first, task.id].finding,
+                second=results[second, task.id].finding,
             )
             for task in board.tasks
             if task.id in discordant
@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Who passes what; an infra-error is ours and says nothing of either."""
+    """Return which submission passes which task, without infra-errors, since they say nothing about a submission."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

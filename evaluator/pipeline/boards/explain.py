@@ -1,4 +1,4 @@
-"""Everything there is to see about one answer: the candidate, the references, their evidence, the finding."""
+"""Explanation of one answer: the candidate, the references, their evidence, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Finding, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One answer. `trials` are the candidate's by variant, `references` those of each reference."""
+    """One answer. `trials` holds the candidate's trials by variant, `references` those of each reference."""
 
     task: Task
     command: bytes | None
@@ -27,11 +27,11 @@ class Explanation:
 
     @property
     def variants(self) -> list[str]:
-        """Every variant that anything ran in; the references' where the candidate was not executed."""
+        """Return every variant in which the candidate or a reference was executed, in order."""
         return list(dict.fromkeys(name for trials in (self.trials, *self.references) for name in trials))
 
     def columns(self, variant: str) -> dict[str, Evidence]:
-        """The first runs in one variant, candidate first."""
+        """Return the evidence of the first runs in one variant, candidate first."""
         columns = {"candidate": self.trials[variant].first} if variant in self.trials else {}
         for number, trials in enumerate(self.references, 1):
             if variant in trials:
@@ -39,13 +39,13 @@ class Explanation:
         return columns
 
     def as_json(self) -> dict[str, object]:
-        """All of it as JSON values."""
+        """Return the explanation as JSON values."""
         return {
             "task": self.task.model_dump(mode="json"),
             "command": None if self.command is None else self.command.decode(errors="replace"),
             "finding": self.finding.model_dump(mode="json"),
             "variants": {
-                name: {column: one.model_dump(mode="json") for column, one in self.columns(name).items()}
+                name: {column: evidence.model_dump(mode="json") for column, evidence in self.columns(name).items()}
                 for name in self.variants
             },
         }
@@ -54,25 +54,27 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Explain one candidate. Raises UsageError where the submission gave fewer."""
-    loaded = project.suite(suite)
-    asked = loaded.task(task)
+    """Explain one candidate. Raises UsageError if the submission has no candidate of this rank for the task."""
+    loaded_suite = project.suite(suite)
+    loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])
     if suite not in entry.manifest.suites:
         raise UsageError(f"{submission} does not answer suite {suite}, but {', '.join(entry.manifest.suites)}")
-    given = entry.candidates(suite, task)
-    if rank > max(1, len(given)):
-        raise UsageError(f"{submission} gave {len(given)} candidates for {task}: expected --rank 1 to {len(given)}")
-    command = given[rank - 1].command if given else None
-    subject = GradingItem(task, command)
+    candidates = entry.candidates(suite, task)
+    if rank > max(1, len(candidates)):
+        raise UsageError(
+            f"{submission} gave {len(candidates)} candidates for {task}: expected --rank 1 to {len(candidates)}"
+        )
+    command = candidates[rank - 1].command if candidates else None
+    item = GradingItem(task, command)
     with (
         open_panel(project, progress, judge=judge) as panel,
-        open_grader(project, loaded, progress, judge=judge) as grader,
+        open_grader(project, loaded_suite, progress, judge=judge) as grader,
     ):
-        grader.ensure_evidence([subject])
-        findings, place = grader.grade([subject]), PanelItem(submission, subject)
-        answered = ask_panel(panel, grader, [place], findings, {submission: entry.manifest.models})
-        finding = answered.get(place, findings[subject])
-        references = tuple(grader.trials(task, each) for each in asked.references)
-        trials = grader.case(subject).candidate
-    return Explanation(asked, command, finding, trials.trials if trials else {}, references)
+        grader.ensure_evidence([item])
+        findings, panel_item = grader.grade([item]), PanelItem(submission, item)
+        by_panel = ask_panel(panel, grader, [panel_item], findings, {submission: entry.manifest.models})
+        finding = by_panel.get(panel_item, findings[item])
+        references = tuple(grader.trials(task, reference) for reference in loaded_task.references)
+        trials = grader.case(item).candidate
+    return Explanation(loaded_task, command, finding, trials.trials if trials else {}, references)

@@ -1,7 +1,7 @@
-"""Metrics of commands' texts over lines of JSON, so that anybody can check them against another implementation.
+"""Text metrics over JSON Lines, so that anyone can check them against another implementation.
 
-A line of output belongs to a line of input. A line that is not what was expected is `null` in the output, so that
-the order holds, and a problem with its place.
+Each line of output belongs to one line of input. An invalid line becomes `null` in the output, so that the lines stay
+aligned, and is reported as a problem with its line number.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Lines: TypeAlias = Iterable[bytes]
 
 Answer = TypeVar("Answer")
 SHOWN: Final = 60
-"""Characters of a wrong value that a problem shows."""
+"""Maximum number of characters of an invalid value that a problem shows."""
 
 MAX_PROBLEMS: Final = 100
-"""Problems that are told one by one; the rest is counted."""
+"""Maximum number of problems that are reported one by one. The rest is only counted."""
 
 
 class Aggregation(StrEnum):
-    """How the scores of all pairs of a list become one: `evaluator.metrics.nlc2cmd.score_task` says how."""
+    """How the scores of all pairs of a list are combined. See `evaluator.metrics.nlc2cmd.score_task`."""
 
     ORGANISERS = "organisers"
     PAPER = "paper"
 
 
 class _Line(BaseModel):
-    """Of a line, what we look at: it may have any other field."""
+    """The fields of a line that are read. A line may have other fields."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
@@ -51,7 +51,7 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A task's predictions and references; `confidences` is as long as `preds`, or all 1 where it is missing."""
+    """A task's predictions and references. `confidences` has the length of `preds`. If it is missing, all are 1."""
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]
@@ -65,7 +65,7 @@ class ListLine(_Line):
 
     @property
     def weights(self) -> list[float]:
-        """A confidence a prediction."""
+        """Return one confidence per prediction."""
         return [1.0] * len(self.preds) if self.confidences is None else self.confidences
 
 
@@ -76,7 +76,7 @@ class CommandLine(_Line):
 
 
 class Problems:
-    """What is wrong with lines of one file, in order; the first `MAX_PROBLEMS` are kept."""
+    """The problems of one file in line order. Only the first `MAX_PROBLEMS` are stored."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,13 +84,13 @@ class Problems:
         self.count = 0
 
     def add(self, line: int, message: str) -> None:
-        """Note a problem."""
+        """Add a problem."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
             self.kept.append(Problem(self.path, line, message))
 
     def all(self) -> list[Problem]:
-        """Those kept, and one that counts the rest."""
+        """Return the stored problems, and one more with the number of the rest."""
         rest = self.count - len(self.kept)
         return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
 
@@ -98,7 +98,10 @@ class Problems:
 def score_jsonl(
     lines: Lines, problems: Problems, *, strict_2020: bool = False, aggregation: Aggregation = Aggregation.ORGANISERS
 ) -> Iterator[dict[str, float] | None]:
-    """The NLC2CMD score of every line, a pair or a list: `score`, and of a list by both aggregations beside it."""
+    """Yield the NLC2CMD score of each line, which holds a pair or a list.
+
+    The result of a pair is `{"score": …}`. The result of a list also has the scores of both aggregations.
+    """
 
     def score(value: Any) -> dict[str, float]:
         if not isinstance(value, dict) or "preds" not in value:
@@ -114,7 +117,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Every line's utilities, each with the flags that the metric sees, in order and as often as they are given."""
+    """Yield each line's utilities with the flags that the metric counts, in order and with repetitions."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)
@@ -126,7 +129,7 @@ def parsed_commands(
 
 
 def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
-    """Every prediction with every reference of its line."""
+    """Yield each prediction of a line with each of its references."""
 
     def pairs(value: Any) -> list[tuple[str, str]]:
         if not isinstance(value, dict) or "preds" not in value:
@@ -135,37 +138,37 @@ def read_pairs(lines: Lines, problems: Problems) -> Iterator[tuple[str, str]]:
         task = ListLine.model_validate(value)
         return [(pred, ref) for pred in task.preds for ref in task.refs]
 
-    for found in _answers(lines, problems, pairs):
-        yield from found or ()
+    for pairs_of_line in _answers(lines, problems, pairs):
+        yield from pairs_of_line or ()
 
 
 def _answers(lines: Lines, problems: Problems, answer: Callable[[Any], Answer]) -> Iterator[Answer | None]:
-    """An answer a line. Empty lines at the end are not asked for one; any other is a problem."""
+    """Yield the result of `answer` for each line. An empty line is a problem, unless only empty lines follow."""
     empty: list[int] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             empty.append(number)
             continue
-        for missed in empty:
-            problems.add(missed, "expected a JSON object, found an empty line")
+        for number_of_empty in empty:
+            problems.add(number_of_empty, "expected a JSON object, found an empty line")
             yield None
         empty.clear()
         try:
-            found = answer(json.loads(line))
+            result = answer(json.loads(line))
         except ValidationError as error:
-            problems.add(number, "; ".join(map(_told, error.errors(include_url=False))))
+            problems.add(number, "; ".join(map(_describe_error, error.errors(include_url=False))))
             yield None
         except (ValueError, RecursionError) as error:
             problems.add(number, f"expected a JSON object, found {line[:SHOWN]!r}: {error}")
             yield None
         else:
-            yield found
+            yield result
 
 
-def _told(fault: Any) -> str:
-    place = ".".join(map(str, fault["loc"]))
-    message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "missing":
-        return f"{place}: missing"
-    shown = "" if fault["type"] == "value_error" else f", found {str(fault['input'])[:SHOWN]!r}"
-    return f"{place}: {message}{shown}" if place else f"{message}{shown}"
+def _describe_error(error: Any) -> str:
+    location = ".".join(map(str, error["loc"]))
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "missing":
+        return f"{location}: missing"
+    shown = "" if error["type"] == "value_error" else f", found {str(error['input'])[:SHOWN]!r}"
+    return f"{location}: {message}{shown}" if location else f"{message}{shown}"

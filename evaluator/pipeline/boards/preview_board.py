@@ -1,4 +1,4 @@
-"""What a submission would come to if it were merged now: its place among those on the board, and beside the nearest."""
+"""Preview of a submission before it is merged: its rank on the board, and comparisons with its neighbours."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ from evaluator.records import (
 )
 from evaluator.records.preview import PATHS, TEXT, TOLD
 
-_FIRST: Final = "core"
-_COUNTS: Final = ("asked", "passed", "failed", "timeout", "invalid", "unanswered", "undecided", "infra_errors")
-_SHARES: Final = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_upper")
-_PLACES: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_group")
+_DEFAULT_SUITE: Final = "core"
+_COUNT_FIELDS: Final = ("asked", "passed", "failed", "timeout", "invalid", "unanswered", "undecided", "infra_errors")
+_ACCURACY_FIELDS: Final = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_upper")
+_RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_group")
 
 
-class Previewed(NamedTuple):
-    """What is wrong with a submission, with paths as they stand in the repository; and what it would come to, None
-    where an error is among it."""
+class PreviewResult(NamedTuple):
+    """The problems of a submission, with paths relative to the repository, and its preview, or None after an error."""
 
     submission: str
     problems: tuple[Problem, ...]
@@ -49,7 +48,7 @@ class Previewed(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """What a pull request's comment says of it."""
+        """Return the Markdown of the pull request comment."""
         return render_comment(self.submission, self.problems, self.preview)
 
 
@@ -62,132 +61,134 @@ def preview_submission(
     judge: str | None = None,
     workers: int | None = None,
     published: bool = False,
-) -> Previewed:
-    """Check a submission and, where it is sound, grade the suite's board with it; what has no evidence is executed.
+) -> PreviewResult:
+    """Check a submission and, if it has no errors, grade the suite's board with it. Missing evidence is executed.
 
-    Without a `suite` it is `core`, or the first that it answers. With `published` the other rows are those of the
-    verdict files here, so that nobody else's commands are executed or judged.
+    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
+    rows come from committed verdict files, so that no other submission is executed or judged.
 
-    Raises UsageError where there is no such submission or it does not answer the suite.
+    Raises UsageError if the submission does not exist or does not answer the suite.
     """
     folder = project.submission_folder(slug)
-    found = check_folders(project, [folder])
-    problems = tuple(each._replace(path=each.path.relative_to(project.root)) for each in found)
-    if any(each.severity is Severity.ERROR for each in problems):
-        return Previewed(slug, problems, None)
-    (entry,) = load_submissions(project, [slug])
-    suite = suite or min(entry.manifest.suites, key=lambda name: (name != _FIRST, name))
-    if suite not in entry.manifest.suites:
-        raise UsageError(f"{slug} does not answer suite {suite}; it answers: {', '.join(entry.manifest.suites)}")
+    checked = check_folders(project, [folder])
+    problems = tuple(problem._replace(path=problem.path.relative_to(project.root)) for problem in checked)
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        return PreviewResult(slug, problems, None)
+    (submission,) = load_submissions(project, [slug])
+    suite = suite or min(submission.manifest.suites, key=lambda name: (name != _DEFAULT_SUITE, name))
+    if suite not in submission.manifest.suites:
+        raise UsageError(f"{slug} does not answer suite {suite}; it answers: {', '.join(submission.manifest.suites)}")
     with open_panel(project, progress, judge=judge) as panel:
         make = functools.partial(make_boards, project, progress, suites=[suite], judge=judge, workers=workers)
         if published:
-            (own,) = make(submissions=[slug], panel=panel)
-            board = merge_with_published(project, own)
+            (own_board,) = make(submissions=[slug], panel=panel)
+            board = merge_with_published(project, own_board)
         else:
             (board,) = make(panel=panel)
-    touching = [each for each in _firsts(board, slug).values() if each.finding.collateral]
-    paths = _paths_touched(project, progress, touching, suite=suite, judge=judge)
-    return Previewed(slug, problems, preview_of(board, slug, judge or project.settings.judge, paths))
+    with_collateral = [row for row in _first_results(board, slug).values() if row.finding.collateral]
+    paths = _collateral_paths(project, progress, with_collateral, suite=suite, judge=judge)
+    return PreviewResult(slug, problems, preview_of(board, slug, judge or project.settings.judge, paths))
 
 
-def _firsts(board: SuiteBoard, slug: str) -> dict[str, Result]:
-    """A submission's first candidates by task, in the suite's order."""
-    found = {row.task: row for row in board.results if row.submission == slug and row.rank == 1}
-    return {task.id: found[task.id] for task in board.tasks if task.id in found}
+def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
+    """Return the results of a submission's first candidates by task, in the suite's order."""
+    by_task = {row.task: row for row in board.results if row.submission == slug and row.rank == 1}
+    return {task.id: by_task[task.id] for task in board.tasks if task.id in by_task}
 
 
-def _paths_touched(
+def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """What these commands touch beyond the references, by task; a task is left out where evidence is not at hand."""
-    subjects = [GradingItem(each.task, each.command) for each in results][:TOLD]
-    if not subjects:
+    """Return, by task, the paths that these commands touch and no reference does, if their evidence is cached."""
+    items = [GradingItem(result.task, result.command) for result in results][:TOLD]
+    if not items:
         return {}
     with open_grader(project, project.suite(suite), progress, judge=judge, execute=False) as grader:
-        return {each.task: collateral_paths(grader.case(each)) for each in grader.load_cached(subjects)}
+        return {item.task: collateral_paths(grader.case(item)) for item in grader.load_cached(items)}
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """The preview of a submission that is on the board; `paths` are those it touches beyond the references, by task.
+    """Return the preview of a submission on the board. `paths` are those that it touches and no reference does, by
+    task.
 
-    Raises UsageError where it was asked nothing.
+    Raises UsageError if the board has no row for the submission.
     """
-    row = next((each for each in board.standings if each.submission == slug), None)
+    row = next((standing for standing in board.standings if standing.submission == slug), None)
     if row is None:
-        raise UsageError(f"{slug} is asked no task of {board.name}: there is nothing to preview")
-    firsts = _firsts(board, slug)
-    others = [each for each in board.standings if each.ranked and each.submission != slug]
-    touching = [each for each in firsts.values() if each.finding.collateral]
-    undecided = [each for each in firsts.values() if each.finding.outcome is Outcome.UNDECIDED]
-    named = find_judge(judge)
+        raise UsageError(f"{slug} has no row on the board of {board.name}: there is nothing to preview")
+    results = _first_results(board, slug)
+    others = [standing for standing in board.standings if standing.ranked and standing.submission != slug]
+    with_collateral = [result for result in results.values() if result.finding.collateral]
+    undecided = [result for result in results.values() if result.finding.outcome is Outcome.UNDECIDED]
+    judge_in_use = find_judge(judge)
     return Preview(
         submission=slug,
         suite=board.name,
         suite_version=board.manifest.version,
-        judge=named.name,
-        judge_version=named.version,
-        **{name: getattr(row, name) for name in (*_COUNTS, *_SHARES, *_PLACES)},
+        judge=judge_in_use.name,
+        judge_version=judge_in_use.version,
+        **{name: getattr(row, name) for name in (*_COUNT_FIELDS, *_ACCURACY_FIELDS, *_RANK_FIELDS)},
         ranked=len(others) + row.ranked,
         topics=row.topics,
-        rivals=tuple(_rival(board, slug, each, roles) for each, roles in _beside(row, others)),
-        alone=_alone(board, firsts, others),
-        collateral=len(touching),
-        touched=tuple(_touched(each.task, paths.get(each.task, ())) for each in touching[:TOLD]),
+        rivals=tuple(_neighbour(board, slug, other, roles) for other, roles in _nearest(row, others)),
+        alone=_passed_alone(board, results, others),
+        collateral=len(with_collateral),
+        touched=tuple(_unrelated_paths(result.task, paths.get(result.task, ())) for result in with_collateral[:TOLD]),
         open_verdicts=tuple(map(_open_verdict, undecided[:TOLD])),
     )
 
 
-def _beside(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """The leader and the nearest neighbours of those ranked, each once, with its roles."""
-    above = [each for each in others if _order(each) < _order(row)]
-    below = [each for each in others if _order(each) > _order(row)]
-    chosen = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]
-    found: dict[str, tuple[Standing, tuple[Role, ...]]] = {}
-    for role, rows in chosen:
-        for each in rows:
-            found[each.submission] = (each, (*found.get(each.submission, (each, ()))[1], role))
-    return list(found.values())
+def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
+    """Return the leader and the nearest neighbours among the ranked rows, each once, with its roles."""
+    above = [other for other in others if _sort_key(other) < _sort_key(row)]
+    below = [other for other in others if _sort_key(other) > _sort_key(row)]
+    candidates = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]
+    neighbours: dict[str, tuple[Standing, tuple[Role, ...]]] = {}
+    for role, rows in candidates:
+        for other in rows:
+            _, earlier_roles = neighbours.get(other.submission, (other, ()))
+            neighbours[other.submission] = (other, (*earlier_roles, role))
+    return list(neighbours.values())
 
 
-def _order(row: Standing) -> tuple[float, str]:
-    """As standings are ordered."""
+def _sort_key(row: Standing) -> tuple[float, str]:
+    """Return the key by which standings are sorted."""
     return (-row.accuracy, row.submission)
 
 
-def _rival(board: SuiteBoard, slug: str, other: Standing, roles: tuple[Role, ...]) -> Neighbour:
-    compared = compare_on(board, slug, other.submission)
-    passed = {each.task: each.first.outcome is Outcome.PASS for each in compared.tasks}
+def _neighbour(board: SuiteBoard, slug: str, other: Standing, roles: tuple[Role, ...]) -> Neighbour:
+    comparison = compare_on(board, slug, other.submission)
+    passed_by_first = {pair.task: pair.first.outcome is Outcome.PASS for pair in comparison.tasks}
     return Neighbour(
         submission=other.submission,
         roles=roles,
         asked=other.asked,
         passed=other.passed,
         topics=other.topics,
-        difference=compared.difference,
-        difference_low=compared.difference_low,
-        difference_high=compared.difference_high,
-        p_value=compared.p_value,
-        gained=TaskList.of(task for task, by_first in passed.items() if by_first),
-        lost=TaskList.of(task for task, by_first in passed.items() if not by_first),
+        difference=comparison.difference,
+        difference_low=comparison.difference_low,
+        difference_high=comparison.difference_high,
+        p_value=comparison.p_value,
+        gained=TaskList.of(task for task, is_passed in passed_by_first.items() if is_passed),
+        lost=TaskList.of(task for task, is_passed in passed_by_first.items() if not is_passed),
     )
 
 
-def _alone(board: SuiteBoard, firsts: Mapping[str, Result], others: Sequence[Standing]) -> TaskList:
+def _passed_alone(board: SuiteBoard, results: Mapping[str, Result], others: Sequence[Standing]) -> TaskList:
     if not others:
         return TaskList()
-    names = {each.submission for each in others}
-    theirs = {each.task for each in board.results if each.submission in names and _is_passed(each)}
-    return TaskList.of(task for task, each in firsts.items() if _is_passed(each) and task not in theirs)
+    slugs = {other.submission for other in others}
+    passed_by_others = {row.task for row in board.results if row.submission in slugs and _is_passed(row)}
+    return TaskList.of(task for task, row in results.items() if _is_passed(row) and task not in passed_by_others)
 
 
 def _is_passed(result: Result) -> bool:
     return result.rank == 1 and result.finding.outcome is Outcome.PASS
 
 
-def _touched(task: str, paths: Sequence[bytes]) -> UnrelatedPaths:
-    told = tuple(path.decode(errors="backslashreplace")[:TEXT] for path in paths[:PATHS])
-    return UnrelatedPaths(task=task, total=len(paths), paths=told)
+def _unrelated_paths(task: str, paths: Sequence[bytes]) -> UnrelatedPaths:
+    shown = tuple(path.decode(errors="backslashreplace")[:TEXT] for path in paths[:PATHS])
+    return UnrelatedPaths(task=task, total=len(paths), paths=shown)
 
 
 def _open_verdict(result: Result) -> OpenVerdict:

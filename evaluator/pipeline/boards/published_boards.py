@@ -1,10 +1,11 @@
-"""Boards of published verdicts: from the committed verdict files alone, without engine, evidence or network.
+"""Boards of published verdicts, built from the committed verdict files without an engine, evidence or network.
 
-What no file holds a verdict on is an infra-error, never a score, and leaves its row unranked. A submission without a
-file is not on the board but awaits its verdicts. A row whose verdicts were given by something else than is in force
-today says so (`JudgedBy`). Which environment is today's no file tells, so a row is told from most others there.
+An answer without a published verdict counts as an infra-error, which is never a score, and its row is unranked. A
+submission without a verdict file is not on the board but listed as awaiting verdicts. Each row states whether its
+verdicts come from another judge version, suite version or environment (`JudgedBy`). No file states today's environment,
+so a row is compared with the most common one.
 
-No file holds the time that a command took: a system's time is the latency it reports alone. All other figures are those
+Verdict files hold no execution times, so a system's time is its reported latency alone. All other metrics equal those
 of a board that is scored from the same evidence.
 """
 
@@ -48,20 +49,16 @@ from evaluator.suites.load import Suite
 from evaluator.wording import pluralize
 
 NO_VERDICT: Final = Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason="no verdict is published yet")
-"""What is said of an answer that no published line is of."""
+"""The verdict on an answer that has no published line."""
 
 Files = Mapping[str, VerdictFile]
-"""One suite's verdict files, by submission."""
+"""The verdict files of one suite, by submission."""
 
 Fact = Literal["judge", "suite", "environment"]
 
-_NO_TIMES: Final = (
+_TIMES_NOTE: Final = (
     "not published, as they differ from run to run: a system's time is the latency that it reports itself, alone"
 )
-
-
-def _silent(line: str) -> None:
-    """Tell nobody."""
 
 
 def published_boards(
@@ -69,52 +66,52 @@ def published_boards(
     *,
     suites: Sequence[str] = (),
     submissions: Sequence[str] = (),
-    say: Callable[[str], None] = _silent,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[SuiteBoard]:
-    """Boards of the suites named (all where none is), with the submissions named (all where none is), as published.
+    """Return the published boards of these suites, or of all, with these submissions, or with all.
 
-    A suite of somebody else's has one where anything is published of it. A submission that cannot be scored any more
-    keeps no other from its place; `say` is told of it. Raises FormatError for a verdict file that does not read.
+    An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
+    left out and reported to `say`. Raises FormatError for an invalid verdict file.
     """
-    entries, broken = load_sound(project, submissions)
+    loaded, broken = load_sound(project, submissions)
     for slug, problems in broken.items():
         say(f"left out, as it cannot be scored: {printable(slug)}: {printable(str(problems[0]))}")
     judge, error = find_judge(project.settings.judge), judge_error(project)
     boards = []
     with contextlib.closing(Store(project.store_path)) as store:
-        for suite in [project.suite(name) for name in suites] or suites_on_board(project, entries):
-            files = published_files(project, suite.manifest.name, entries)
+        for suite in [project.suite(name) for name in suites] or suites_on_board(project, loaded):
+            files = published_files(project, suite.manifest.name, loaded)
             if files or suites or not suite.manifest.foreign:
-                boards.append(published_board(suite, entries, files, store, judge, error))
+                boards.append(published_board(suite, loaded, files, store, judge, error))
     return boards
 
 
 def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
-    """A scored board with the published rows of all others beside its own, which count instead of published ones."""
+    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence."""
     suite = project.suite(board.name)
-    others = [each for each in load_sound(project).submissions if each.slug not in board.submissions]
+    others = [submission for submission in load_sound(project).submissions if submission.slug not in board.submissions]
     files = published_files(project, board.name, others)
-    there = [each for each in others if each.slug in files]
+    published = [submission for submission in others if submission.slug in files]
     with contextlib.closing(Store(project.store_path)) as store:
-        results = [*board.results, *published_results(suite, list(answers(suite, there)), files, store)]
+        results = [*board.results, *published_results(suite, list(answers(suite, published)), files, store)]
         facts = task_facts(suite, store)
-    manifests = {**board.submissions, **{each.slug: each.manifest for each in there}}
+    manifests = {**board.submissions, **{submission.slug: submission.manifest for submission in published}}
     error = judge_error(project)
     return board_of_results(suite, manifests, results, facts, board.environment, error, timed=False)
 
 
 def published_files(project: Project, suite: str, submissions: Iterable[Submission]) -> dict[str, VerdictFile]:
-    """The verdict files of those that have one on the suite. Raises FormatError for one that does not read."""
-    found = {}
-    for each in submissions:
-        path = verdicts_path(project, each.slug, suite)
+    """Return the verdict files that these submissions have for the suite. Raises FormatError for an invalid file."""
+    files = {}
+    for submission in submissions:
+        path = verdicts_path(project, submission.slug, suite)
         file = read_verdicts(path)
         if file is not None and file.header.suite != suite:
             message = f"suite: expected {suite!r}, as the file is named, found {file.header.suite!r}"
             raise FormatError([Problem(path, 1, message)])
         if file is not None:
-            found[each.slug] = file
-    return found
+            files[submission.slug] = file
+    return files
 
 
 def published_board(
@@ -125,20 +122,22 @@ def published_board(
     judge: Judge,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """A suite's board as these files say; `judge` is today's, and `error` what was measured of it.
+    """Return a suite's board from these files. `judge` is today's judge, and `error` is its measured error.
 
-    Of the store only what is computed from texts is used.
+    The store only provides values that are computed from texts.
     """
-    there = [each for each in submissions if each.slug in files]
-    given = list(answers(suite, there))
-    results = published_results(suite, given, files, store)
+    listed = [submission for submission in submissions if submission.slug in files]
+    candidates = list(answers(suite, listed))
+    results = published_results(suite, candidates, files, store)
     environment = _environment(suite.manifest, files, results)
-    manifests = {each.slug: each.manifest for each in there}
+    manifests = {submission.slug: submission.manifest for submission in listed}
     facts = task_facts(suite, store)
     board = board_of_results(suite, manifests, results, facts, environment, error, timed=False)
-    usual = _usual_fingerprint(files)
-    rows = [_with_judge(row, judged_by(files[row.submission].header, judge, suite, usual)) for row in board.standings]
-    awaiting = (each.slug for each in submissions if suite.manifest.name in each.manifest.suites)
+    fingerprint = _usual_fingerprint(files)
+    rows = [
+        _add_origin(row, judged_by(files[row.submission].header, judge, suite, fingerprint)) for row in board.standings
+    ]
+    awaiting = (submission.slug for submission in submissions if suite.manifest.name in submission.manifest.suites)
     return replace(
         board,
         standings=tuple(rows),
@@ -147,35 +146,40 @@ def published_board(
     )
 
 
-def published_results(suite: Suite, given: Sequence[SubmittedCandidate], files: Files, store: Store) -> list[Result]:
-    """The result of every answer of submissions that have a file."""
-    lines = [_line(files[each.submission], each) for each in given]
+def published_results(
+    suite: Suite, candidates: Sequence[SubmittedCandidate], files: Files, store: Store
+) -> list[Result]:
+    """Return the result of every answer of the submissions that have a file."""
+    lines = [_published_line(files[candidate.submission], candidate) for candidate in candidates]
     executed = any(line is not None and line.run is not None for line in lines)
-    texts = measure_texts(store, given)
+    texts = measure_texts(store, candidates)
     name = suite.manifest.name
     return [
-        result_of(name, each, line.finding if line else NO_VERDICT, texts, _run(line, each, executed))
-        for each, line in zip(given, lines, strict=True)
+        result_of(name, candidate, line.finding if line else NO_VERDICT, texts, _run(line, candidate, executed))
+        for candidate, line in zip(candidates, lines, strict=True)
     ]
 
 
-def _run(line: PublishedVerdict | None, answer: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """How an answer's command ran; where any was `executed`, also of what no shell could be given."""
+def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
+    """Return an answer's run metrics. If any answer was `executed`, a command that cannot run gets `NOTHING_RUN`."""
     if line and line.run:
         return line.run
-    return NOTHING_RUN if executed and not is_executable(answer.command) else None
+    return NOTHING_RUN if executed and not is_executable(candidate.command) else None
 
 
-def _line(file: VerdictFile, answer: SubmittedCandidate) -> PublishedVerdict | None:
-    """The line that an answer has. Nothing and an empty command have one digest, and are told apart by the verdict."""
-    found = file.by_command.get((answer.task.id, command_digest(answer.command)))
-    if found is None or (found.finding.outcome is Outcome.UNANSWERED) != (answer.candidate is None):
+def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
+    """Return an answer's published line, or None.
+
+    An empty command and a missing one have the same digest. The verdict distinguishes them.
+    """
+    line = file.by_command.get((candidate.task.id, command_digest(candidate.command)))
+    if line is None or (line.finding.outcome is Outcome.UNANSWERED) != (candidate.candidate is None):
         return None
-    return found
+    return line
 
 
 def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: str) -> JudgedBy:
-    """By what a row's verdicts were given, and what of it is not as it is today."""
+    """Return the origin of a row's verdicts and how it differs from today's judge, suite and environment."""
     differs: list[Fact] = []
     if (header.judge, header.judge_version) != (judge.name, judge.version):
         differs.append("judge")
@@ -193,45 +197,39 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """The environment that most rows were judged in; of two in as many, the one that sorts first."""
+    """Return the most common environment fingerprint of the files, or the alphabetically first of several."""
     counts = Counter(file.header.fingerprint for file in files.values())
-    return min(counts, key=lambda each: (-counts[each], each), default="")
+    return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
-def _with_judge(row: Standing, judged: JudgedBy) -> Standing:
-    """A row with what it was judged by. What was measured of today's judge says nothing of another's verdicts."""
+def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
+    """Return a row with the origin of its verdicts. The measured judge error is removed if another judge gave them."""
     figures = row.figures
-    if "judge" in judged.differs:
+    if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
-    return row.model_copy(update={"judged_by": judged, "figures": figures})
-
-
-# -- what the board says of its machine
+    return row.model_copy(update={"judged_by": origin, "figures": figures})
 
 
 def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result]) -> dict[str, str]:
     headers = [file.header for file in files.values()]
-    fingerprints = _counted(f"fingerprint {each.fingerprint[:16]}" for each in headers)
-    said = {
+    fingerprints = _format_counts(f"fingerprint {header.fingerprint[:16]}" for header in headers)
+    facts = {
         "Base": f"{manifest.base.distribution} {manifest.base.release}, {fingerprints}",
-        "Judge": _counted(f"{each.judge}, version {each.judge_version}" for each in headers),
-        "Suite version": _counted(each.suite_version for each in headers),
-        "Run times": _NO_TIMES,
+        "Judge": _format_counts(f"{header.judge}, version {header.judge_version}" for header in headers),
+        "Suite version": _format_counts(header.suite_version for header in headers),
+        "Run times": _TIMES_NOTE,
     }
-    return said | suite_facts(manifest) | _panel(results)
+    findings = [result.finding for result in results]
+    decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
+    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    panel = {"Panel": f"decided {decided} of {decided + undecided} answers left undecided by execution"}
+    return facts | suite_facts(manifest) | (panel if decided else {})
 
 
-def _counted(values: Iterable[str]) -> str:
-    """The values, the most common first; how many rows have which where they are not all the same."""
+def _format_counts(values: Iterable[str]) -> str:
+    """Return the values, the most common first. If they differ, each is followed by its number of rows."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "; ".join(f"{value} ({pluralize(count, 'row')})" for value, count in ordered)
-
-
-def _panel(results: Iterable[Result]) -> dict[str, str]:
-    findings = [each.finding for each in results]
-    decided = sum(each.step is Step.PANEL and each.outcome is not Outcome.UNDECIDED for each in findings)
-    left = sum(each.outcome is Outcome.UNDECIDED for each in findings)
-    return {"Panel": f"decided {decided} of {decided + left} answers left undecided by execution"} if decided else {}

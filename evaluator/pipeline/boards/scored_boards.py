@@ -1,6 +1,6 @@
-"""From submissions to a board: what becomes of what they answer, and where that puts them.
+"""Boards scored from submissions: grade their answers and assemble the boards.
 
-The figures of judges that the project publishes: where they are, and reading them.
+The module also reads the published metrics of judges, which give the measured error of a board's judge.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
 
-PUBLISHED: Final = Path("site/assets/judges.json")
-"""Where the figures are that the site shows."""
+JUDGE_METRICS: Final = Path("site/assets/judges.json")
+"""The path of the judges' metrics that the site shows."""
 
 
 def read_validation(path: Path) -> Validation:
-    """The figures in a file; none where there is no file. Raises FormatError where it is something else."""
+    """Read judges' metrics from a file, or return none if there is no file. Raises FormatError if it is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
         return Validation.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise FormatError([Problem(path, 0, f"does not read as figures of judges: {error}")]) from error
+        raise FormatError([Problem(path, 0, f"expected a file of judges' metrics: {error}")]) from error
 
 
 def board_of(
@@ -55,38 +55,35 @@ def board_of(
     panel: Panel | None = None,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Grade what is not graded yet, show the panel what that leaves undecided, and compute the suite's board.
+    """Grade answers without a verdict, ask the panel about undecided ones, and return the suite's board.
 
-    `error` is what was measured of the grader's judge.
+    `error` is the measured error of the grader's judge.
     """
     results = results_of(suite, submissions, grader, panel)
     manifests = {submission.slug: submission.manifest for submission in submissions}
-    environment = _environment(suite, grader) | describe_panel(panel, results)
+    base = f"{suite.manifest.base.distribution} {suite.manifest.base.release}"
+    environment = {
+        "Base": f"{base}, fingerprint {grader.fingerprint[:16]}",
+        "Judge": f"{grader.judge.name}, version {grader.judge.version}",
+    }
+    environment |= suite_facts(suite.manifest) | describe_panel(panel, results)
     return board_of_results(suite, manifests, results, task_facts(suite, grader.store), environment, error)
 
 
 def results_of(
     suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
 ) -> list[Result]:
-    """The result of every answer; what is not graded yet is, and the panel is shown what that leaves undecided."""
-    given = list(answers(suite, submissions))
-    findings = grader.grade(answer.subject for answer in given)
-    texts = measure_texts(grader.store, given)
-    runs = run_figures(grader, ((each.task.id, each.subject.command) for each in given))
-    results = [
-        result_of(
-            suite.manifest.name, each, findings[each.subject], texts, runs.get((each.task.id, each.subject.command))
-        )
-        for each in given
-    ]
+    """Return the result of every answer. Missing verdicts are graded, and the panel is asked about undecided ones."""
+    candidates = list(answers(suite, submissions))
+    findings = grader.grade(candidate.subject for candidate in candidates)
+    texts = measure_texts(grader.store, candidates)
+    runs = run_figures(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
+    results = []
+    for candidate in candidates:
+        run = runs.get((candidate.task.id, candidate.subject.command))
+        results.append(result_of(suite.manifest.name, candidate, findings[candidate.subject], texts, run))
     manifests = {submission.slug: submission.manifest for submission in submissions}
     return results_with_panel(panel, grader, results, manifests)
-
-
-def _environment(suite: Suite, grader: Grader) -> dict[str, str]:
-    manifest = suite.manifest
-    base = f"{manifest.base.distribution} {manifest.base.release}, fingerprint {grader.fingerprint[:16]}"
-    return {"Base": base, "Judge": f"{grader.judge.name}, version {grader.judge.version}"} | suite_facts(manifest)
 
 
 def make_boards(
@@ -100,34 +97,34 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
 ) -> list[SuiteBoard]:
-    """Boards of the suites named (all where none is), with the submissions named (all where none is).
+    """Return the boards of these suites, or of all, with these submissions, or with all.
 
-    What the judge leaves undecided is shown to the panel where there is one (see `open_panel`). With `execute`
-    false, MissingError says what has no evidence yet.
+    If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
+    false, missing evidence raises MissingError that lists it.
     """
-    entries = load_submissions(project, submissions)
-    loaded = [project.suite(name) for name in suites] or suites_on_board(project, entries)
+    loaded = load_submissions(project, submissions)
+    selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
     error = judge_error(project, judge)
     boards = []
-    for suite in loaded:
-        open_this = functools.partial(
+    for suite in selected:
+        open_suite = functools.partial(
             open_grader, project, suite, progress, judge=judge, workers=workers, execute=execute
         )
         try:
-            with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel, error))
-        except BaseChangedError:  # the image had to be built anew and brought other packages: other keys
-            with open_this() as grader:
-                boards.append(board_of(suite, entries, grader, panel, error))
+            with open_suite() as grader:
+                boards.append(board_of(suite, loaded, grader, panel, error))
+        except BaseChangedError:  # the rebuilt image has other packages, so that all cache keys differ
+            with open_suite() as grader:
+                boards.append(board_of(suite, loaded, grader, panel, error))
     return boards
 
 
 def judge_error(project: Project, judge: str | None = None) -> JudgeError | None:
-    """What the project publishes about errors of the judge named (its own where none is), in its present version."""
-    asked = find_judge(judge or project.settings.judge)
-    published = read_validation(project.root / PUBLISHED)
+    """Return the published error of the named judge in its current version. The default is the project's judge."""
+    current = find_judge(judge or project.settings.judge)
+    validation = read_validation(project.root / JUDGE_METRICS)
     return measured_error(
-        each for each in published.figures if (each.judge, each.version) == (asked.name, asked.version)
+        row for row in validation.figures if (row.judge, row.version) == (current.name, current.version)
     )
 
 
@@ -139,17 +136,17 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """What grading a suite would do now, and why; with a panel also what that would be asked."""
-    entries = load_submissions(project, submissions)
-    own = {entry.slug: entry.manifest.models for entry in entries}
+    """Return the pending work of grading a suite, with reasons. With a panel, it includes the panel's questions."""
+    loaded = load_submissions(project, submissions)
+    models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:
-        given = list(answers(suite, entries))
-        places = (PanelItem(answer.submission, answer.subject) for answer in given)
-        plan = grader.plan(answer.subject for answer in given)
-        return plan._replace(panel=plan_panel(panel, grader, places, own))
+        candidates = list(answers(suite, loaded))
+        items = (PanelItem(candidate.submission, candidate.subject) for candidate in candidates)
+        plan = grader.plan(candidate.subject for candidate in candidates)
+        return plan._replace(panel=plan_panel(panel, grader, items, models))
 
 
-def incomplete(boards: Sequence[SuiteBoard]) -> Counter[str]:
-    """How many results are infra-errors, ours and to be tried again, by their reasons."""
+def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:
+    """Return the number of infra-errors by reason. They are failures of the machinery, and a later run retries them."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

@@ -1,6 +1,6 @@
-"""The public site: pages written from the boards and built, and a built site served on this machine.
+"""The public site: write its pages from the boards, build it, and serve a built site on this machine.
 
-Where a verdict is appealed: the issue form of the repository, as far as anybody knows where that is.
+The module also finds the repository's address, so that pages can link to the issue form for appeals.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from evaluator.leaderboard.board import Appeal
 from evaluator.leaderboard.build import build_site, site_server
 from evaluator.leaderboard.write import write_pages
 from evaluator.pipeline.boards.published_boards import published_boards
-from evaluator.pipeline.boards.scored_boards import PUBLISHED, make_boards, read_validation
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, make_boards, read_validation
 from evaluator.pipeline.grading.llm_panel import open_panel
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 
 
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Server and repository: of the job that this runs in, otherwise by `repo_url` of mkdocs.yml; None by neither."""
+    """Return the server and the name of the repository, or None if they are unknown.
+
+    They come from the environment of a GitHub Actions job, or otherwise from `repo_url` of mkdocs.yml.
+    """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
     if not (server and repository) and path.is_file():
@@ -35,11 +38,11 @@ def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[st
 
 
 def appeal_form(project: Project, suite: str, environ: Mapping[str, str]) -> Appeal | None:
-    """The form for verdicts of one suite; None where nobody knows where the repository is."""
-    found = repository_address(project, environ)
-    if found is None:
+    """Return a function that makes links to the appeal form of one suite, or None if the repository is unknown."""
+    location = repository_address(project, environ)
+    if location is None:
         return None
-    server, repository = found
+    server, repository = location
 
     def address(submission: str, task: str | None, rank: int | None) -> str:
         return appeal_address(server, repository, submission=submission, suite=suite, task=task, rank=rank)
@@ -55,34 +58,35 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """Build the site from what is judged already, or from the `published` verdicts alone; the folder it is in.
+    """Build the site from existing verdicts, or from the `published` ones alone, and return its folder.
 
-    `environ` may tell where the repository is, for links to its forms. MissingError says what is not judged.
+    `environ` can provide the repository's address for links to its forms. Raises MissingError that lists missing
+    verdicts.
     """
     if published:
         boards = published_boards(project, say=progress.say)
     else:
         with open_panel(project, progress, judge=judge) as panel:
             boards = make_boards(project, progress, judge=judge, execute=False, panel=panel)
-    boards = [replace(each, appeal=appeal_form(project, each.name, environ or {})) for each in boards]
+    boards = [replace(board, appeal=appeal_form(project, board.name, environ or {})) for board in boards]
     progress.say("building the site")
-    validation = read_validation(project.root / PUBLISHED)
+    validation = read_validation(project.root / JUDGE_METRICS)
     write_pages(boards, project.root / "site" / "board", validation)
     return build_site(project.root)
 
 
 @contextlib.contextmanager
-def served_site(project: Project, port: int) -> Iterator[str]:
-    """Serve the built site on this machine while the block runs; its address. `port` 0 takes a free one.
+def serve_site(project: Project, port: int) -> Iterator[str]:
+    """Serve the built site on this machine while the block runs, and yield its address. `port` 0 takes any free port.
 
-    Raises MissingError where none is built, UsageError where the port is taken.
+    Raises MissingError if the site is not built, UsageError if the port is not available.
     """
     folder = project.root / "build" / "site"
     if not (folder / "index.html").is_file():
-        raise MissingError(f"{folder} holds no site yet; build it with: bashboard build")
+        raise MissingError(f"{folder} does not contain a built site; build it with: bashboard build")
     with contextlib.ExitStack() as stack:
         try:
             address = stack.enter_context(site_server(folder, port))
         except OSError as error:
-            raise UsageError(f"port {port} is not to be had ({error}); name another with --port") from error
+            raise UsageError(f"port {port} is not available ({error}); choose another with --port") from error
         yield address

@@ -1,1 +1,1 @@
-"""What keeps suites and judges honest: verified, mutated, measured, and brought here from elsewhere."""
+"""Quality checks: verify, audit, mutate and import suites, validate judges, and measure human time."""

@@ -1,4 +1,4 @@
-"""Read what people said of commands, in NL2Bash's columns, and compare text judges with them."""
+"""Comparison of text judges with human annotators. Assessments are read from a CSV file in NL2Bash's format."""
 
 from __future__ import annotations
 
@@ -14,33 +14,30 @@ from evaluator.judges.human_agreement import Assessed, agreements
 from evaluator.progress import Progress
 from evaluator.records import AnnotatorAgreement
 
-_TOGETHER: Final = "correct command"
+_CONSENSUS_COLUMN: Final = "correct command"
 _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 
 
 def compare_with_people(
     assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
 ) -> list[AnnotatorAgreement]:
-    """How the text judges named, or all, agree with people.
+    """Measure how well the named text judges, or all, agree with human annotators.
 
-    `references` are two files of as many lines: descriptions, and a correct command for each. Raises UsageError for
-    a file that is not there or a judge that gives no score to texts, FormatError for lines that do not read.
+    `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
+    UsageError if a file is missing or a named judge does not score texts, FormatError with every invalid line.
     """
-    chosen = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
-    unfit = [name for name in judges if name not in {judge.name for judge in chosen}]
+    selected = [judge for name in judges or JUDGES if isinstance(judge := find_judge(name), TextScorer)]
+    unfit = [name for name in judges if name not in {judge.name for judge in selected}]
     if unfit:
-        raise UsageError(f"{unfit[0]} gives no score to texts; these do: {', '.join(_scorers())}")
-    known = _read_references(*references)
-    rows = _read_assessments(assessments, known)
-    progress.say(f"comparing {', '.join(judge.name for judge in chosen)} with people on {len(rows)} commands")
-    return list(agreements(rows, known, chosen))
+        scorers = [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
+        raise UsageError(f"{unfit[0]} does not score texts; these judges do: {', '.join(scorers)}")
+    commands = _read_references(*references)
+    assessed = _read_assessments(assessments, commands)
+    progress.say(f"comparing {', '.join(judge.name for judge in selected)} with people on {len(assessed)} commands")
+    return list(agreements(assessed, commands, selected))
 
 
-def _scorers() -> list[str]:
-    return [name for name, judge in JUDGES.items() if isinstance(judge, TextScorer)]
-
-
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -48,42 +45,42 @@ def _text(path: Path) -> str:
 
 
 def _read_references(descriptions: Path, commands: Path) -> dict[str, list[str]]:
-    left, right = ([line.strip() for line in _text(path).split("\n")] for path in (descriptions, commands))
+    left, right = ([line.strip() for line in _read_text(path).split("\n")] for path in (descriptions, commands))
     if len(left) != len(right):
         raise FormatError(
             [Problem(commands, 0, f"has {len(right)} lines: expected {len(left)}, as {descriptions} has")]
         )
-    found: dict[str, list[str]] = {}
+    references: dict[str, list[str]] = {}
     for description, command in zip(left, right, strict=True):
         if description:
-            found.setdefault(description, []).append(command)
-    return found
+            references.setdefault(description, []).append(command)
+    return references
 
 
 def _read_assessments(path: Path, references: Mapping[str, Sequence[str]]) -> list[Assessed]:
-    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    reader = csv.DictReader(io.StringIO(_read_text(path), newline=""))
     columns = list(reader.fieldnames or ())
-    people = [name for name in columns if name.startswith(f"{_TOGETHER} ")]
-    missing = [name for name in ("description", "prediction", _TOGETHER) if name not in columns]
+    annotators = [name for name in columns if name.startswith(f"{_CONSENSUS_COLUMN} ")]
+    missing = [name for name in ("description", "prediction", _CONSENSUS_COLUMN) if name not in columns]
     if missing:
         raise FormatError([Problem(path, 1, f"has no column {missing[0]!r}; it has: {', '.join(columns)}")])
     problems: list[Problem] = []
     rows: list[Assessed] = []
     for row in reader:
-        faults = list(_faults(row, [_TOGETHER, *people], references))
+        faults = list(_faults(row, [_CONSENSUS_COLUMN, *annotators], references))
         problems += [Problem(path, reader.line_num, fault) for fault in faults]
         if not faults:
-            said = tuple(_ANSWERS[row[name] or ""] for name in people)
-            rows.append(Assessed(row["description"].strip(), row["prediction"], row[_TOGETHER] == "y", said))
+            answers = tuple(_ANSWERS[row[name] or ""] for name in annotators)
+            rows.append(Assessed(row["description"].strip(), row["prediction"], row[_CONSENSUS_COLUMN] == "y", answers))
     if problems:
         raise FormatError(problems)
     return rows
 
 
-def _faults(row: Mapping[str, str], answers: Sequence[str], references: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for name in answers:
-        allowed = ("y", "n") if name == _TOGETHER else tuple(_ANSWERS)
+def _faults(row: Mapping[str, str], columns: Sequence[str], references: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name in columns:
+        allowed = ("y", "n") if name == _CONSENSUS_COLUMN else tuple(_ANSWERS)
         if (row[name] or "") not in allowed:
             yield f"{name}: expected y or n, found {row[name]!r}"
     if row["description"].strip() not in references:
-        yield f"description: no reference is given for {row['description']!r:.100}"
+        yield f"description: no reference command for {row['description']!r:.100}"

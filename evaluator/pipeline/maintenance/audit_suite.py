@@ -1,4 +1,4 @@
-"""Audit a foreign suite: execute its references and report, by class, what does not hold of it."""
+"""Audit of an external suite: execute its references and report its defects by class."""
 
 from __future__ import annotations
 
@@ -29,58 +29,60 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Everything that does not hold of the tasks named, or of all: texts, then worlds, then commands by task."""
-    chosen = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
-    notes = list(text_notes(chosen))
+    """Return the defects of these tasks, or of all: in their texts, then their worlds, then their commands by task."""
+    selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
+    notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        asked = {subject: number for task in chosen for subject, number in _subjects(task)}
-        builds = [GradingItem(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
-        grader.ensure_evidence([*asked, *builds])
+        numbers = {item: number for task in selected for item, number in _judged_items(task)}
+        builds = [GradingItem(task.id, _build_command(suite, task)) for task in _one_task_per_world(selected)]
+        grader.ensure_evidence([*numbers, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
-        findings = grader.grade(subject for subject in asked if grader.keys.references(subject))
-        for task in chosen:
+        findings = grader.grade(item for item in numbers if grader.keys.references(item))
+        for task in selected:
             notes += _command_notes(task, grader)
-            graded = ((number, findings.get(subject)) for subject, number in _subjects(task))
-            found = (finding_note(task, number, finding) for number, finding in graded if finding)
-            notes += [note for note in found if note]
+            graded = ((number, findings.get(item)) for item, number in _judged_items(task))
+            verdict_notes = (finding_note(task, number, finding) for number, finding in graded if finding)
+            notes += [note for note in verdict_notes if note]
     return notes
 
 
-def _subjects(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
-    """The references with their 1-based numbers, each to be judged by the others, and doing nothing.
+def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
+    """Yield the commands to judge: each reference with its 1-based number, and a command that does nothing.
 
-    Where a verifier decides, no reference is compared with, and one is judged though it is the only one.
+    Each reference is judged against the others. If the task has a verifier, no references are compared, so that a
+    single reference is judged too.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
     yield GradingItem(task.id, DO_NOTHING[0]), None
 
 
-def _one_a_world(tasks: Sequence[Task]) -> list[Task]:
-    """A task of each world, with nothing but its world before it where there is one.
+def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
+    """Return one task per world, preferring a task without a set-up of its own.
 
-    Where a task names its variants, its set-up is ours and does nothing in the first.
+    The set-up of a task that names its variants was added by this project. It does nothing in the first variant, so
+    such a task also counts as one with an unchanged world.
     """
-    own = [task for task in tasks if task.setup is None or task.variants]
-    ordered = sorted(own, key=lambda task: task.setup is None)
+    unchanged = [task for task in tasks if task.setup is None or task.variants]
+    ordered = sorted(unchanged, key=lambda task: task.setup is None)
     return sorted({task.world: task for task in ordered}.values(), key=lambda task: task.world)
 
 
 def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
-    """How many of the tasks named, or of all, are asked in how many variants, most variants first."""
-    chosen = [suite.task(name) for name in tasks] or suite.tasks
-    return dict(sorted(Counter(len(suite.variants(task)) for task in chosen).items(), reverse=True))
+    """Return how many of these tasks, or of all, have how many variants, the most variants first."""
+    selected = [suite.task(name) for name in tasks] or suite.tasks
+    return dict(sorted(Counter(len(suite.variants(task)) for task in selected).items(), reverse=True))
 
 
-def _build_again(suite: Suite, task: Task) -> bytes:
-    """The build as a command: its complaints are evidence then, and a layer's are lost."""
+def _build_command(suite: Suite, task: Task) -> bytes:
+    """Return the world's build script as a command. Its error output then becomes evidence, unlike an image layer's."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build
 
 
 def _world_notes(task: Task, build: GradingItem, grader: Grader) -> Iterator[AuditNote]:
-    assert build.command is not None  # noqa: S101 - made by `_build_again`
+    assert build.command is not None  # noqa: S101 - set by `_build_again`
     if failure := grader.failure(task.id, build.command):
         yield missing_world_note(task.world, str(failure))
         return

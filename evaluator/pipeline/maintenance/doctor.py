@@ -1,4 +1,4 @@
-"""What this machine offers: the engine, the base and the image of every suite, and why it is these."""
+"""Diagnosis of this machine: the engine, and the base and the image of every suite, each with an explanation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """What `doctor` shows. With `fix`, what is missing is installed, started and built first.
+    """Return the facts that `doctor` shows. With `fix`, first install, start and build missing parts.
 
-    Raises MissingError that ends with the line to type where this machine has no engine.
+    Raises MissingError, which ends with the command to run, if this machine has no engine.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
@@ -32,26 +32,26 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
     name = manifest.base.release
     base = ensure_base(engine, name, progress.say) if fix else find_base(engine, name)
     image = ensure_image(engine, manifest, progress.say) if fix else find_image(engine, manifest)
-    facts = [Fact(f"base {name}", base.digest if base else "not there yet", base.why if base else "made when needed")]
+    facts = [Fact(f"base {name}", base.digest if base else "missing", base.why if base else "built when needed")]
     if image is None:
         return [
             *facts,
-            Fact(f"image {manifest.name}", "not there yet", f"{image_reference(manifest)}, built when needed"),
+            Fact(f"image {manifest.name}", "missing", f"{image_reference(manifest)}, built when needed"),
         ]
-    facts.append(Fact(f"image {manifest.name}", image.reference, "named by all it is made from"))
+    facts.append(Fact(f"image {manifest.name}", image.reference, "its name contains a hash of all its inputs"))
     if fix:
         prune_images(engine, manifest)
     if earlier := earlier_images(engine, manifest):
-        why = f"made from other inputs; {KEPT} stay for other checkouts, and --fix removes older ones that nobody uses"
+        why = f"built from other inputs; {KEPT} are kept for other checkouts, and --fix removes older unused ones"
         facts.append(Fact("earlier images", str(len(earlier)), why))
     facts.append(Fact("fingerprint", image.fingerprint[:16], f"{image.architecture}, {len(image.packages)} packages"))
     return [*facts, Fact(f"sandbox {manifest.name}", *_sandbox(engine, WorkerPlan(image, manifest)))]
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Whether a worker starts here and its jail holds."""
+    """Return whether a worker starts on this machine and its jail holds, with an explanation."""
     try:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:
         return "does not hold", str(error)
-    return "holds", "a worker tried its own jail: capabilities, filter, mounts, clock"
+    return "holds", "a worker tested its own jail: capabilities, filter, mounts, clock"

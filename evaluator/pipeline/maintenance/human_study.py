@@ -1,7 +1,7 @@
-"""A study held on a suite: participants' commands are executed and judged as candidates' are.
+"""A human-time study of a suite: participants' commands are executed and judged like candidates.
 
-Nothing that participants type goes into the project's store: a study has one of its own, which is gone with it.
-All judging happens in one thread, because a grader and its store belong to the thread that made them.
+Participants' commands never enter the project's store. A study has a store of its own, which is deleted at its end. All
+judging happens in one thread, because a grader and its store belong to the thread that created them.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from evaluator.records import Evidence, Finding, Outcome, Task
 from evaluator.store import Store
 from evaluator.study.ledger import Ledger
 from evaluator.study.server import study_server
-from evaluator.study.sitting import Shown, Study
+from evaluator.study.sitting import AttemptResult, Study
 from evaluator.suites.load import Suite
 
-MOST_SHOWN: Final = 20_000
-"""Characters of what a command printed that a participant is shown."""
+MAX_SHOWN_CHARACTERS: Final = 20_000
+"""Maximum number of characters of a command's output that a participant sees."""
 _VERDICTS: Final = {
-    Outcome.PASS: "done: this does what was asked",
-    Outcome.FAIL: "not done: this does not do what was asked, here or with other files of the same kind",
-    Outcome.TIMEOUT: "ended: this took too long",
-    Outcome.INVALID: "not run: the shell does not read this",
-    Outcome.UNDECIDED: "not counted: the judge cannot tell whether this does what was asked; try another way",
+    Outcome.PASS: "done: the command does the task",
+    Outcome.FAIL: "not done: the command does not do the task, here or with other files of the same kind",
+    Outcome.TIMEOUT: "stopped: the command took too long",
+    Outcome.INVALID: "not run: the shell cannot parse the command",
+    Outcome.UNDECIDED: "not counted: the judge cannot decide whether the command does the task; try another way",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """How a study is held: which tasks (all where none is named), how many of them each, where, into which file."""
+    """The options of a study. Without `tasks` it uses all tasks of the suite. A participant gets `measured` of them."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -57,16 +57,16 @@ class StudyPlan:
 
 
 @contextlib.contextmanager
-def served_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Hold a study while the block runs; the address of its page. Executes the tasks' references first.
+def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
+    """Run a study while the block runs, and yield the address of its page. The tasks' references are executed first.
 
-    Raises UsageError where address, port or file are not to be had.
+    Raises UsageError if the address, the port or the file is not available.
     """
-    _refuse_wildcard(plan.host)
+    _check_host(plan.host)
     tasks = [suite.task(name) for name in dict.fromkeys(plan.tasks)] or list(suite.tasks)
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(contextlib.closing(Ledger(plan.out)))
-        examiner = stack.enter_context(examining(project, suite, tasks, progress))
+        examiner = stack.enter_context(open_examiner(project, suite, tasks, progress))
         study = Study(
             suite.manifest.name,
             suite.manifest.version,
@@ -76,18 +76,21 @@ def served_study(project: Project, suite: Suite, plan: StudyPlan, progress: Prog
             time.monotonic,
             measured=plan.measured,
             seed=plan.seed,
-            places=lambda task: _place(suite, task),
+            places=lambda task: _prompt(suite, task),
         )
         try:
             address = stack.enter_context(study_server(study, plan.host, plan.port))
         except OSError as error:
             where = f"{plan.host}, port {plan.port}"
-            raise UsageError(f"{where}: not to be had ({error}); name others with --host and --port") from error
+            raise UsageError(f"{where}: not available ({error}); choose others with --host and --port") from error
         yield address
 
 
-def _refuse_wildcard(host: str) -> None:
-    """A browser names the address it asks, and only literal ones are answered: so it must be known which."""
+def _check_host(host: str) -> None:
+    """Raise UsageError if `host` is not one literal IPv4 address or localhost.
+
+    The study's server only answers requests that name its address by numbers, so the exact address must be known.
+    """
     try:
         if host == "localhost" or not ipaddress.IPv4Address(host).is_unspecified:
             return
@@ -96,145 +99,147 @@ def _refuse_wildcard(host: str) -> None:
     raise UsageError(f"--host {host}: expected one IPv4 address of this machine, such as 127.0.0.1 or 192.0.2.7")
 
 
-def _place(suite: Suite, task: Task) -> str:
+def _prompt(suite: Suite, task: Task) -> str:
     world = suite.worlds[task.world].manifest
     return f"{world.user or suite.manifest.user}:{world.cwd or suite.manifest.cwd}"
 
 
 class GraderExaminer:
-    """Judges by a grader, in one thread. Who asks while it is at work is judged next, together with all others."""
+    """Judges commands with a grader in one thread. Commands that arrive in the meantime form the next batch."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
-        self._waiting: list[tuple[GradingItem, Future[Shown]]] = []
+        self._pending: list[tuple[GradingItem, Future[AttemptResult]]] = []
         self._lock = threading.Lock()
 
-    def examine(self, task: str, command: bytes) -> Shown:
-        """What a command comes to, and what it printed in the first variant. Raises InfraError."""
-        answer: Future[Shown] = Future()
+    def examine(self, task: str, command: bytes) -> AttemptResult:
+        """Return a command's verdict and its output in the first variant. Raises InfraError if the machinery fails."""
+        future: Future[AttemptResult] = Future()
         with self._lock:
-            self._waiting.append((GradingItem(task, command), answer))
-        self._thread.submit(self._examine_waiting)
-        return answer.result()
+            self._pending.append((GradingItem(task, command), future))
+        self._thread.submit(self._examine_pending)
+        return future.result()
 
-    def _examine_waiting(self) -> None:
-        """Judge all that wait at once, for most of a failing command's time is spent between its two runs."""
+    def _examine_pending(self) -> None:
+        """Judge all waiting commands together, because a failing command mostly waits for its second run."""
         with self._lock:
-            waiting, self._waiting = self._waiting, []
-        subjects = [subject for subject, _ in waiting]
+            pending, self._pending = self._pending, []
+        items = [item for item, _ in pending]
         try:
-            findings = self._grader.grade(subjects)
-            self._grader.ensure_evidence(subjects)
-            shown = [self._shown(subject, findings[subject]) for subject in subjects]
-        except Exception as error:  # raised again where somebody waits for it
-            for _, answer in waiting:
-                answer.set_exception(error)
+            findings = self._grader.grade(items)
+            self._grader.ensure_evidence(items)
+            results = [self._result(item, findings[item]) for item in items]
+        except Exception as error:  # raised again in the threads that wait for a result
+            for _, future in pending:
+                future.set_exception(error)
             return
-        for (_, answer), each in zip(waiting, shown, strict=True):
-            if isinstance(each, InfraError):
-                answer.set_exception(each)
+        for (_, future), result in zip(pending, results, strict=True):
+            if isinstance(result, InfraError):
+                future.set_exception(result)
             else:
-                answer.set_result(each)
+                future.set_result(result)
 
-    def _shown(self, subject: GradingItem, finding: Finding) -> Shown | InfraError:
+    def _result(self, item: GradingItem, finding: Finding) -> AttemptResult | InfraError:
         if finding.outcome is Outcome.INFRA_ERROR:
             return InfraError(finding.reason)
-        trials = self._grader.trials(subject.task, subject.command or b"")
+        trials = self._grader.trials(item.task, item.command or b"")
         first = next(iter(trials.values()), None)
-        return Shown(finding.outcome is Outcome.PASS, _verdict(finding), printed(first.first) if first else "")
+        verdict = _VERDICTS.get(finding.outcome, finding.outcome.value)
+        return AttemptResult(finding.outcome is Outcome.PASS, verdict, visible_output(first.first) if first else "")
 
 
-class _Beginning:
-    """Tells how far the study's beginning is, and nothing of what participants have executed then."""
+class _StartupProgress:
+    """Reports progress until the study begins and nothing afterwards, so that participants' commands stay hidden."""
 
     def __init__(self, progress: Progress) -> None:
-        self._listener = progress
+        self._progress = progress
 
     def say(self, text: str) -> None:
-        self._listener.say(text)
+        self._progress.say(text)
 
     def stage(self, name: str, total: int) -> None:
-        self._listener.stage(name, total)
+        self._progress.stage(name, total)
 
     def advance(self) -> None:
-        self._listener.advance()
+        self._progress.advance()
 
     def note(self, text: str) -> None:
-        self._listener.note(text)
+        self._progress.note(text)
 
     def end(self) -> None:
-        self._listener = NullProgress()
+        self._progress = NullProgress()
 
 
-def _verdict(finding: Finding) -> str:
-    return _VERDICTS.get(finding.outcome, finding.outcome.value)
-
-
-def printed(evidence: Evidence) -> str:
-    """Both streams and a status other than 0 as text that is plainly visible, cut where it is long."""
+def visible_output(evidence: Evidence) -> str:
+    """Return both output streams and a non-zero exit status as visible text, shortened if it is long."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)
     ).decode(errors="replace")
-    cut = text[:MOST_SHOWN]
-    shown = "\n".join(printable(row.replace("\t", "        ")) for row in cut.split("\n")).rstrip("\n")
-    notes = ["… (more was printed)"] if len(text) > len(cut) or evidence.stdout.truncated else []
+    shown_text = text[:MAX_SHOWN_CHARACTERS]
+    visible = "\n".join(printable(row.replace("\t", "        ")) for row in shown_text.split("\n")).rstrip("\n")
+    notes = ["… (more was printed)"] if len(text) > len(shown_text) or evidence.stdout.truncated else []
     notes += [f"(exit status {evidence.status})"] if evidence.status else []
-    return "\n".join([*([shown] if shown else []), *notes])
+    return "\n".join([*([visible] if visible else []), *notes])
 
 
 @contextlib.contextmanager
-def examining(project: Project, suite: Suite, tasks: Sequence[Task], progress: Progress) -> Iterator[GraderExaminer]:
-    """An examiner of these tasks; their references are executed before the block runs."""
+def open_examiner(
+    project: Project, suite: Suite, tasks: Sequence[Task], progress: Progress
+) -> Iterator[GraderExaminer]:
+    """Execute the references of these tasks and yield an examiner of commands for them."""
     folder = project.store_path.parent
     folder.mkdir(exist_ok=True)
-    _sweep(folder)
+    _delete_abandoned_stores(folder)
     path = folder / f"study-{os.getpid()}.sqlite"
     with ThreadPoolExecutor(1, "study") as thread, contextlib.ExitStack() as stack:
 
-        def opened() -> Grader:
+        def open_study_grader() -> Grader:
             store = stack.enter_context(contextlib.closing(Store(path)))
-            beginning = _Beginning(progress)
-            executor = Executor(suite, store, beginning)
+            startup = _StartupProgress(progress)
+            executor = Executor(suite, store, startup)
             executor.clear_up()
             stack.callback(executor.close)
             judge = find_judge(project.settings.judge)
             known_mutants = known_mutants_of(project, suite, store)
             grader = Grader(
-                suite, judge, store, executor.fingerprint(), executor.execute, beginning, known_mutants=known_mutants
+                suite, judge, store, executor.fingerprint(), executor.execute, startup, known_mutants=known_mutants
             )
-            lend_references(project, grader, tasks)
+            copy_reference_evidence(project, grader, tasks)
             grader.ensure_evidence([GradingItem(task.id, None) for task in tasks])
-            beginning.end()
+            startup.end()
             return grader
 
         try:
-            yield GraderExaminer(thread.submit(opened).result(), thread)
+            yield GraderExaminer(thread.submit(open_study_grader).result(), thread)
         finally:
             thread.submit(stack.close).result()
-            _forget(path)
+            _delete_store(path)
 
 
-def lend_references(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
-    """Take what evidence of references the project has already: nothing of a study ever goes the other way."""
+def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Task]) -> None:
+    """Copy the project's evidence of references into the study's store. Nothing is copied back."""
     if not project.store_path.is_file():
         return
     keys = {
-        key for task in tasks for each in task.references for key, _ in grader.keys.requests(task.id, each).values()
+        key
+        for task in tasks
+        for command in task.references
+        for key, _ in grader.keys.requests(task.id, command).values()
     }
-    with contextlib.closing(Store(project.store_path)) as lender:
-        for run, evidence in lender.evidence((key, run) for key in keys for run in (0, 1)).items():
+    with contextlib.closing(Store(project.store_path)) as store:
+        for run, evidence in store.evidence((key, run) for key in keys for run in (0, 1)).items():
             grader.store.add_evidence(run, evidence)
 
 
-def _sweep(folder: Path) -> None:
+def _delete_abandoned_stores(folder: Path) -> None:
     """Remove the stores of studies that were killed."""
     for path in folder.glob("study-*.sqlite"):
         number = path.stem.removeprefix("study-")
         if number.isdecimal() and not Path("/proc", number).exists():
-            _forget(path)
+            _delete_store(path)
 
 
-def _forget(path: Path) -> None:
+def _delete_store(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,10 +1,9 @@
-"""Add a foreign suite to a checkout: read it, write it in our formats, and look at what it is worth.
+"""Import of an external suite: convert it to this project's format, choose its variants, and audit it.
 
-In which variants of its world a task is asked: those in which its own references hold.
-
-A variant that we made proves nothing where a task's references no longer agree, or fail at what we put there. Each is
-taken on if, judged by the others in all variants so far and in that one, every reference comes off no worse than
-before. So equivalent references stay so by construction: what a judge makes of them says nothing of these variants.
+The import adds variants of its own to a world. Such a variant is useless for a task if the task's references disagree
+or fail in it. It is therefore kept only if no reference is judged worse, against the others, in all variants so far and
+this one. References thus stay equivalent by construction, and a judge's verdicts on them say nothing about these
+variants.
 """
 
 from __future__ import annotations
@@ -32,125 +31,128 @@ from evaluator.suites.importers.extra_variants import variants_with_objects
 from evaluator.suites.load import Suite, load_suite
 
 _RANK: Final = {Outcome.PASS: 0, Outcome.UNDECIDED: 1}
-_WORST: Final = 2
+_WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """The suite with every strengthened task asked in the variants in which its references hold, written anew.
+    """Keep only the usable variants of every task with added variants, and write the suite again.
 
-    Executes all their references. Tasks of other suites are left as they are.
+    The references of these tasks are executed. Other tasks and suites do not change.
     """
-    asked = {task.id: task for task in suite.tasks if len(_offered(suite, task)) > 1}
-    if not asked:
+    extended = {task.id: task for task in suite.tasks if len(_offered_variants(suite, task)) > 1}
+    if not extended:
         return suite
     offered = tuple(
-        task.model_copy(update={"variants": _offered(suite, task)}) if task.id in asked else task
+        task.model_copy(update={"variants": _offered_variants(suite, task)}) if task.id in extended else task
         for task in suite.tasks
     )
     with open_grader(project, replace(suite, tasks=offered), progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(GradingItem(task.id, command) for task in asked.values() for command in task.references)
-        held = {task.id: held_variants(task, grader) for task in offered if task.id in asked}
-    return rewrite_tasks(suite, (task.model_copy(update={"variants": held[task.id]}) for task in asked.values()))
+        grader.ensure_evidence(
+            GradingItem(task.id, command) for task in extended.values() for command in task.references
+        )
+        usable = {task.id: usable_variants(task, grader) for task in offered if task.id in extended}
+    return rewrite_tasks(suite, (task.model_copy(update={"variants": usable[task.id]}) for task in extended.values()))
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """The suite with these tasks in the place of those of the same id, on disk and in memory."""
-    fresh = {task.id: task for task in changed}
-    for topic in {task.topic for task in suite.tasks if task.id in fresh}:
-        tasks = (fresh.get(task.id, task) for task in suite.tasks if task.topic is topic)
+    """Replace the tasks with the same ids on disk, and return the suite as loaded from there."""
+    by_id = {task.id: task for task in changed}
+    for topic in {task.topic for task in suite.tasks if task.id in by_id}:
+        tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
         write_whole(suite.folder / "tasks" / f"{topic.value}.jsonl", json_lines(tasks).encode())
     return load_suite(suite.folder)
 
 
-def _offered(suite: Suite, task: Task) -> tuple[str, ...]:
-    """The variants in which a task's set-up puts something, after the publisher's."""
-    there = {variant.name for variant in suite.worlds[task.world].manifest.variants}
-    return tuple(name for name in variants_with_objects(task.setup) if name in there) if task.variants else ()
+def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
+    """Return the publisher's variant, and after it the variants for which a task's set-up adds files."""
+    existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
+    return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
 
-def held_variants(task: Task, grader: Grader) -> tuple[str, ...]:
-    """The variants, of those a task is asked in, in which its references hold; the first always is one."""
+def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
+    """Return the task's variants in which no reference is judged worse. The first variant is always included."""
     first, *others = task.variants
     cases = [grader.case(GradingItem(task.id, command, number)) for number, command in enumerate(task.references)]
-    held = [first]
+    usable = [first]
     if any(case.candidate is None or first not in case.candidate.trials for case in cases):
         return (first,)
-    ranks = [_rank(grader, case, held) for case in cases]
+    ranks = [_rank(grader, case, usable) for case in cases]
     for name in others:
         if not all(_ends_well(case.candidate, first, name) for case in cases):
             continue
-        fresh = [_rank(grader, case, [*held, name]) for case in cases]
-        if all(new <= old for new, old in zip(fresh, ranks, strict=True)):
-            held, ranks = [*held, name], fresh
-    return tuple(held)
+        new_ranks = [_rank(grader, case, [*usable, name]) for case in cases]
+        if all(new_rank <= old_rank for new_rank, old_rank in zip(new_ranks, ranks, strict=True)):
+            usable, ranks = [*usable, name], new_ranks
+    return tuple(usable)
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """How a reference comes off in these variants by the others: 0 is best. There may be no others."""
+    """Return how a reference is judged against the others in these variants. 0 is best, and the rank without others."""
     if not case.references or case.candidate is None:
         return 0
-    references = tuple(_within(each, names) for each in case.references)
-    narrowed = replace(case, references=references, candidate=_within(case.candidate, names))
-    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST)
+    references = tuple(_restrict(reference, names) for reference in case.references)
+    narrowed = replace(case, references=references, candidate=_restrict(case.candidate, names))
+    return _RANK.get(grader.judge.judge(narrowed).outcome, _WORST_RANK)
 
 
-def _within(executed: Executed, names: Sequence[str]) -> Executed:
+def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
     return Executed(executed.command, {name: executed.trials[name] for name in names if name in executed.trials})
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Whether a reference ends by itself, and does not only complain where it did not in the first variant."""
+    """Return whether a reference exits normally and does not start failing in a variant other than the first."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
-    return after.ending is Ending.EXITED and (_only_complains(before) or not _only_complains(after))
+    return after.ending is Ending.EXITED and (_only_reports_errors(before) or not _only_reports_errors(after))
 
 
-def _only_complains(evidence: Evidence) -> bool:
+def _only_reports_errors(evidence: Evidence) -> bool:
     return bool(evidence.status and evidence.stderr.size and not evidence.stdout.size and not evidence.changes)
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """A foreign suite as it was written, and how many entries were left out for which reason."""
+class ImportedSuite:
+    """An imported suite, and the number of entries that were left out by reason."""
 
     suite: Suite
     left_out: Mapping[str, int]
 
 
-def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> Added:
-    """Write the foreign suite `name` below the checkout's fixtures, from `path` where its format needs one.
+def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
+    """Import the external suite `name` into the checkout's fixtures. Some formats are read from `path`.
 
-    Raises UsageError for an unknown name or a tree that is not what it should be, FormatError with every place,
-    MissingError where something cannot be fetched.
+    Raises UsageError for an unknown name or an unexpected source tree, FormatError with every invalid place,
+    MissingError if a download fails.
     """
     if name not in IMPORTERS:
-        raise UsageError(f"no foreign suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
+        raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
     if path is not None and not path.exists():
-        raise UsageError(f"{path} is not there: expected what {name} is read from")
+        raise UsageError(f"{path} does not exist: expected the files of {name}")
     progress.say(f"reading {name}")
     try:
         draft = IMPORTERS[name](utilities_of, path)
-    except ValueError as error:  # bytes that are no text, or values that no task can have
-        raise UsageError(f"{path or name} does not read as {name}: {error}") from error
+    except ValueError as error:  # undecodable text, or invalid values of a task
+        raise UsageError(f"{path or name} is not a valid copy of {name}: {error}") from error
     folder = write_draft(draft, project.root / "fixtures")
-    return Added(load_suite(folder), draft.left_out)
+    return ImportedSuite(load_suite(folder), draft.left_out)
 
 
-def order_suite(project: Project, added: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """The suite with those tasks compared line by line whose references, executed, show one order that is asked for.
+def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
+    """Set line-by-line comparison for tasks that ask for an order, if their executed references print the same order.
 
-    Written anew where there are any. What a task compares is no part of its evidence: nothing is executed twice.
+    The suite is written again if any task changes. Evidence does not depend on how outputs are compared, so nothing is
+    executed twice.
     """
-    with open_grader(project, added, progress, workers=workers, adjudicated=False) as grader:
-        grader.ensure_evidence(GradingItem(task.id, command) for task in added.tasks for command in task.references)
-        ordered = {task.id for task in added.tasks if has_order(task, _outputs(task, grader))}
-    changed = (task for task in added.tasks if task.id in ordered)
-    return rewrite_tasks(added, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
+    with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
+        grader.ensure_evidence(GradingItem(task.id, command) for task in suite.tasks for command in task.references)
+        ordered = {task.id for task in suite.tasks if has_order(task, _outputs(task, grader))}
+    changed = (task for task in suite.tasks if task.id in ordered)
+    return rewrite_tasks(suite, (task.model_copy(update={"output": OutputMode.LINES}) for task in changed))
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """What every reference prints, by variant; nothing where one has no evidence."""
+    """Return the output of every reference by variant, or nothing if a reference has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}
@@ -161,14 +163,14 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """The references, as `task/number`, that fail, show nothing, or need the network."""
+    """Return the references, as `task/number`, that fail, print nothing, or need the network."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
     }
 
 
-def add_and_look(
+def add_and_audit(
     project: Project,
     name: str,
     path: Path | None,
@@ -177,28 +179,28 @@ def add_and_look(
     execute: bool = True,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Add a suite: its size and what was left out; with `execute`, which references do not hold.
+    """Import a suite and return a summary: its size, the entries left out, and with `execute` the failing references.
 
-    Where this machine cannot execute, the suite is there all the same, and `not_executed` says why.
+    If this machine cannot execute commands, the suite is imported nevertheless, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
-    added = add_suite(project, name, path, progress)
-    suite, found, why = added.suite, dict[str, list[str]](), None if execute else "--no-execute"
+    imported = add_suite(project, name, path, progress)
+    suite, references, reason = imported.suite, dict[str, list[str]](), None if execute else "--no-execute"
     if execute:
         try:
             suite = select_variants(project, suite, progress, workers=workers)
             suite = order_suite(project, suite, progress, workers=workers)
-            found = reference_summary(audit_suite(project, suite, progress, workers=workers))
+            references = reference_summary(audit_suite(project, suite, progress, workers=workers))
         except MissingError as error:
-            why = str(error)
+            reason = str(error)
     return {
         "replaces": replaces,
-        "not_executed": why,
+        "not_executed": reason,
         "variants": variant_counts(suite),
         "folder": str(suite.folder.relative_to(project.root)),
         "tasks": len(suite.tasks),
         "references": sum(len(task.references) for task in suite.tasks),
         "worlds": len(suite.worlds),
-        "left_out": dict(added.left_out),
-        "found": found,
+        "left_out": dict(imported.left_out),
+        "found": references,
     }

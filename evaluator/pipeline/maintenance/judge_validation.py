@@ -1,7 +1,7 @@
-"""Validate judges: bring labelled pairs together, execute what has no evidence, and see what every judge says.
+"""Validation of judges: collect labelled pairs, execute missing evidence, and measure every judge's verdicts.
 
-A suite is taken world by world, so that what is in memory does not grow with it. A judge that is a model runs
-where there is a panel that can ask it; the others always.
+A suite is processed world by world, which bounds the memory. A judge that asks a model runs only if a panel is
+available. The other judges always run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.files import write_whole
-from evaluator.judges import JUDGES, Case, Judge, find_judge
+from evaluator.judges import JUDGES, Judge, find_judge
 from evaluator.judges.labelled_pairs import (
     HardPair,
     JudgedPair,
@@ -31,7 +31,7 @@ from evaluator.judges.labelled_pairs import (
     table_4_pairs,
 )
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.pipeline.boards.scored_boards import PUBLISHED, read_validation
+from evaluator.pipeline.boards.scored_boards import JUDGE_METRICS, read_validation
 from evaluator.pipeline.grading.cache_keys import GradingItem, MutantLookup
 from evaluator.pipeline.grading.executor import Executor, open_executor
 from evaluator.pipeline.grading.grader import Grader
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel
 
 LABELS: Final = "labels.jsonl"
-"""A suite's labelled mutants, among its overrides."""
+"""The name of a suite's file of labelled mutants, in its folder of overrides."""
 
-_LOCAL: Final = "judges.json"
-_MODELS: Final = frozenset(each.name for each in BY_MODEL)
+_LOCAL_NAME: Final = "judges.json"
+_MODEL_JUDGES: Final = frozenset(judge.name for judge in BY_MODEL)
 
 
 class Description(NamedTuple):
-    """A judge, for people."""
+    """A judge's description for users."""
 
     name: str
     version: int
@@ -76,7 +76,7 @@ class Description(NamedTuple):
 
 
 def describe_judges() -> list[Description]:
-    """Every judge there is."""
+    """Return the description of every judge."""
     return [
         Description(judge.name, judge.version, judge.basis.value, (type(judge).__doc__ or "").splitlines()[0])
         for judge in JUDGES.values()
@@ -84,8 +84,8 @@ def describe_judges() -> list[Description]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
-    """One suite's labelled pairs, by where they come from."""
+class SuitePairs:
+    """The labelled pairs of one suite, by kind."""
 
     suite: Suite
     pairs: Mapping[PairKind, Sequence[Pair]]
@@ -93,51 +93,51 @@ class Sets:
 
 @dataclass(slots=True)
 class Results:
-    """What every judge made of the pairs, and what it got wrong or left open."""
+    """The metrics of every judge on the pairs, and its wrong or undecided verdicts."""
 
     figures: list[JudgeFigures] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
     def hardest(self, judge: str) -> list[HardPair]:
-        """The ten pairs that are hardest for a judge."""
+        """Return the ten pairs that are hardest for a judge."""
         return hardest_pairs(self.mistakes, judge)
 
 
-def sets_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> Sets:
-    """The pairs that a suite itself gives: Table 4's, its near misses, labelled mutants, and with `mutants` all."""
+def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
+    """Return a suite's own pairs: those of Table 4, near misses, labelled mutants, and with `mutants` all mutants."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
-        PairKind.MUTANTS: list(_mutant_pairs(project, suite)) if mutants else [],
+        PairKind.MUTANTS: list(_all_mutants(project, suite)) if mutants else [],
         PairKind.LABELLED: list(_labelled_mutants(project, suite, progress)),
     }
-    return Sets(suite, {kind: chosen for kind, chosen in pairs.items() if chosen})
+    return SuitePairs(suite, {kind: pairs_of_kind for kind, pairs_of_kind in pairs.items() if pairs_of_kind})
 
 
-def _mutant_pairs(project: Project, suite: Suite) -> Iterator[Pair]:
+def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    known = marks_of(marks)
+    equivalent = marks_of(marks)
     for task in suite.tasks:
         for mutant in mutants_of_task(task, mutants_of):
-            yield Pair(task.id, mutant.command, None, (task.digest, command_digest(mutant.command)) in known)
+            yield Pair(task.id, mutant.command, None, (task.digest, command_digest(mutant.command)) in equivalent)
 
 
 def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """The mutants that were labelled by hand. Raises FormatError with every line that does not read."""
+    """Yield the mutants that were labelled by hand. Raises FormatError with every invalid line."""
     path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
     labels = _read_labels(path) if path.is_file() else []
-    asked = {label.task for label in labels}
-    known = {
+    tasks = {label.task for label in labels}
+    commands = {
         (task.id, command_digest(mutant.command)): mutant.command
         for task in suite.tasks
-        if task.id in asked
+        if task.id in tasks
         for mutant in mutants_of_task(task, mutants_of)
     }
-    lost = [label for label in labels if (label.task, label.command_digest) not in known]
-    if lost:
-        progress.say(f"{path}: {len(lost)} of {len(labels)} labels are of commands that are no mutants any more")
+    outdated = [label for label in labels if (label.task, label.command_digest) not in commands]
+    if outdated:
+        progress.say(f"{path}: {len(outdated)} of {len(labels)} labels refer to commands that are no longer mutants")
     for label in labels:
-        command = known.get((label.task, label.command_digest))
+        command = commands.get((label.task, label.command_digest))
         if command is not None:
             yield Pair(label.task, command, None, label.label)
 
@@ -161,13 +161,13 @@ def _read_labels(path: Path) -> list[MutantLabel]:
 
 def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
     details = error.errors(include_url=False, include_context=False)
-    return [Problem(path, line, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+    return [Problem(path, line, f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}") for detail in details]
 
 
-def read_labelled(project: Project, path: Path) -> list[Sets]:
-    """The labelled pairs of a file, by suite. Raises FormatError with every bad line, UsageError for no file."""
+def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
+    """Read a file's labelled pairs, by suite. Raises FormatError with every invalid line, UsageError for no file."""
     problems: list[Problem] = []
-    found: dict[str, list[Pair]] = {}
+    pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
     for number, line in enumerate(_lines(path), 1):
         try:
@@ -178,10 +178,10 @@ def read_labelled(project: Project, path: Path) -> list[Sets]:
         except (ValueError, UsageError) as error:
             problems.append(Problem(path, number, str(error)))
         else:
-            found.setdefault(label.suite, []).append(Pair(label.task, label.command, None, label.label))
+            pairs_by_suite.setdefault(label.suite, []).append(Pair(label.task, label.command, None, label.label))
     if problems:
         raise FormatError(problems)
-    return [Sets(suites[name], {PairKind.LABELLED: pairs}) for name, pairs in found.items()]
+    return [SuitePairs(suites[name], {PairKind.LABELLED: pairs}) for name, pairs in pairs_by_suite.items()]
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -193,33 +193,32 @@ def _lines(path: Path) -> list[bytes]:
 
 def validate_judges(
     project: Project,
-    sets: Iterable[Sets],
+    sets: Iterable[SuitePairs],
     progress: Progress,
     *,
     judges: Sequence[str] = (),
     panel_use: PanelUse = REPLAY,
     workers: int | None = None,
 ) -> Results:
-    """Figures of the judges named, or of all that can run, on every set."""
-    chosen = [find_judge(name) for name in judges or JUDGES]
+    """Measure the named judges, or all that can run, on every set of pairs."""
+    selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
-    named = next((judge.name for judge in chosen if judge.name in _MODELS), None) if judges else None
-    with open_panel(project, progress, panel_use, named) as panel:
-        able = [judge for judge in chosen if panel is not None or judge.name not in _MODELS]
-        for each in sets:
-            with open_executor(project, each.suite, progress, workers=workers) as executor:
-                work = _Work(
-                    each.suite, executor, progress, panel, known_mutants_of(project, each.suite, executor.store)
-                )
-                for kind, pairs in each.pairs.items():
-                    for judge in able:
-                        work.validate(judge, kind, pairs, results)
+    panel_judge = next((judge.name for judge in selected if judge.name in _MODEL_JUDGES), None) if judges else None
+    with open_panel(project, progress, panel_use, panel_judge) as panel:
+        usable = [judge for judge in selected if panel is not None or judge.name not in _MODEL_JUDGES]
+        for suite_pairs in sets:
+            with open_executor(project, suite_pairs.suite, progress, workers=workers) as executor:
+                mutants = known_mutants_of(project, suite_pairs.suite, executor.store)
+                validation = _SuiteValidation(suite_pairs.suite, executor, progress, panel, mutants)
+                for kind, pairs in suite_pairs.pairs.items():
+                    for judge in usable:
+                        validation.validate(judge, kind, pairs, results)
     return results
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """Judging pairs of one suite on one bench."""
+class _SuiteValidation:
+    """The validation of judges on one suite, with one executor."""
 
     suite: Suite
     executor: Executor
@@ -228,27 +227,29 @@ class _Work:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add what a judge makes of the pairs: by itself, and where a panel decides for it, with that."""
+        """Add a judge's metrics on these pairs: alone, and combined with the panel if the panel decides any of them."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
-        helped: dict[Pair, Finding] = {}
-        spent = self.panel.budget.usd if self.panel else 0.0
-        for group in self._by_world(pairs):
+        with_panel: dict[Pair, Finding] = {}
+        usd_before = self.panel.budget.usd if self.panel else 0.0
+        worlds = {task.id: task.world for task in self.suite.tasks}
+        ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
+        for _, group in groupby(ordered, key=lambda pair: worlds[pair.task]):
             grader = self._grader(judge)
-            subjects = {pair: GradingItem(pair.task, pair.command, pair.without) for pair in group}
-            found = grader.grade(subjects.values())
-            seconds = _timed(grader, judge, subjects)
-            alone |= {pair: (found[subject], seconds[pair]) for pair, subject in subjects.items()}
-            places = {pair: PanelItem("", subject) for pair, subject in subjects.items()}
-            answers = ask_panel(self.panel, grader, places.values(), found, {"": ()})
-            helped |= {pair: answers[place] for pair, place in places.items() if place in answers}
-        usd = self.panel.budget.usd - spent if self.panel else 0.0
-        if judge.name not in _MODELS:
+            items = {pair: GradingItem(pair.task, pair.command, pair.without) for pair in group}
+            findings = grader.grade(items.values())
+            seconds = _judging_seconds(grader, judge, items)
+            alone |= {pair: (findings[item], seconds[pair]) for pair, item in items.items()}
+            panel_items = {pair: PanelItem("", item) for pair, item in items.items()}
+            by_panel = ask_panel(self.panel, grader, panel_items.values(), findings, {"": ()})
+            with_panel |= {pair: by_panel[item] for pair, item in panel_items.items() if item in by_panel}
+        usd = self.panel.budget.usd - usd_before if self.panel else 0.0
+        if judge.name not in _MODEL_JUDGES:
             self._add(judge, judge.name, kind, alone, 0.0, results)
-        if self.panel is not None and (helped or judge.name in _MODELS):
-            name = judge.name if judge.name in _MODELS else f"{judge.name} with panel"
-            both = {pair: (helped.get(pair, finding), seconds) for pair, (finding, seconds) in alone.items()}
-            self._add(judge, name, kind, both, usd, results)
+        if self.panel is not None and (with_panel or judge.name in _MODEL_JUDGES):
+            name = judge.name if judge.name in _MODEL_JUDGES else f"{judge.name} with panel"
+            combined = {pair: (with_panel.get(pair, finding), seconds) for pair, (finding, seconds) in alone.items()}
+            self._add(judge, name, kind, combined, usd, results)
 
     def _grader(self, judge: Judge) -> Grader:
         executor = self.executor
@@ -262,24 +263,19 @@ class _Work:
             known_mutants=self.known_mutants,
         )
 
-    def _by_world(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-        worlds = {task.id: task.world for task in self.suite.tasks}
-        ordered = sorted(dict.fromkeys(pairs), key=lambda pair: worlds[pair.task])
-        yield from (list(group) for _, group in groupby(ordered, key=lambda pair: worlds[pair.task]))
-
     def _add(
         self,
         judge: Judge,
         name: str,
         kind: PairKind,
-        found: Mapping[Pair, tuple[Finding, float]],
+        verdicts: Mapping[Pair, tuple[Finding, float]],
         usd: float,
         results: Results,
     ) -> None:
         manifest = self.suite.manifest
         parts = parts_of(manifest.name, self.suite.tasks)
         origin = Origin(name, judge.version, manifest.name, manifest.version, kind)
-        judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in found.items()]
+        judged = [JudgedPair(pair, finding.outcome, seconds) for pair, (finding, seconds) in verdicts.items()]
         results.figures += judge_metrics(origin, judged, parts, usd)
         results.mistakes += (
             Mistake(
@@ -292,35 +288,37 @@ class _Work:
                 equivalent=pair.equivalent,
                 finding=finding,
             )
-            for pair, (finding, _) in found.items()
+            for pair, (finding, _) in verdicts.items()
             if (finding.outcome is Outcome.PASS) != pair.equivalent or finding.outcome is Outcome.UNDECIDED
         )
 
 
-def _timed(grader: Grader, judge: Judge, subjects: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
-    """Seconds that judging each pair takes, with its evidence at hand and everything imported."""
-    grader.ensure_evidence(subjects.values())
-    cases = {pair: grader.case(subject) for pair, subject in subjects.items()}
+def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
+    """Return the seconds that judging each pair takes. Evidence and imports are loaded before the measurement."""
+    grader.ensure_evidence(items.values())
+    cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:
         judge.judge(case)
-    return {pair: _seconds(judge, case) for pair, case in cases.items()}
+    seconds = {}
+    for pair, case in cases.items():
+        began = time.perf_counter()
+        judge.judge(case)
+        seconds[pair] = time.perf_counter() - began
+    return seconds
 
 
-def _seconds(judge: Judge, case: Case) -> float:
-    began = time.perf_counter()
-    judge.judge(case)
-    return time.perf_counter() - began
+def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
+    """Merge metrics into the local file, or into the site's file if `publish` is set, and return its path.
 
-
-def keep(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Write figures where this machine keeps them, or where the site reads them; those of other sets stay there."""
-    path = project.root / PUBLISHED if publish else project.store_path.with_name(_LOCAL)
+    Existing metrics of other suites, pair kinds and judges stay in the file.
+    """
+    path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)
-    fresh = {_place(each) for each in validation.figures}
-    kept = [each for each in known.figures if _place(each) not in fresh]
+    replaced = {_metrics_key(figures) for figures in validation.figures}
+    preserved = [figures for figures in known.figures if _metrics_key(figures) not in replaced]
     merged = Validation(
         format=1,
-        figures=tuple(sorted([*kept, *validation.figures], key=_order)),
+        figures=tuple(sorted([*preserved, *validation.figures], key=_metrics_order)),
         agreements=validation.agreements or known.agreements,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -328,11 +326,11 @@ def keep(project: Project, validation: Validation, *, publish: bool) -> Path:
     return path
 
 
-def _place(each: JudgeFigures) -> tuple[str, PairKind, str]:
-    return each.suite, each.kind, each.judge
+def _metrics_key(figures: JudgeFigures) -> tuple[str, PairKind, str]:
+    return figures.suite, figures.kind, figures.judge
 
 
-def _order(each: JudgeFigures) -> tuple[str, int, int, int]:
-    name = each.judge.removesuffix(" with panel")
+def _metrics_order(figures: JudgeFigures) -> tuple[str, int, int, int]:
+    name = figures.judge.removesuffix(" with panel")
     rank = list(JUDGES).index(name) if name in JUDGES else len(JUDGES)
-    return each.suite, list(PairKind).index(each.kind), list(Part).index(each.part), rank
+    return figures.suite, list(PairKind).index(figures.kind), list(Part).index(figures.part), rank

@@ -1,14 +1,14 @@
-"""Mutants judged variant by variant: what fails in one is not executed in the next.
+"""Judging of mutants variant by variant: a mutant that fails in one variant is not executed in the next.
 
     findings = Elimination(suite, judge, store, fingerprint, execute).judge(mutants, told)
 
-What fails against the references in some of the variants fails in all of them together, so most mutants cost one
-execution. Their variants come in the order of how much the references show there: where there is more to get wrong,
-more fails. That order follows from evidence alone, and so do the findings.
+A mutant that fails against the references in some variants also fails in all variants together, so most mutants cost
+one execution. The variants with the most reference output come first, because more output leaves more room for errors.
+This order follows from evidence alone, and so do the verdicts.
 
-A second run is left out where it cannot matter: where the references were repeated and stand still, what differs
-from them fails whatever the candidate's own second run shows. Only what is being judged is in memory. Evidence is
-kept as soon as it is there and so are verdicts, so that a run which was interrupted goes on where it was.
+A second run is skipped if it cannot change the verdict: if the references were repeated with equal effects, a candidate
+that differs from them fails whatever its second run shows. Memory only holds the evidence in use. Evidence and verdicts
+are stored at once, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import AskedMutant
 
 _AGAINST: Final = "all references, variant by variant"
-"""Tells these verdicts from those of a grader, which name the first variant that decides in the world's order."""
+"""Distinguishes these verdicts from a grader's, which name the first deciding variant in the world's order."""
 
 _FINAL: Final = frozenset({Outcome.FAIL, Outcome.TIMEOUT, Outcome.INVALID, Outcome.INFRA_ERROR})
 _BATCH: Final = 100
-"""So many verdicts are written at once; those that an interruption finds unwritten cost no execution again."""
+"""The number of verdicts that are written together. An interruption loses at most these, but not their evidence."""
 
 
 @dataclass
 class _Witnesses:
-    """A task's references, executed twice everywhere, and the order of its variants."""
+    """A task's references, each executed twice in every variant, and the order of its variants."""
 
     task: Task
     references: tuple[Executed, ...]
@@ -50,11 +50,11 @@ class _Witnesses:
     steady: dict[Step | None, bool] = field(default_factory=dict)
 
     def of(self, variants: Sequence[str]) -> tuple[Executed, ...]:
-        """The references as some of the variants show them."""
+        """Return the references with their trials in these variants only."""
         return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
 
     def is_steady(self, step: Step | None) -> bool:
-        """Whether all of them were repeated and show the same again in what a step compares."""
+        """Return whether all references were repeated and their runs agree in what this judging step compares."""
         if step not in self.steady:
             views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
@@ -62,7 +62,7 @@ class _Witnesses:
 
 
 class Elimination:
-    """Judges the mutants of a suite's tasks. `execute` is called with what has no evidence yet."""
+    """Judges the mutants of a suite's tasks. It calls `execute` with requests that have no evidence yet."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class Elimination:
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
-        """Findings that were made before and still hold."""
+        """Return the verdicts that are stored under today's cache keys."""
         keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
         verdicts = self._store.verdicts(keys.values())
         return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}
 
     def judge(self, asked: Sequence[AskedMutant], told: Callable[[Finding], None]) -> dict[AskedMutant, Finding]:
-        """A finding for every mutant, calling `told` with each. Failures of ours are told and not kept."""
+        """Return a verdict for every mutant and call `told` with each one. Infra-errors are returned but not stored."""
         self._tell, self._findings = told, {}
         tasks: dict[str, list[AskedMutant]] = {}
         for mutant in asked:
@@ -101,7 +101,7 @@ class Elimination:
         return self._findings
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
-        """Have a task's references executed, and its mutants judged when that is done."""
+        """Request the evidence of a task's references, and judge its mutants once it is available."""
         runs: dict[RunKey, Request] = {}
         for command in mutants[0].task.references:
             for key, request in self._requests(mutants[0].task, command).values():
@@ -132,7 +132,7 @@ class Elimination:
         return _Witnesses(task, tuple(references), tuple(variants))
 
     def _try_next(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
-        """Have a mutant executed in one variant more, and judged by those it was executed in."""
+        """Request a mutant's evidence in one more variant, and judge it in all variants tried so far."""
         if not is_executable(mutant.command):
             self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
             return
@@ -142,7 +142,7 @@ class Elimination:
         self._gathering.when_available({(key, 0): request}, partial(self._weigh, mutant, witnesses, tried))
 
     def _weigh(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
-        """Judge a mutant by the variants it was tried in; settle it, run it again, or try the next variant."""
+        """Judge a mutant in the variants tried so far. Then settle it, request second runs, or try the next variant."""
         executed = self._executed(mutant.task, mutant.command, tried)
         if isinstance(executed, InfraError):
             self._settle(mutant, _failure(executed))
@@ -163,7 +163,7 @@ class Elimination:
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
     ) -> Mapping[RunKey, Request]:
-        """Second runs that may change the finding, as far as they are not there."""
+        """Return the missing second runs that may change the verdict."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
             return {}
@@ -181,7 +181,7 @@ class Elimination:
         return self._keys.requests(task.id, command)
 
     def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
-        """A command with its evidence in these variants, or the failure of ours that kept it from having any."""
+        """Return a command with its evidence in these variants, or the infra-error that prevented its execution."""
         requests = self._requests(task, command)
         self._gathering.load_cached([requests[name][0] for name in variants])
         trials = {}
@@ -197,7 +197,7 @@ class Elimination:
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
-        """Let go of evidence that the store has; who shares it takes it from there."""
+        """Remove evidence from memory. Other users of the same evidence load it from the store."""
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
@@ -230,13 +230,13 @@ class Elimination:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Whether the same references count in some variants as in all."""
+    """Return whether the same references are usable in these variants as in all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 
 
 def _shown(trials: Iterable[Trial]) -> int:
-    """How much is shown: bytes printed, and a line's worth for every path changed."""
+    """Return the amount of visible effects: bytes of output, and 20 for every changed path."""
     return sum(trial.first.stdout.size + 20 * len(trial.first.changes) for trial in trials)
 
 
@@ -245,4 +245,4 @@ def _failure(error: InfraError) -> Finding:
 
 
 def _tell_nobody(found: Finding) -> None:
-    """Nobody waits for findings."""
+    """Ignore the verdict."""

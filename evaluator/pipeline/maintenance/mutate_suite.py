@@ -1,7 +1,7 @@
-"""Test a suite by mutation: make every reference's mutants, execute them, judge them, report.
+"""Mutation test of a suite: generate the mutants of every reference, execute and judge them, and report the survivors.
 
-Everything executed and judged is in the store at once: a run that was interrupted goes on where it was, and one where
-nothing changed executes nothing.
+Evidence and verdicts are stored at once. An interrupted run continues where it stopped, and a run without changes
+executes nothing.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ def mutate_suite(
     tasks: Collection[str] = (),
     workers: int | None = None,
 ) -> MutationReport:
-    """What became of the mutants of the tasks named, of those of the topics, or of all."""
-    chosen = choose(suite, topics, tasks)
+    """Judge the mutants of these tasks and topics, or of the whole suite, and return the report."""
+    selected = select_tasks(suite, topics, tasks)
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
-    asked = [mutant for task in chosen for mutant in mutants_of_task(task, mutants_of)]
+    mutants = [mutant for task in selected for mutant in mutants_of_task(task, mutants_of)]
     with open_executor(project, suite, progress, workers=workers) as executor:
-        findings = _judge(suite, asked, executor, progress)
-    ordered = {mutant: findings[mutant] for mutant in asked}
+        findings = _judge(suite, mutants, executor, progress)
+    ordered = {mutant: findings[mutant] for mutant in mutants}
     ids = {task.id for task in suite.tasks}
-    retired, whole = {mark.task for mark in marks} - ids, not (topics or tasks)
-    return report(suite.manifest.name, ordered, marks, tasks=chosen, retired=retired if whole else (), whole=whole)
+    whole = not (topics or tasks)
+    retired = {mark.task for mark in marks} - ids if whole else ()
+    return report(suite.manifest.name, ordered, marks, tasks=selected, retired=retired, whole=whole)
 
 
-def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """The tasks that are named or of a named topic; all where nothing is named. Raises UsageError."""
+def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
+    """Return the tasks that are named or have a named topic, or all by default. Raises UsageError for unknown names."""
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -60,8 +61,8 @@ def choose(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Seq
     return [task for task in suite.tasks if task.topic.value in topics or task.id in named]
 
 
-def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, because: str) -> Equivalence:
-    """Mark a mutant of a task as equivalent. Raises UsageError where no reference has that mutant."""
+def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, reason: str) -> Equivalence:
+    """Mark a mutant of a task as equivalent. Raises UsageError if no reference of the task has this mutant."""
     task = suite.task(task_id)
     if not any(mutant.command == command for mutant in mutants_of_task(task, mutants_of)):
         raise UsageError(
@@ -69,26 +70,26 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, be
             f"see: bashboard suite mutate {suite.manifest.name} --task {task.id}"
         )
     path = equivalences_path(project.root / "fixtures", suite.manifest.name)
-    return mark_equivalent(path, task, command, because)
+    return mark_equivalent(path, task, command, reason)
 
 
 def _judge(
-    suite: Suite, asked: Sequence[AskedMutant], executor: Executor, progress: Progress
+    suite: Suite, mutants: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
-    """Findings by `consensus`, which is what ranks, whatever judge a board is graded by."""
+    """Return verdicts by `consensus`, the judge that ranks, even if the project's boards use another judge."""
     elimination = Elimination(suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute)
-    known = elimination.known(asked)
-    pending = [mutant for mutant in asked if mutant not in known]
+    known = elimination.known(mutants)
+    pending = [mutant for mutant in mutants if mutant not in known]
     if not pending:
         return known
-    left = 0
+    survivors = 0
 
-    def count(found: Finding) -> None:
-        nonlocal left
+    def count(finding: Finding) -> None:
+        nonlocal survivors
         progress.advance()
-        if found.outcome in (Outcome.PASS, Outcome.UNDECIDED):
-            left += 1
-            progress.note(f"{left} do not fail")
+        if finding.outcome in (Outcome.PASS, Outcome.UNDECIDED):
+            survivors += 1
+            progress.note(f"{survivors} survive")
 
     progress.stage("mutants", len(pending))
     return {**known, **elimination.judge(pending, count)}

@@ -1,4 +1,4 @@
-"""From a study's measurements to a suite's times: medians, the line through them, and the suite's own `timing`."""
+"""Timings of a suite from a study's measurements: medians, fitted lines, and the `timing` fields of its tasks."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from evaluator.suites.load import SINCE_FORMAT, Suite
 
 
 def fit_study(suite: Suite, files: Sequence[Path]) -> Fit:
-    """What the measurements in these files say of a suite's tasks as they are now. Raises FormatError."""
+    """Fit lines to the measurements of a suite's current tasks in these files. Raises FormatError for invalid lines."""
     tasks = {task.id: task for task in suite.tasks}
     counted, left_out = [], Counter[str]()
-    measured = read_measurements(files)
-    for each in measured:
-        why = _unfit(each, suite, tasks.get(each.task))
-        left_out.update([why] if why else [])
-        counted += [] if why else [each]
+    measurements = read_measurements(files)
+    for measurement in measurements:
+        reason = _reason_to_ignore(measurement, suite, tasks.get(measurement.task))
+        left_out.update([reason] if reason else [])
+        counted += [] if reason else [measurement]
     times = task_times(counted, {name: reference_tokens(task) for name, task in tasks.items()})
-    square, robust = fit_lines(times)
+    least_squares, theil_sen = fit_lines(times)
     return Fit(
-        participants=len({each.participant for each in counted}),
+        participants=len({measurement.participant for measurement in counted}),
         n=len(times),
-        least_squares=square,
-        theil_sen=robust,
+        least_squares=least_squares,
+        theil_sen=theil_sen,
         present=line(READING_S, TOKEN_S, times) if times else None,
         left_out=dict(sorted(left_out.items())),
         tasks=times,
     )
 
 
-def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
-    """Why a measurement tells nothing of a suite's tasks."""
+def _reason_to_ignore(measurement: Measurement, suite: Suite, task: Task | None) -> str | None:
+    """Return the reason for ignoring a measurement, or None if it counts."""
     if measurement.suite != suite.manifest.name:
         return f"of suite {measurement.suite}"
     if task is None:
@@ -50,30 +50,30 @@ def _unfit(measurement: Measurement, suite: Suite, task: Task | None) -> str | N
 
 
 def write_timings(suite: Suite, fit: Fit) -> list[Path]:
-    """Write the measured medians into the suite's tasks as empirical timings; the files that changed.
+    """Write the measured medians into the suite's tasks as empirical timings, and return the files that changed.
 
-    Other lines keep their bytes. A suite of an older format is raised to the one that has `measurements`.
+    Other lines keep their bytes. A suite of an older format is upgraded to the format that supports `measurements`.
     """
     times = {
-        each.task: Timing(human_s=each.median_s, provenance="empirical", measurements=each.measurements)
-        for each in fit.tasks
+        task.task: Timing(human_s=task.median_s, provenance="empirical", measurements=task.measurements)
+        for task in fit.tasks
     }
     changed = []
     for path in sorted((suite.folder / "tasks").glob("*.jsonl")):
         before = path.read_bytes()
-        after = b"".join(_timed(row, times) for row in before.splitlines(keepends=True))
+        after = b"".join(_add_timing(row, times) for row in before.splitlines(keepends=True))
         if after != before:
             write_whole(path, after)
             changed.append(path)
     if changed and suite.manifest.format < SINCE_FORMAT:
         manifest = suite.folder / "suite.toml"
-        raised = re.sub(rb"(?m)^format *= *\d+", b"format = %d" % SINCE_FORMAT, manifest.read_bytes(), count=1)
-        write_whole(manifest, raised)
+        upgraded = re.sub(rb"(?m)^format *= *\d+", b"format = %d" % SINCE_FORMAT, manifest.read_bytes(), count=1)
+        write_whole(manifest, upgraded)
         changed.append(manifest)
     return changed
 
 
-def _timed(row: bytes, times: Mapping[str, Timing]) -> bytes:
+def _add_timing(row: bytes, times: Mapping[str, Timing]) -> bytes:
     value = json.loads(row)
     if value["id"] not in times:
         return row

@@ -1,4 +1,4 @@
-"""Verify a suite: execute what `suites.verify` asks about, judge it, and report what does not hold."""
+"""Verification of a suite: execute and judge the commands that `suites.expectations` names, and report violations."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from evaluator.suites.load import Suite
 def verify_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[Violation]:
-    """Everything that does not hold of the tasks named, or of all, in task order."""
-    chosen = [suite.task(name) for name in tasks] or list(suite.tasks)
-    asked = [each for task in chosen for each in expectations(task)]
+    """Return the violations of these tasks, or of all, in task order."""
+    selected = [suite.task(name) for name in tasks] or list(suite.tasks)
+    checks = [check for task in selected for check in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
-        subjects = [GradingItem(each.task.id, each.command, each.without) for each in asked]
-        grader.ensure_evidence(subjects)
-        findings = grader.grade(subjects)
-        found = list(violations({each: findings[subject] for each, subject in zip(asked, subjects, strict=True)}))
-        for task in chosen:
-            found += _volatile(task, grader)
-            found += _unaligned(task, grader)
+        items = [GradingItem(check.task.id, check.command, check.without) for check in checks]
+        grader.ensure_evidence(items)
+        findings = grader.grade(items)
+        problems = list(violations({check: findings[item] for check, item in zip(checks, items, strict=True)}))
+        for task in selected:
+            problems += _volatile(task, grader)
+            reason = alignment_problem(grader.case(GradingItem(task.id, None)))
+            if reason is not None:
+                problems.append(
+                    Violation(task=task.id, role="alignment", command="", variant=None, place=None, reason=reason)
+                )
     order = {task.id: number for number, task in enumerate(suite.tasks)}
-    return sorted(found, key=lambda each: order[each.task])
+    return sorted(problems, key=lambda problem: order[problem.task])
 
 
 def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
@@ -41,10 +45,3 @@ def _volatile(task: Task, grader: Grader) -> Iterator[Violation]:
             fields = volatile_fields(trial, task)
             if fields:
                 yield volatile_violation(task, command, variant, fields)
-
-
-def _unaligned(task: Task, grader: Grader) -> Iterator[Violation]:
-    case = grader.case(GradingItem(task.id, None))
-    problem = alignment_problem(case)
-    if problem is not None:
-        yield Violation(task=task.id, role="alignment", command="", variant=None, place=None, reason=problem)

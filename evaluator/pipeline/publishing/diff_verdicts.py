@@ -21,7 +21,7 @@ from evaluator.github.comment.rescore_table import rescore_table
 from evaluator.judges import Judge, find_judge
 from evaluator.leaderboard.board import SuiteBoard
 from evaluator.pipeline.boards.published_boards import Files, published_board, published_files
-from evaluator.pipeline.git import ask_git, commit_named
+from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.grading.results import SubmittedCandidate, answers
 from evaluator.pipeline.grading.verdict_files import MAX_BYTES, VerdictFile, verdicts_in
 from evaluator.pipeline.project import Project
@@ -62,8 +62,8 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
     Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid file.
     """
-    name = commit_named(project.root, commit)
-    listing = ask_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
+    name = resolve_commit(project.root, commit)
+    listing = run_git(project.root, "ls-tree", "-r", "-z", "--long", name, "--", "submissions") or b""
     lines = (line.decode(errors="replace") for line in listing.split(b"\0"))
     files: dict[str, dict[str, VerdictFile]] = {}
     for entry in filter(None, map(_ENTRY.fullmatch, lines)):
@@ -74,7 +74,7 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
     """Return the verdict file of an entry. A file above the size limit is not read."""
     path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
-    data = ask_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
+    data = run_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
         raise FormatError([Problem(path, 0, f"cannot be read at that commit: {int(entry['size']):,} bytes")])
     return verdicts_in(data, path)

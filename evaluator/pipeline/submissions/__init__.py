@@ -1,1 +1,1 @@
-"""What a submitter does: a folder begun, prompts, the check of what is in it."""
+"""The contributor's steps: create a submission folder, write prompts, import model replies, and check the result."""

@@ -1,4 +1,4 @@
-"""Making a submission: its folder to fill in, the prompts of a suite, and predictions from a model's replies."""
+"""Creation of a submission: its folder with templates, a suite's prompts, and predictions from a model's replies."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ def init_submission(
     author: str | None = None,
     method: Method = Method.PROMPTED,
 ) -> list[Path]:
-    """Write a submission's folder with a manifest and a file a suite to fill in; their paths.
+    """Create a submission's folder with a manifest and one predictions file per suite to fill in, and return their
+    paths.
 
-    Raises UsageError for a slug that is no folder's name or is taken: nothing of somebody's is written over.
+    Raises UsageError if the slug is invalid or already in use. No existing file is overwritten.
     """
     folder = project.root / "submissions" / slug
-    beside = [path.name for path in project.submission_folders()]
-    for fault in slug_faults(slug, [name for name in beside if name != slug]):
+    slugs = [path.name for path in project.submission_folders()]
+    for fault in slug_faults(slug, [name for name in slugs if name != slug]):
         raise UsageError(fault)
     if folder.exists():
-        raise UsageError(f"{folder} is there already; choose another name, or go on in it")
-    chosen = [project.suite(name) for name in dict.fromkeys(suites)]
-    versions = {suite.manifest.name: suite.manifest.version for suite in chosen}
+        raise UsageError(f"{folder} already exists; choose another name, or edit the files there")
+    loaded = [project.suite(name) for name in dict.fromkeys(suites)]
+    versions = {suite.manifest.name: suite.manifest.version for suite in loaded}
     files = {MANIFEST_NAME: draft_manifest(versions, system or SYSTEM, author or AUTHOR, method)}
-    for suite in chosen:
-        # a foreign suite's instructions are not ours, nor the submitter's, to publish
+    for suite in loaded:
+        # neither the project nor the contributor may publish an external suite's instructions
         files[f"{suite.manifest.name}{PREDICTIONS}"] = draft_predictions(
             suite.tasks, instructions=not suite.manifest.foreign
         )
@@ -48,10 +49,13 @@ def init_submission(
 
 
 def suite_prompts(project: Project, name: str, *, batch: bool = False, model: str | None = None) -> Iterator[str]:
-    """A line a task of the suite: its prompt, or with `batch` a request. Raises UsageError for a batch of no model."""
+    """Yield one line per task of the suite: its prompt, or a batch request if `batch` is set.
+
+    Raises UsageError if `batch` is set without a `model`.
+    """
     suite = project.suite(name)
     if batch and model is None:
-        raise UsageError("a batch names its model: add --model, as its server calls it")
+        raise UsageError("a batch needs a model: add --model with the name that the server uses")
     for task in suite.tasks:
         cwd = suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
         messages = messages_of(suite.manifest, task, cwd)
@@ -62,9 +66,10 @@ def suite_prompts(project: Project, name: str, *, batch: bool = False, model: st
 
 
 def collect_replies(project: Project, slug: str, name: str, replies: Path) -> tuple[Path, int, list[str]]:
-    """Write a submission's predictions from a batch's results: the file, its lines, and the tasks that failed there.
+    """Write a submission's predictions from the results of a batch.
 
-    Raises UsageError where there is no such submission or file, FormatError with every line that is no result.
+    Return the file's path, its number of lines, and the ids of the tasks with failed requests. Raises UsageError if the
+    submission or the file does not exist, FormatError with every line that is not a valid result.
     """
     suite = project.suite(name)
     folder = project.submission_folder(slug)

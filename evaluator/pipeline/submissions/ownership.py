@@ -1,7 +1,7 @@
-"""`submissions/owners.json`: whose each submission's name is, and whose one is that is not registered yet.
+"""Ownership of submission names: `submissions/owners.json`, and a fallback for names that are not registered yet.
 
-The publish workflow writes the file and a maintainer may; it is read as what a stranger may have written all the
-same, since everything that says "another's" follows from it.
+The publish workflow writes the file, and a maintainer may edit it. It is nevertheless parsed as untrusted input,
+because every check of ownership depends on it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from evaluator.submissions.names import MANIFEST_NAME, OWNERS, is_slug
 from evaluator.submissions.parsing.json_text import read_json
 
 OWNERS_BYTES: Final = 4_194_304
-"""The file is not longer: a name and a number are some 80 bytes, so it has room for fifty thousand."""
-_NESTING: Final = 2
-_TOLD: Final = 20
+"""Maximum size of the file. An entry takes about 80 bytes, so the limit allows about fifty thousand names."""
+_MAX_NESTING: Final = 2
+_MAX_REPORTED: Final = 20
 
 
 class OwnerKind(StrEnum):
-    """Who holds a name."""
+    """The kinds of owner that a name can have."""
 
     NOBODY = "nobody"
     ACCOUNT = "account"
@@ -39,14 +39,14 @@ class OwnerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who holds a submission's name; `account` is the number of an account's."""
+    """The owner of a submission's name. `account` is the number of a GitHub account, if an account owns the name."""
 
     holder: OwnerKind
     account: int | None = None
 
     @classmethod
     def of(cls, account: int | None) -> Owner:
-        """An account, or the project where there is none."""
+        """Return the account with this number as the owner, or the project if the number is None."""
         return cls(OwnerKind.PROJECT) if account is None else cls(OwnerKind.ACCOUNT, account)
 
 
@@ -54,58 +54,61 @@ NOBODY: Final = Owner(OwnerKind.NOBODY)
 
 
 def owners_path(project: Project) -> Path:
-    """Where the file is."""
+    """Return the path of the file."""
     return project.root / "submissions" / OWNERS
 
 
 def read_owners(project: Project) -> Owners:
-    """What is registered; nothing where there is no file. Raises FormatError with the file's lines."""
+    """Read the registered owners, or return none if there is no file. Raises FormatError with the invalid lines."""
     path = owners_path(project)
     if not path.exists() and not path.is_symlink():
         return Owners(format=1, owners={})
     if path.is_symlink() or not path.is_file():
-        raise FormatError([Problem(path, 0, "expected a regular file: the publish workflow writes it")])
+        raise FormatError([Problem(path, 0, "expected a regular file, written by the publish workflow")])
     with path.open("rb") as file:
         return parse_owners(file.read(OWNERS_BYTES + 1), path)
 
 
 def parse_owners(data: bytes, path: Path) -> Owners:
-    """The record in the file's bytes. Raises FormatError with the lines of what is wrong."""
+    """Parse the file's bytes. Raises FormatError with the invalid lines."""
     if len(data) > OWNERS_BYTES:
         raise FormatError([Problem(path, 0, f"more than {OWNERS_BYTES:,} bytes: it is not read")])
     try:
         text = data.decode()
-        found = read_json(text, _NESTING)
-        if found.faults:
-            raise FormatError([Problem(path, 0, printable(fault)) for fault in found.faults])
-        read_format(found.value, OWNERS)
-        return Owners.model_validate(found.value)
+        document = read_json(text, _MAX_NESTING)
+        if document.faults:
+            raise FormatError([Problem(path, 0, printable(fault)) for fault in document.faults])
+        read_format(document.value, OWNERS)
+        return Owners.model_validate(document.value)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)[:_TOLD]
-        raise FormatError([_problem(path, text, each["loc"], each["msg"]) for each in details]) from None
+        details = error.errors(include_url=False, include_context=False, include_input=False)[:_MAX_REPORTED]
+        raise FormatError([_problem(path, text, detail["loc"], detail["msg"]) for detail in details]) from None
     except ValueError as error:
-        broken = error.__cause__
-        line = broken.lineno if isinstance(broken, json.JSONDecodeError) else 0
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else 0
         raise FormatError([Problem(path, line, printable(str(error)))]) from None
 
 
-def _problem(path: Path, text: str, place: tuple[int | str, ...], message: str) -> Problem:
-    """A fault at the line that the name stands on."""
-    key = json.dumps(str(place[1])) if len(place) > 1 else ""
+def _problem(path: Path, text: str, location: tuple[int | str, ...], message: str) -> Problem:
+    """Return a problem at the line that contains the name of the invalid entry."""
+    key = json.dumps(str(location[1])) if len(location) > 1 else ""
     lines = enumerate(text.splitlines(), 1)
-    line = next((number for number, each in lines if key and key in each), 0)
-    named = ".".join(str(each) for each in place if each != "[key]")
-    return Problem(path, line, printable(f"{named}: {message}; expected a submission's slug and an account's number"))
+    line = next((number for number, line in lines if key and key in line), 0)
+    field = ".".join(str(part) for part in location if part != "[key]")
+    return Problem(path, line, printable(f"{field}: {message}; expected a submission's slug and an account's number"))
 
 
 def owners_bytes(owners: Owners) -> bytes:
-    """The file's bytes: a line a name, sorted, so that two who add one do not meet."""
+    """Return the file's bytes: one line per name, sorted, so that two pull requests that add a name rarely conflict."""
     document = {"format": owners.format, "owners": dict(sorted(owners.owners.items()))}
     return f"{json.dumps(document, indent=2)}\n".encode()
 
 
 def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
-    """Whose a name is: as registered, or else of whoever's pull request added what stands there; or nobody's yet."""
+    """Return the owner of a name: the registered one, or else the author of the pull request that added the submission.
+
+    A name without a submission has no owner yet.
+    """
     registered = read_owners(project).owners
     if slug in registered:
         return Owner.of(registered[slug])
@@ -115,7 +118,7 @@ def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
 
 
 def register(project: Project, connection: Connection) -> Owners:
-    """What is registered, and with it every submission that is here and is not yet."""
+    """Return the registered owners, completed with the owner of every submission that is not registered yet."""
     owners = dict(read_owners(project).owners)
     for folder in project.submission_folders():
         if is_slug(folder.name) and folder.name not in owners:

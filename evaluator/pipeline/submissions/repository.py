@@ -1,11 +1,9 @@
-"""Submissions of a checkout: loading and checking them against its suites, and writing the baselines'.
+"""Submissions of a checkout: load and check them, list those that a pull request changes, and write the baselines.
 
-The baselines are imported where they are used: they bring scikit-learn, which takes longer than scoring what
-has not changed.
+File names from Git are a contributor's bytes. They are separated by NUL and no path is ever followed.
 
-Which submissions differ from an earlier commit: what a pull request's own run is about.
-
-Git is asked, and its answer read as data: names are bytes of a stranger's that end at NUL, and none is ever followed.
+The baselines are imported inside the functions that use them, because they import scikit-learn. This import takes
+longer than scoring submissions that have not changed.
 """
 
 from __future__ import annotations
@@ -14,57 +12,54 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.errors import FormatError, Problem, Severity, UsageError
 from evaluator.files import write_whole
 from evaluator.github.actions import annotation
-from evaluator.pipeline.git import ask_git, commit_named
+from evaluator.pipeline.git import resolve_commit, run_git
 from evaluator.pipeline.project import Project
 from evaluator.submissions.names import OWNERS, VERDICTS, is_slug
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.submissions.validate import Submission, check_submission, load_submission
 from evaluator.suites.load import Suite
 
-if TYPE_CHECKING:
-    pass
-
-
 _FOLDER: Final = "submissions"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """Folders below `submissions/` that differ: those that are `there`, and the slugs of those `withdrawn`.
+class ChangedSubmissions:
+    """The changed submissions: the folders that still exist, and the slugs of the `withdrawn` ones.
 
-    Whatever stands there counts as a folder, whatever its name, so that the check can say what is wrong with it.
+    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid ones.
     """
 
     there: tuple[Path, ...]
     withdrawn: tuple[str, ...]
 
 
-def changed_submissions(project: Project, since: str) -> Changed:
-    """The submissions whose files differ from the commit `since`, those that Git does not know yet among them.
+def changed_submissions(project: Project, since: str) -> ChangedSubmissions:
+    """Return the submissions with files that differ from the commit `since`, including files that Git does not track.
 
-    What the publish workflow writes is passed over. Raises UsageError where `since` is no commit here.
+    Files that the publish workflow writes are ignored. Raises UsageError if `since` is not a commit of this checkout.
     """
-    commit = commit_named(project.root, since)
-    where = ("-z", "--", _FOLDER)
-    listed = ask_git(project.root, "diff", "--name-only", "--no-renames", commit, *where) or b""
-    listed += ask_git(project.root, "ls-files", "--others", "--exclude-standard", *where) or b""
-    names = sorted({name for path in listed.split(b"\0") if (name := _submission(path))})
+    commit = resolve_commit(project.root, since)
+    pathspec = ("-z", "--", _FOLDER)
+    paths = run_git(project.root, "diff", "--name-only", "--no-renames", commit, *pathspec) or b""
+    paths += run_git(project.root, "ls-files", "--others", "--exclude-standard", *pathspec) or b""
+    names = sorted({name for path in paths.split(b"\0") if (name := _submission(path))})
     folders = [project.root / _FOLDER / os.fsdecode(name) for name in names]
-    there = tuple(folder for folder in folders if os.path.lexists(folder))
-    return Changed(there, tuple(each.name for each in folders if each not in there and is_slug(each.name)))
+    existing = tuple(folder for folder in folders if os.path.lexists(folder))
+    withdrawn = tuple(folder.name for folder in folders if folder not in existing and is_slug(folder.name))
+    return ChangedSubmissions(existing, withdrawn)
 
 
 def _submission(path: bytes) -> bytes | None:
-    """The folder that a path is in; None for what is not a submission's."""
-    _, _, below = path.partition(b"/")
-    folder, _, name = below.partition(b"/")
-    derived = below == OWNERS.encode() or name.endswith(VERDICTS.encode())
-    return None if derived else folder or None
+    """Return the name of the submission folder that contains a path, or None for a path outside submissions."""
+    _, _, relative = path.partition(b"/")
+    folder, _, name = relative.partition(b"/")
+    is_generated = relative == OWNERS.encode() or name.endswith(VERDICTS.encode())
+    return None if is_generated else folder or None
 
 
 BASELINE_SUITE: Final = "core"
@@ -76,61 +71,61 @@ def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
-    """The submissions named, or all of the repository. Raises FormatError with the problems of a broken one."""
+    """Load these submissions, or all if none is named. Raises FormatError with the problems of the first broken one."""
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
     infos = _suite_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
 
 
 class Loaded(NamedTuple):
-    """Submissions that can be scored, and of the others the problems of severity error, by slug."""
+    """The valid submissions, and the errors of the invalid ones by slug."""
 
     submissions: tuple[Submission, ...]
     broken: Mapping[str, tuple[Problem, ...]]
 
 
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
-    """The submissions named, or all of the repository; a broken one keeps no other from its place.
+    """Load these submissions, or all if none is named, without failing on invalid ones.
 
-    Raises UsageError for a name that is none.
+    Raises UsageError if a named submission does not exist.
     """
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
     infos = _suite_infos(project)
-    found: list[Submission] = []
+    submissions: list[Submission] = []
     broken: dict[str, tuple[Problem, ...]] = {}
     for folder in folders:
         try:
-            found.append(load_submission(folder, infos, project.settings.limits))
+            submissions.append(load_submission(folder, infos, project.settings.limits))
         except FormatError as error:
             broken[folder.name] = error.problems
-    return Loaded(tuple(found), broken)
+    return Loaded(tuple(submissions), broken)
 
 
 def check_folders(project: Project, folders: Sequence[Path]) -> list[Problem]:
-    """Every problem in these submission folders, or in all of the repository where none is named."""
+    """Return every problem in these submission folders, or in all folders of the repository if none is named."""
     infos = _suite_infos(project)
-    chosen = folders or project.submission_folders()
-    return [problem for folder in chosen for problem in check_submission(folder, infos, project.settings.limits)]
+    selected = folders or project.submission_folders()
+    return [problem for folder in selected for problem in check_submission(folder, infos, project.settings.limits)]
 
 
 def diff_annotations(problems: Sequence[Problem]) -> list[str]:
-    """The lines that make GitHub show problems at their places on a pull request's diff, errors first.
+    """Return the workflow commands that make GitHub show problems on a pull request's diff, errors first.
 
-    GitHub shows ten errors and ten warnings of a step, so what refuses the submission comes before the rest.
+    GitHub shows only ten errors and ten warnings per step, so the errors that block the submission come first.
     """
     ordered = sorted(problems, key=lambda problem: problem.severity is Severity.WARNING)
     return [annotation(problem) for problem in ordered]
 
 
 def list_baselines() -> list[tuple[str, str]]:
-    """Name and description of every baseline."""
+    """Return the name and the description of every baseline."""
     from evaluator.submissions.baselines import BASELINES
 
     return [(name, baseline.description) for name, baseline in BASELINES.items()]
 
 
 def _baseline_contents(project: Project, name: str) -> dict[Path, bytes]:
-    """What a baseline's program makes, by the path it belongs at. Raises UsageError that lists the names."""
+    """Generate a baseline's files and return their bytes by path. Raises UsageError if there is no such baseline."""
     from evaluator.submissions.baselines import BASELINES, baseline_files, read_pairs
 
     if name not in BASELINES:
@@ -143,7 +138,7 @@ def _baseline_contents(project: Project, name: str) -> dict[Path, bytes]:
 
 
 def write_baseline(project: Project, name: str) -> list[Path]:
-    """Write a baseline's files into its submission; their paths."""
+    """Write a baseline's files into its submission and return their paths."""
     contents = _baseline_contents(project, name)
     for path, data in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,12 +147,12 @@ def write_baseline(project: Project, name: str) -> list[Path]:
 
 
 def differing_files(project: Project, name: str) -> list[Path]:
-    """The files of a baseline's submission that are not what its program makes."""
+    """Return the paths of a baseline's submission that differ from the generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
 
 
 def suites_on_board(project: Project, submissions: Sequence[Submission]) -> list[Suite]:
-    """The suites that have a board: ours, and of others' those that somebody here answers."""
+    """Return the suites that have a board: the project's own, and each external suite that a submission answers."""
     answered = {name for submission in submissions for name in submission.manifest.suites}
     return [suite for suite in project.suites() if not suite.manifest.foreign or suite.manifest.name in answered]

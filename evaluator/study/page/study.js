@@ -1,4 +1,4 @@
-// One sitting: consent, task after task, thanks. All that is shown is set as text; the server keeps the clock.
+// One sitting: consent, task after task, thanks. Everything is shown as text only. The server keeps the clock.
 "use strict";
 
 const at = id => document.getElementById(id);
@@ -14,7 +14,7 @@ async function ask(what, body = {}) {
       body: JSON.stringify({ key, ...body }),
     });
   } catch {
-    throw new Error("the study does not answer; tell whoever holds it. What you did until now is kept.");
+    throw new Error("the study does not answer; tell its organiser. Your results so far are saved.");
   }
   const value = await reply.json();
   if (!reply.ok) throw new Error(value.error);
@@ -39,7 +39,7 @@ function rest(is) {
   for (const id of ["command", "skip", "next", "begin"]) at(id).disabled = is;
 }
 
-/** Do one thing at a time; what goes wrong is said, and nothing is lost by it. */
+/** Do one thing at a time; an error is shown, and no input is lost. */
 async function doing(act) {
   rest(true);
   at("trouble").hidden = true;
@@ -84,7 +84,7 @@ async function enter() {
   if (!command.trim()) return at("command");
   earlier.push(command);
   place = earlier.length;
-  const running = say("running; your clock stands …", "typed");
+  const running = say("running; your clock is paused …", "typed");
   const found = await ask("enter", { number, command }).finally(() => running.remove());
   say(`$ ${command}`, "typed");
   if (found.output) say(found.output, "printed");

@@ -1,8 +1,9 @@
-"""What does not hold of a foreign suite, by class: an audit, because nobody here may mend it.
+"""Audit of an external suite: a list of its defects by class.
 
-A suite of ours must hold before anyone is measured by it (`verify`). A suite of somebody else's is taken as it is,
-and whoever reads a board of it should know what it measures: how many tasks stand in it twice, ask for something else
-than their references do, have references that fail, show nothing or disagree, and worlds that were never built whole.
+A suite of this project must pass `verify` before any candidate is scored with it. An external suite is used as
+published, because this project may not fix it. The readers of its board should know what it measures. Therefore the
+audit lists duplicate tasks, instructions that differ from their references, references that fail, print nothing or
+disagree, and worlds that could not be built completely.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from evaluator.suites.importers.draft import Read
 
 
 class AuditFault(StrEnum):
-    """What of a suite does not hold."""
+    """The class of a defect."""
 
     DUPLICATE = "duplicate"
     PROMPT = "prompt"
@@ -27,9 +28,9 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One thing that does not hold. `kind` names it within its class; `place` is a task, or a world's variant.
+    """One defect. `kind` names it within its class, and `place` is a task, or a world and its variant.
 
-    `reference` is the 1-based number of the reference that it is about.
+    `reference` is the 1-based number of the reference concerned, if there is one.
     """
 
     fault: AuditFault
@@ -55,7 +56,7 @@ _ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 _CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
-"""What programs say on standard error when nothing is wrong, or beside what they have said already."""
+"""Messages on standard error that report no failure, or that only repeat an earlier message."""
 
 _SPACES: Final = re.compile(r"\s+")
 _ODD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\ufeff\ufffd]")
@@ -64,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Duplicates and prompts, from the texts alone."""
+    """Yield the notes on duplicates and instructions, which need only the texts."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -108,7 +109,7 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
 def reference_notes(
     task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: Read
 ) -> Iterator[AuditNote]:
-    """What one reference's runs show, by the name of the variant; `number` is 1-based."""
+    """Yield the notes on the runs of one reference. `trials` maps variants to runs, and `number` is 1-based."""
     command = task.references[number - 1]
 
     def note(kind: str, reason: str) -> AuditNote:
@@ -136,7 +137,7 @@ def _failure(variant: str, evidence: Evidence) -> str:
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
-    """What judging says of a reference by the others, or with `number` None of doing nothing; None where it holds."""
+    """Return a note if reference `number` does not pass. If `number` is None, return a note if doing nothing passes."""
     passes = finding.outcome is Outcome.PASS
     if number is None:
         if not passes:
@@ -158,7 +159,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """A reference whose own two runs differ."""
+    """Return the note on a reference with different results in two runs of one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",
@@ -170,7 +171,7 @@ def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) 
 
 
 def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
-    """What the commands that build a world complained of."""
+    """Yield the notes on error messages of the commands that build a world."""
     for line in (each for each in complaints if not _CHATTER.search(each)):
         yield AuditNote(
             fault=AuditFault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300]
@@ -178,19 +179,20 @@ def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator
 
 
 def missing_world_note(world: str, reason: str) -> AuditNote:
-    """A world that could not be built."""
+    """Return the note on a world that could not be built."""
     return AuditNote(fault=AuditFault.ENVIRONMENT, kind="is not built", place=world, reason=reason[:500])
 
 
 _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|cat|ls\s+-\w*[tSXv])\b")
-"""A stage whose lines have an order of their own."""
+"""Commands that print their lines in a meaningful order."""
 
 
 def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
-    """Whether lines are to be compared in their order: it is asked for, and all references print the very same.
+    """Return whether the lines of a task's output must be compared in order.
 
-    One command given twice agrees with itself whatever it is: there a stage of it has to be one that orders.
-    `outputs` are the references' outputs by variant. Compared as a set, the reverse of an order would pass.
+    They must if the instruction asks for an order and all references print exactly the same lines. Compared as a set,
+    the reversed lines would pass too. A single reference always agrees with itself, so it must also contain a command
+    that orders lines. `outputs` are the references' outputs by variant.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False

@@ -1,4 +1,4 @@
-"""Read a suite's folder into records, naming every problem in it at file and line."""
+"""Loader of suites: it reads a folder into records and reports every problem with its file and line."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldMani
 from evaluator.records.record import read_format
 
 SINCE_FORMAT: Final = 3
-"""The format of suite.toml from which on tasks may have `since` and `timing.measurements`."""
+"""The lowest format of suite.toml in which tasks may have `since` and `timing.measurements`."""
 
 VARIANTS_FORMAT: Final = 4
-"""That from which on tasks may have `variants`."""
+"""The lowest format of suite.toml in which tasks may have `variants`."""
 
 RecordType = TypeVar("RecordType", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteWorld:
-    """A world as its folder has it: the manifest, the script that builds it, the one that starts processes."""
+    """One world's folder: the manifest, the build script, and the script that starts processes, if there is one."""
 
     name: str
     manifest: WorldManifest
@@ -37,7 +37,7 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite, whole: `tasks` in order of topic file and line, `worlds` by the name tasks give."""
+    """A complete suite. `tasks` are in order of topic file and line. `worlds` maps the names in tasks to worlds."""
 
     folder: Path
     manifest: SuiteManifest
@@ -45,7 +45,7 @@ class Suite:
     tasks: tuple[Task, ...]
 
     def task(self, name: str) -> Task:
-        """The task of that id. Raises UsageError that names near ones."""
+        """Return the task with this id. Raises UsageError that suggests similar ids."""
         found = next((task for task in self.tasks if task.id == name), None)
         if found is None:
             import difflib
@@ -56,18 +56,18 @@ class Suite:
         return found
 
     def variants(self, task: Task) -> tuple[str, ...]:
-        """Names of the variants a task runs in, in its world's order."""
+        """Return the names of the variants in which a task runs, in the order of its world."""
         names = tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
         return tuple(name for name in names if name in task.variants) if task.variants else names
 
 
 def find_suites(fixtures: Path) -> dict[str, Path]:
-    """Folders of the suites below `fixtures`, by name."""
+    """Return the folders of the suites below `fixtures`, by name."""
     return {file.parent.name: file.parent for file in sorted(fixtures.glob("*/suite.toml"))}
 
 
 def load_suite(folder: Path) -> Suite:
-    """Read a suite. Raises FormatError with all problems, UsageError where `folder` holds no suite."""
+    """Read a suite. Raises FormatError with all problems, and UsageError if `folder` has no suite.toml."""
     if not (folder / "suite.toml").is_file():
         raise UsageError(f"{folder} holds no suite: expected a suite.toml in it")
     problems: list[Problem] = []
@@ -146,7 +146,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Tasks with what this format has not, or with a `since` that names a version which the suite never had."""
+    """Yield the tasks with fields that the suite's format does not have, or with an unknown version in `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
         measured = task.timing is not None and task.timing.measurements is not None
@@ -162,7 +162,7 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
 def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
-    """Tasks that name variants before the format had them, or variants that their world has not."""
+    """Yield the tasks with variants that the suite's format does not allow, or that the task's world does not have."""
     for path, line, task in (each for each in tasks if each[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"
@@ -186,7 +186,7 @@ def _contradictions(
             yield Problem(path, line, f"task {task.id} runs in world {task.world!r}: expected one of {sorted(worlds)}")
         if task.topic.value != path.stem:
             yield Problem(path, line, f"task {task.id} has topic {task.topic.value}: expected {path.stem}, as the file")
-        # a foreign suite has the references that its publisher gave it
+        # an external suite has only the references that its publisher provides
         least = 1 if foreign else 3 if task.output is OutputMode.SET else 2
         if len(task.references) < least:
             yield Problem(

@@ -1,10 +1,11 @@
-"""The benchmark tested by mutation: which mutants are asked, what their verdicts say, which are marked equivalent.
+"""Mutation testing of a suite: its mutants, the report of their verdicts, and the marks of equivalent mutants.
 
     score = failed / (mutants - equivalent)
 
-A mutant that passes is a wrong answer that the worlds let through, or it is no wrong answer at all. The second is
-for a person to say, with a reason, in `fixtures/overrides/<suite>/equivalent.jsonl`. What the judge cannot decide
-did not fail: it lowers the score like a survivor and is shown apart. Making and judging mutants is the pipeline's.
+A mutant that passes is either a wrong answer that the worlds do not detect, or it is equivalent to a reference. Only a
+person can decide that it is equivalent. That person marks it, with a reason, in
+`fixtures/overrides/<suite>/equivalent.jsonl`. A mutant that the judge cannot decide did not fail. It lowers the score
+like a survivor and is counted separately. The pipeline makes the mutants and judges them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of reference number `reference` (1-based) of a task, and the slip that made it."""
+    """A mutant of one reference of a task. `reference` is the reference's number (1-based), `operator` the mutation."""
 
     task: Task
     reference: int
@@ -46,11 +47,11 @@ class AskedMutant(NamedTuple):
 
 
 Mark = tuple[str, str]
-"""Task digest and command digest: what an equivalence is keyed by."""
+"""Task digest and command digest: the key of an equivalence mark."""
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Every mutant of every reference once; none that is a reference itself. `make` gives operator and command."""
+    """Yield every mutant of every reference once, without the references. `make` yields operators and commands."""
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):
@@ -60,12 +61,12 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:
-    """Where a suite's equivalence marks are."""
+    """Return the path of a suite's equivalence marks."""
     return fixtures / "overrides" / suite / "equivalent.jsonl"
 
 
 def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
-    """The marks in a file, none where it is not there. Raises FormatError that names every bad line."""
+    """Return the marks in a file, or none if the file does not exist. Raises FormatError that names every bad line."""
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
@@ -91,12 +92,12 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
 
 
 def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
-    """What equivalences are keyed by."""
+    """Return the keys of equivalence marks."""
     return frozenset((each.task_digest, each.command_digest) for each in equivalences)
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
-    """Add a mark to the file and return it. Raises UsageError where it is there, or the reason does not do."""
+    """Add a mark to the file and return it. Raises UsageError if it exists already or if the reason is not valid."""
     marks = read_equivalences(path)
     try:
         mark = Equivalence(
@@ -125,9 +126,9 @@ def report(
     retired: Collection[str] = (),
     whole: bool = True,
 ) -> MutationReport:
-    """What the findings on the mutants of `tasks` say. Marks of tasks that were not asked are left out.
+    """Return the mutation report of `tasks`. Marks of all other tasks are ignored, except those of `retired` tasks.
 
-    `retired` are the ids of marked tasks that the suite has no more; `whole` tells that `tasks` are all it has.
+    `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if `tasks` are all of its tasks.
     """
     known = marks_of(marks)
     judged = [_judged(asked, finding, known) for asked, finding in findings.items()]
@@ -196,7 +197,7 @@ def _stale(
     tasks: Mapping[str, Task],
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
-    """Marks whose task is gone or reworded, whose command is no mutant any more, or which a variant refutes."""
+    """Yield marks that do not apply: the task or mutant is gone or changed, or a variant or Bash refutes it."""
     found = {(asked.task.digest, command_digest(asked.command)): finding for asked, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)

@@ -1,8 +1,8 @@
-"""The scripts that an imported test of nl2bash-eabench is laid out, set up and verified by.
+"""Set-up and verifier scripts for an imported test of nl2bash-eabench.
 
-A verifier ends with 0 where the test's own says pass, and else with 1: a test's program that stumbles over what a
-command left has not passed it, and one that stumbles over everything is found by the audit, since it refuses the
-test's own answer. It puts the test's programs back before it runs them: a command may have written over them.
+A verifier exits with 0 if the test's own verifier reports a pass, else with 1. If the test's program crashes on the
+result of a command, that command has not passed. A program that always crashes also rejects its own answer, and the
+audit reports this. A command may overwrite the test's programs, so the verifier restores them before it runs them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ cat /run/verify/stdout
 cat /run/verify/stderr >&2
 (exit "$(cat /run/verify/status)")
 """
-"""The same where a driver may source the answer: `exit` would end the driver too."""
+"""A replay script for drivers that may source the answer: `exit` would end the driver too."""
 _PUT: Final = """put() { mkdir -p "${1%/*}"; rm -rf "$1"; base64 -d > "$1"; chmod "$2" "$1"; }
 link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
 """
@@ -31,7 +31,7 @@ link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A file to be laid out: its bytes and mode, or what a link points to."""
+    """A file to write: its bytes and mode, or the target of a link."""
 
     data: bytes | None
     mode: int
@@ -39,7 +39,7 @@ class Laid:
 
 
 def lay_out(folder: str, files: Mapping[str, Laid]) -> str:
-    """Shell that makes files below a folder; their bytes travel as base64, since they may be any."""
+    """Return shell code that creates files below a folder. Arbitrary bytes are encoded as base64."""
     return "".join(_one(f"{folder}/{name}", file) for name, file in files.items())
 
 
@@ -51,12 +51,12 @@ def _one(path: str, file: Laid) -> str:
 
 
 def python_build() -> str:
-    """The folder that every test of the first set starts in."""
+    """Return the build script for tests of `bash_1`, which creates their start folder."""
     return "#!/bin/bash\n# shellcheck disable=all\nset -eu\nmkdir -p /app/output\n"
 
 
 def python_setup(name: str, files: Mapping[str, Laid]) -> str:
-    """The test's files in `code` and beside it, as their container copies them, with a place for the answer."""
+    """Return the set-up that writes a test's files into `code` and beside it, with an empty file for the answer."""
     return (
         f"set -e\n{_PUT}{lay_out('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, Laid]) -> str:
 
 
 def python_verify(name: str, program: Laid) -> str:
-    """Run the test's program on what the command left; where it runs the answer, it gets what the command printed."""
+    """Return the verifier that runs the test's program. If the program runs the answer, it gets the recorded output."""
     replay = Laid(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{lay_out('/app', {'test.py': program, f'{name}.sh': replay})}"
@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """The user that the other sets' tests expect, who may do everything. Commands run as root, as theirs may."""
+    """Return the build script that creates the user of `bash_2` and `bash_3`. Commands run as root nevertheless."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu
@@ -91,7 +91,7 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 
 
 def home_setup(files: Mapping[str, Laid]) -> str:
-    """The test's home folder, with a place for the answer and whatever part of the driver is missing."""
+    """Return the set-up that writes a test's home folder, with empty files for the answer and missing driver parts."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
         f"set -e\n{_PUT}{lay_out('', own)}cd /home/test\n"
@@ -100,7 +100,7 @@ def home_setup(files: Mapping[str, Laid]) -> str:
 
 
 def home_verify(test_set: str, name: str, files: Mapping[str, Laid], tools: Mapping[str, Laid], after: str) -> str:
-    """Drive the rest of the test, write the log as their engine's driver does, and ask the test's own reader."""
+    """Return the verifier that runs the rest of the driver, writes the publisher's log, and runs `evaluate.sh`."""
     repository = f"{WORK}/{test_set}"
     again = {each: files[each] for each in ("home/test/post_test.sh",) if each in files}
     again["home/test/bash.sh"] = Laid(_SOURCED.encode(), 0o755)

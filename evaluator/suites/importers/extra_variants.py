@@ -1,18 +1,19 @@
-"""Further variants of an imported world, made for each task from what its references look for.
+"""Extra variants of an imported world, derived from the searches of each task's references.
 
-A publisher's world shows whether a command finds what is there; hardly ever, whether it would find too much. So a
-task gets objects near everything its references ask about, in variants beside the publisher's own, which stays as it
-is. They are apart by what references may disagree about, because a task is asked only where its own agree:
+The publisher's world shows whether a command finds the right objects. It rarely shows whether a command finds too many.
+Therefore each task gets objects similar to those that its references search for. They are in variants of their own, and
+the publisher's variant stays unchanged. A task runs only in variants in which its references agree, so each possible
+cause of disagreement has its own variant:
 
-    near   more that matches, and lines that nearly do
-    missed names that nearly match and the same beside: nothing that is to be found
-    deep   the same further down and beside
-    edges  one unit on either side of every size, age and mode that is asked for, and the other case
-    kinds  folders, links and hidden files by names that match
-    odd    blanks in names, empty lines and files, duplicates, other white space
+    near   more objects that match, and lines that nearly match
+    missed names that nearly match, here and in a sibling folder, and no new objects to find
+    deep   the same objects in subfolders
+    edges  values one unit below and above every size, age and mode in a predicate, and the other letter case
+    kinds  folders and links with matching names
+    odd    blanks in names, hidden files, empty lines and files, duplicates, unusual white space
 
-Nothing is derived from candidates or from mutants, and nothing that stands in the world is replaced: lines are added
-to files that references name.
+Nothing is derived from candidates or mutants. Existing objects are not replaced. Lines are added only to files that
+references name.
 """
 
 from __future__ import annotations
@@ -37,23 +38,23 @@ KINDS: Final = "kinds"
 ODD: Final = "odd"
 OURS: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
 VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in OURS))
-"""A strengthened world's variants, the publisher's first."""
+"""All variants of an extended world, the publisher's first."""
 
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 _MOST_PATTERNS: Final = 4
 _SIZES: Final = (900, 1100, 10_300, 2_100_000)
-"""Where nothing is asked of sizes: these sort otherwise as text, as numbers, and as people read them."""
+"""Sizes in bytes that sort differently as text, as numbers, and in human-readable units."""
 
 _BULKS: Final = (("big", 9000), ("bigger", 40_000), ("biggest", 120_000))
-"""Bytes that take their room on a disk, where room is asked for."""
+"""Names and sizes in bytes of files that occupy disk blocks, for references that print disk usage."""
 
 _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", "1 a/b/c.d")
 
 
 def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
-    """The set-up that gives a task of a strengthened world its objects, None where its references look for nothing.
+    """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
-    In the publisher's variant it does nothing.
+    The set-up does nothing in the publisher's variant.
     """
     wants = wants_of(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
@@ -67,7 +68,7 @@ def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
 
 
 def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
-    """The publisher's variant, and those in which a set-up of ours does something."""
+    """Return the publisher's variant and every extra variant in which this set-up creates objects."""
     text = setup.decode() if setup else ""
     return (DEFAULT_VARIANTS[0].name, *(name for name in OURS if f"\n{name})\n" in text))
 
@@ -86,7 +87,7 @@ def _searched(name: str, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
-    """Give what was made everything that is asked of it, but for what it was made to differ in."""
+    """Yield the commands that give new objects the requested mode and age and, if `sized`, the requested size."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
     if search.modes:
@@ -96,7 +97,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """A name, or a path below the folder searched, that a pattern matches."""
+    """Return a name, or a path below the searched folder, that a pattern matches."""
     plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
@@ -118,7 +119,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Lines that hold a word, hold it more than once or within another, or lack a letter of it."""
+    """Return lines that contain a word once, repeatedly or within another word, or that lack one of its letters."""
     found = []
     for word in words:
         found += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
@@ -154,7 +155,7 @@ def _texts(wants: TaskSearches) -> list[str]:
 
 
 def _is_quoted(pattern: str, text: str) -> bool:
-    """Whether a pattern stands in quotes wherever it stands, so that a name that it matches here changes nothing."""
+    """Return whether a pattern is always quoted, so that Bash does not expand it to names in the working directory."""
     plain = re.escape(pattern)
     quoted = re.findall(rf"['\"]{plain}['\"]", text)
     anywhere = re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text)
@@ -173,7 +174,7 @@ def _deep(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Names that a pattern nearly matches: another ending, another beginning, without its dot."""
+    """Yield names that a pattern nearly matches: with another beginning, ending or letter case, or without the dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -191,7 +192,7 @@ def _misses(pattern: str) -> Iterator[str]:
 
 
 def _rows(count: int) -> str:
-    """So many lines, all different, whose numbers sort otherwise as text."""
+    """Return `count` different lines with numbers that sort differently as text."""
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
@@ -219,7 +220,7 @@ def _edges(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _modes(search: SearchSpec) -> Iterator[int]:
-    """The modes asked for, and those with a bit more or less."""
+    """Yield the requested modes, each followed by the same mode with one bit changed."""
     for mode in search.modes:
         yield mode
         for bit in (0o1, 0o4, 0o10, 0o40, 0o100, 0o200, 0o400):
@@ -227,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, wants: TaskSearches) -> Iterator[str]:
-    """Names and words in the other case, each in a file of its own; matching ones too, so that there is something."""
+    """Yield files with names and words in the other letter case, and some files that the search must find."""
     case = [word.swapcase() for word in wants.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
@@ -261,7 +262,7 @@ def _kinds(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _apart(pattern: str, star: str) -> str:
-    """A name that the pattern matches, in a folder of its own where the pattern leaves no choice."""
+    """Return a name that the pattern matches. A pattern without `*` fixes the name, so it gets a folder of its own."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 
@@ -281,7 +282,7 @@ def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _added(name: str, wants: TaskSearches) -> Iterator[str]:
-    """Lines for files that references name, where there are such files."""
+    """Yield the commands that add lines to the files that references name, if these files exist."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
     lines = makers[name](wants) if name in makers else []
     yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in wants.files if lines)

@@ -1,9 +1,8 @@
-"""NL2Bash: pairs of an instruction and a command, without any files to run the commands on.
+"""Importer of NL2Bash: pairs of an instruction and a command, published without files.
 
-Only commands that stand alone are taken (`atomic`), and only those that look: what changes state has nothing to be
-compared with beyond its one reference. The files that commands name are made (`seeding`), those of some hundred
-commands in one world, so that every command has names beside its own that it must not find. A task's id is the line
-that its pair stands in.
+Only single commands that change no state are imported (see `simple_commands`). A change of state could be compared with
+one reference only. The files that commands name are created (see `synthesize_files`). About a hundred commands share
+one world, so each command also meets names that it must not find. A task's id is the line number of its pair.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from evaluator.suites.importers.synthesize_files import HOME, accounts_of, build
 PACKAGES: Final = ("bsdextrautils", "file", "gawk", "ncal", "tree", "xxd")
 TASKS_A_WORLD: Final = 100
 _LOOKED_BACK: Final = 8
-"""Worlds that a task is tried in before a new one is made."""
+"""The number of recent worlds to try for a task before a new world is added."""
 
 _UNORDERED: Final = frozenset({"find", "ls", "du", "tree", "grep", "egrep", "fgrep"})
 
 
 @dataclass(slots=True)
 class _World:
-    """A world in the making: what stands in it, what is looked for, who is asked for, and how many tasks it has."""
+    """A world under construction: its paths, search words, accounts, and number of tasks."""
 
     seeds: dict[str, bool] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
@@ -49,7 +48,7 @@ class _World:
 
 
 def draft_nl2bash(read: Read, path: Path | None = None) -> Draft:
-    """The suite from a folder or clone with `all.nl` and `all.cm`. Raises UsageError, FormatError."""
+    """Return the draft from a folder with `all.nl` and `all.cm`. Raises UsageError or FormatError for any other."""
     instructions, commands = _pairs(path)
     tasks, worlds, left_out = list[Task](), list[_World](), Counter[str]()
     for number, (nl, command) in enumerate(zip(instructions, commands, strict=True), 1):
@@ -77,7 +76,7 @@ def draft_nl2bash(read: Read, path: Path | None = None) -> Draft:
 
 
 def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
-    """Instructions and commands, line by line."""
+    """Return the instructions and the commands, line by line."""
     found = sorted(path.rglob("all.nl")) if path and path.is_dir() else []
     if not found or not found[0].with_suffix(".cm").is_file():
         raise UsageError(
@@ -93,7 +92,7 @@ def _pairs(path: Path | None) -> tuple[list[str], list[str]]:
 
 
 def _place(seeds: dict[str, bool], found: Atomic, worlds: list[_World]) -> int:
-    """The number of a world that can have these files as well; a new one where none of the last can."""
+    """Return the index of a recent world that can also hold these files, or of a new world."""
     first = max(0, len(worlds) - _LOOKED_BACK)
     place = next((n for n in range(first, len(worlds)) if worlds[n].takes(seeds)), len(worlds))
     if place == len(worlds):

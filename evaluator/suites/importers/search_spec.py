@@ -1,7 +1,8 @@
-"""What a task's references look for, read from their structure: where, by which names, of which age, size and mode.
+"""Search specification of a task: the folders that its references search, and the properties that they ask for.
 
-Of a search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) its folders and everything it asks of what it
-finds; of everything else the files it names and the words it looks for in them.
+It is read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) has
+folders and predicates on names, ages, sizes and modes. Any other command has the files that it names and the words that
+it looks for in them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from evaluator.suites.importers.draft import Read, UtilityCall
 
 DAY_S: Final = 86_400
 USUAL_AGE_S: Final = 5400
-"""Of what nothing is asked about: as old as the worlds' own files."""
+"""The age in seconds of objects without a requested age. The other files of a world have the same age."""
 
 _UNITS: Final = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1 << 20, "G": 1 << 30}
 LARGEST: Final = 64 << 20
-"""Bytes of the largest file that is made; beyond, worlds would not fit beside each other."""
+"""The maximum size in bytes of a new file. Larger files would not fit on the disk together with other worlds."""
 
 _SIZE: Final = re.compile(r"([+-]?)(\d+)([cwbkMG]?)")
 _AGE: Final = re.compile(r"([+-]?)(\d+)")
@@ -43,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A predicate on a number: `value`, rounded to units (up for sizes, down for ages), compared by `sign`."""
+    """A predicate on a number that is rounded to units (up for sizes, down for ages) and compared with `count`."""
 
     sign: str
     count: int
@@ -51,14 +52,14 @@ class NumberPredicate:
     up: bool
 
     def holds(self, value: int) -> bool:
-        """Whether a size in bytes, or an age in seconds, fulfils it."""
+        """Return whether a size in bytes, or an age in seconds, satisfies the predicate."""
         units = ceil(value / self.unit) if self.up else value // self.unit
         return (
             units > self.count if self.sign == "+" else units < self.count if self.sign == "-" else units == self.count
         )
 
     def edges(self) -> Iterator[int]:
-        """Values on both sides of where it begins and ends to hold, and of where one unit more or less would."""
+        """Yield values on both sides of the predicate's limits, and of the limits one unit lower and higher."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))
@@ -68,10 +69,10 @@ class NumberPredicate:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpec:
-    """Where one utility looks, and what it asks of what it finds there.
+    """The folders that one utility searches, and the properties of the objects that it searches for.
 
-    `kind` is a letter of `find -type`, `beside` are files whose ages others are compared with, and `disk` tells that
-    sizes are asked for, however they are.
+    `kind` is a letter of `find -type`. `beside` are files with which ages are compared. `disk` is true if any utility
+    of the task asks for sizes.
     """
 
     roots: tuple[str, ...]
@@ -85,19 +86,19 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """A size in bytes that fulfils everything asked of sizes, None where nothing is or nothing does."""
+        """Return a size in bytes that satisfies all size predicates, or None without predicates or such a size."""
         return _fulfilling(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
-        """An age in seconds that fulfils everything asked of ages, as far as one does."""
+        """Return an age in seconds that satisfies all age predicates, or the usual age if there is no such age."""
         found = _fulfilling(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSearches:
-    """What all references of a task look for together; `targets` are files that they print to."""
+    """The searches of all references of a task. `targets` are the files to which they redirect output."""
 
     searches: tuple[SearchSpec, ...]
     files: tuple[str, ...]
@@ -114,7 +115,7 @@ def _fulfilling(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int 
 
 
 def wants_of(references: Sequence[bytes], read: Read) -> TaskSearches:
-    """What these references look for; nothing where they are unreadable."""
+    """Return the searches of these references. A reference that cannot be parsed adds no search."""
     utilities = [each for command in references for one in read(command) or () for each in one.walk()]
     disk = any(_asks_sizes(each) for each in utilities)
     searches = dict.fromkeys(replace(search, disk=disk) for each in utilities if (search := _search(each)))
@@ -150,7 +151,7 @@ def _search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
-    """Of a utility that takes folders as operands; whether they are folders is seen when the world is built."""
+    """Return the search of a utility that takes folders as operands. The set-up checks whether they are folders."""
     globs = [glob for each in utility.arguments if (glob := _glob(each))]
     if globs:
         roots, names = zip(*globs, strict=True)
@@ -167,7 +168,7 @@ def _plain_search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _glob(operand: str) -> tuple[str, str] | None:
-    """The folder and the pattern of a path whose last part is a pattern."""
+    """Return the folder and the pattern of a path with a pattern as its last part, else None."""
     folder, _, name = operand.rpartition("/")
     if not any(letter in name for letter in "*?") or "$" in operand or " " in name or "(" in operand:
         return None
@@ -186,7 +187,7 @@ def _pattern_first(utility: UtilityCall) -> bool:
 
 
 def _words(utility: UtilityCall) -> Iterator[str]:
-    """Literal words that a utility looks for in text."""
+    """Yield the literal words that a utility searches for in text."""
     texts: list[str] = []
     if utility.name in _SEARCHES:
         texts = [value for name, value in utility.flags if name in ("-e", "--regexp")] or list(utility.arguments[:1])
@@ -217,5 +218,5 @@ def _age(name: str, value: str) -> NumberPredicate:
 
 
 def _is_ours(path: str) -> bool:
-    """A path that may be written to; what expands is not known before it is run."""
+    """Return whether the set-up may write to a path. It may not if the path contains an expansion or `..`."""
     return bool(_PATH.fullmatch(path)) and not _NOT_OURS.match(path)

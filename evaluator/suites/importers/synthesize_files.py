@@ -1,7 +1,7 @@
-"""Files for commands that nobody gave any: what a command names is made, so that it has something to find.
+"""Files for commands of a corpus that has no files: whatever a command names is created, so that it finds something.
 
-A pattern gets a name that matches it, beside all those that other commands of the same world asked for. What is made
-differs in age, mode and length by turns, so that predicates on them tell something apart.
+For a pattern, a matching name is created. The files differ in age, mode and length, so that predicates on these select
+some of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 
 
 def seeds_of(found: Atomic) -> dict[str, bool]:
-    """Absolute paths that a command wants to be there, each with whether it is to be a folder."""
+    """Return the absolute paths that a command needs. The value of each path tells whether it must be a folder."""
     utility = found.utility
     flags = utility.flags
     seeds = {path: _is_folder(utility, path) for operand in found.files for path in _paths(operand, HOME)}
@@ -45,7 +45,7 @@ def seeds_of(found: Atomic) -> dict[str, bool]:
 
 
 def accounts_of(found: Atomic) -> dict[str, str]:
-    """Users and groups that a command asks for by name, each with the program that adds one."""
+    """Return the users and groups that a command names, each with the program that creates it."""
     programs = {"-user": "useradd -M", "-group": "groupadd"}
     named = {value: programs[name] for name, value in found.utility.flags if name in programs}
     return {name: program for name, program in named.items() if _ACCOUNT.fullmatch(name)}
@@ -62,7 +62,7 @@ def _is_folder(utility: UtilityCall, operand: str) -> bool:
 
 
 def _paths(pattern: str, root: str) -> Iterator[str]:
-    """A path that the pattern matches, below `root` unless it is absolute; two where it has a star."""
+    """Yield a path that the pattern matches, below `root` unless it is absolute. A pattern with `*` gives two paths."""
     for star in ("x", "long name") if "*" in pattern else ("x",):
         plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
@@ -78,7 +78,7 @@ def _is_ours(path: str) -> bool:
 
 
 def fits(seeds: Mapping[str, bool], placed: Mapping[str, bool]) -> bool:
-    """Whether seeds can stand in a world with others: no path is a folder for one and a file for another."""
+    """Return whether new paths can share a world with existing ones: no path is both a folder and a file."""
     for path, folder in seeds.items():
         if placed.get(path, folder) is not folder or any(placed.get(above) is False for above in _above(path)):
             return False
@@ -93,10 +93,10 @@ def _above(path: str) -> Iterator[str]:
 
 
 def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
-    """Build a world that has these paths; what the base has already is left as it is.
+    """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands look for in files: most files hold some of them. `accounts` are users and
-    groups, of which each has something of its own.
+    `words` are patterns that commands search for, and most files contain some of them. `accounts` are users and groups,
+    and each owns a file.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
@@ -122,7 +122,7 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """A few lines: numbers, fields, repetition, and a word or two that somebody looks for."""
+    """Return a few lines of numbers, fields and repeated values, usually with one or two of the words."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
@@ -140,4 +140,4 @@ ln -sf run.sh link; ln -sf nowhere broken; ln -f run.sh hard
 chown nobody:nogroup nothing; chmod 2775 deep
 find {HOME} -newermt @{int(CLOCK.timestamp()) - 60} -exec touch -h -d @{int(CLOCK.timestamp()) - 7200} {{}} +
 cd {HOME}"""
-"""One of each kind that predicates ask for, but no pipe: `grep -R` would read it until its time is up."""
+"""One object of each kind that predicates select, except a pipe: `grep -R` would read it until its time limit."""

@@ -15,7 +15,7 @@ from typing import Final
 
 from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, Record, Task
 from evaluator.suites.importers.command_traits import needs_network
-from evaluator.suites.importers.draft import Read
+from evaluator.suites.importers.draft import CommandReader
 
 
 class AuditFault(StrEnum):
@@ -55,7 +55,7 @@ _ORDER: Final = re.compile(
     r"|contents? of (the )?(file )?[\w/.-]*\.\w+)\b",
     re.IGNORECASE,
 )
-_CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
+_HARMLESS: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
 """Messages on standard error that report no failure, or that only repeat an earlier message."""
 
 _SPACES: Final = re.compile(r"\s+")
@@ -74,18 +74,18 @@ def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
 
 def _duplicates(tasks: Sequence[Task]) -> Iterator[AuditNote]:
     instructions: dict[tuple[str, str], str] = {}
-    answers: dict[tuple[str, frozenset[bytes]], str] = {}
+    reference_sets: dict[tuple[str, frozenset[bytes]], str] = {}
     for task in tasks:
-        asked = (task.world, _SPACES.sub(" ", task.nl).strip(" .").casefold())
-        answered = (task.world, frozenset(task.references))
-        if first := instructions.get(asked):
+        instruction = (task.world, _SPACES.sub(" ", task.nl).strip(" .").casefold())
+        references = (task.world, frozenset(task.references))
+        if first := instructions.get(instruction):
             yield _duplicate(task, "same instruction", f"asks what {first} asks")
-        elif first := answers.get(answered):
+        elif first := reference_sets.get(references):
             yield _duplicate(task, "same references", f"has the references of {first} under another instruction")
         if len(set(task.references)) < len(task.references):
             yield _duplicate(task, "one reference twice", "its references are one command given twice")
-        instructions.setdefault(asked, task.id)
-        answers.setdefault(answered, task.id)
+        instructions.setdefault(instruction, task.id)
+        reference_sets.setdefault(references, task.id)
 
 
 def _duplicate(task: Task, kind: str, reason: str) -> AuditNote:
@@ -96,18 +96,18 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
     commands = b"\n".join(task.references).decode(errors="replace")
     if len(task.nl.split()) < _FEWEST_WORDS:
         yield "hardly says anything", f"has fewer than {_FEWEST_WORDS} words"
-    if found := _ODD.search(task.nl):
-        yield "odd characters", f"holds the character {found[0]!r}"
+    if match := _ODD.search(task.nl):
+        yield "odd characters", f"holds the character {match[0]!r}"
     for number in sorted(set(_NUMBER.findall(task.nl))):
         if not re.search(rf"(?<!\d){number}(?!\d)", commands):
             yield "number", f"says {number}, which no reference does"
-    for path in sorted({found.rstrip("/.") for found in _PATH.findall(task.nl)} - {""}):
+    for path in sorted({path.rstrip("/.") for path in _PATH.findall(task.nl)} - {""}):
         if path.rpartition("/")[2] not in commands:
             yield "path", f"names {path}, which no reference does"
 
 
 def reference_notes(
-    task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: Read
+    task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: CommandReader
 ) -> Iterator[AuditNote]:
     """Yield the notes on the runs of one reference. `trials` maps variants to runs, and `number` is 1-based."""
     command = task.references[number - 1]
@@ -118,22 +118,22 @@ def reference_notes(
             fault=AuditFault.COMMAND, kind=kind, place=task.id, reference=number, command=text, reason=reason
         )
 
-    if asks := needs_network(command, read):
-        yield note(NEEDS_NETWORK, f"{asks} asks another machine; commands have none here")
-    runs = [(variant, evidence) for variant, each in trials.items() for evidence in each[:1]]
-    broken = next((pair for pair in runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
+    if utility := needs_network(command, read):
+        yield note(NEEDS_NETWORK, f"{utility} asks another machine; commands have none here")
+    first_runs = [(variant, evidence) for variant, runs in trials.items() for evidence in runs[:1]]
+    broken = next((pair for pair in first_runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
     if broken:
         yield note(NOT_FOUND if broken[1].status == _NO_SUCH_COMMAND else FAILS, _failure(*broken))
-    if runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in runs):
+    if first_runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in first_runs):
         yield note(SHOWS_NOTHING, "prints nothing and changes nothing in any variant")
-    if any(evidence.stdout.truncated for _, evidence in runs):
+    if any(evidence.stdout.truncated for _, evidence in first_runs):
         yield note("prints too much", "prints more than is kept")
 
 
 def _failure(variant: str, evidence: Evidence) -> str:
-    ended = f"status {evidence.status}" if evidence.ending is Ending.EXITED else evidence.ending.value
-    said = evidence.stderr.data.decode(errors="replace").strip().splitlines()
-    return f"ends with {ended} in variant {variant}" + (f": {said[0][:200]}" if said else "")
+    ending = f"status {evidence.status}" if evidence.ending is Ending.EXITED else evidence.ending.value
+    messages = evidence.stderr.data.decode(errors="replace").strip().splitlines()
+    return f"ends with {ending} in variant {variant}" + (f": {messages[0][:200]}" if messages else "")
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
@@ -172,7 +172,7 @@ def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) 
 
 def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
     """Yield the notes on error messages of the commands that build a world."""
-    for line in (each for each in complaints if not _CHATTER.search(each)):
+    for line in (line for line in complaints if not _HARMLESS.search(line)):
         yield AuditNote(
             fault=AuditFault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300]
         )
@@ -198,5 +198,5 @@ def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
         return False
     if len(set(task.references)) < 2 and not _ORDERS.search(task.references[0]):
         return False
-    same = all(len(set(each)) == 1 for each in outputs.values())
-    return same and any(each and each[0].count(b"\n") > 1 for each in outputs.values())
+    same = all(len(set(texts)) == 1 for texts in outputs.values())
+    return same and any(texts and texts[0].count(b"\n") > 1 for texts in outputs.values())

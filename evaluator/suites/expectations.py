@@ -49,20 +49,20 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
     """Yield a violation for each unmet expectation, in order."""
-    for asked, finding in findings.items():
-        if asked.must_pass and finding.outcome is not Outcome.PASS:
-            yield _violation(asked, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
-        elif not asked.must_pass and finding.outcome is Outcome.PASS:
-            yield _violation(asked, finding, "must fail, but passes: no variant tells it from a reference")
-        elif not asked.must_pass and finding.outcome in (Outcome.UNDECIDED, Outcome.INFRA_ERROR):
-            yield _violation(asked, finding, f"must fail, but {finding.outcome.value}: {finding.reason}")
+    for expectation, finding in findings.items():
+        if expectation.must_pass and finding.outcome is not Outcome.PASS:
+            yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
+        elif not expectation.must_pass and finding.outcome is Outcome.PASS:
+            yield _violation(expectation, finding, "must fail, but passes: no variant tells it from a reference")
+        elif not expectation.must_pass and finding.outcome in (Outcome.UNDECIDED, Outcome.INFRA_ERROR):
+            yield _violation(expectation, finding, f"must fail, but {finding.outcome.value}: {finding.reason}")
 
 
-def _violation(asked: Expectation, finding: Finding, reason: str) -> Violation:
+def _violation(expectation: Expectation, finding: Finding, reason: str) -> Violation:
     return Violation(
-        task=asked.task.id,
-        role=asked.role,
-        command=asked.command.decode(errors="replace"),
+        task=expectation.task.id,
+        role=expectation.role,
+        command=expectation.command.decode(errors="replace"),
         variant=finding.variant,
         place=finding.place.decode(errors="replace") if finding.place is not None else None,
         reason=reason,

@@ -46,14 +46,14 @@ class Suite:
 
     def task(self, name: str) -> Task:
         """Return the task with this id. Raises UsageError that suggests similar ids."""
-        found = next((task for task in self.tasks if task.id == name), None)
-        if found is None:
+        task = next((task for task in self.tasks if task.id == name), None)
+        if task is None:
             import difflib
 
             near = difflib.get_close_matches(name, [task.id for task in self.tasks], 3)
             hint = f"did you mean {', '.join(near)}?" if near else f"see: bashboard suite show {self.manifest.name}"
             raise UsageError(f"suite {self.manifest.name} has no task {name!r}; {hint}")
-        return found
+        return task
 
     def variants(self, task: Task) -> tuple[str, ...]:
         """Return the names of the variants in which a task runs, in the order of its world."""
@@ -80,18 +80,18 @@ def load_suite(folder: Path) -> Suite:
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
     problems += _variantless(manifest, tasks, worlds)
-    problems += _contradictions(tasks, worlds.keys(), foreign=manifest is not None and manifest.foreign)
+    problems += _contradictions(tasks, worlds.keys(), external=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
     if manifest is None or problems:
         raise FormatError(problems)
-    known = {name: world for name, world in worlds.items() if world is not None}
-    return Suite(folder, manifest, known, tuple(task for _, _, task in tasks))
+    complete = {name: world for name, world in worlds.items() if world is not None}
+    return Suite(folder, manifest, complete, tuple(task for _, _, task in tasks))
 
 
 def _problems_of(error: ValidationError, path: Path, line: int) -> Iterator[Problem]:
     for detail in error.errors(include_url=False, include_context=False):
-        place = ".".join(str(part) for part in detail["loc"]) or "the line"
-        yield Problem(path, line, f"{place}: {detail['msg']}, found {detail['input']!r:.100}")
+        field = ".".join(str(part) for part in detail["loc"]) or "the line"
+        yield Problem(path, line, f"{field}: {detail['msg']}, found {detail['input']!r:.100}")
 
 
 def _read(value: Any, record: type[RecordType], path: Path, line: int, problems: list[Problem]) -> RecordType | None:
@@ -149,9 +149,9 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
     """Yield the tasks with fields that the suite's format does not have, or with an unknown version in `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
-        measured = task.timing is not None and task.timing.measurements is not None
-        newer = {"since": task.since is not None, "timing.measurements": measured}
-        for name in [name for name, there in newer.items() if there and manifest.format < SINCE_FORMAT]:
+        has_measurements = task.timing is not None and task.timing.measurements is not None
+        newer = {"since": task.since is not None, "timing.measurements": has_measurements}
+        for name in [name for name, present in newer.items() if present and manifest.format < SINCE_FORMAT]:
             message = f"task {task.id}: {name}: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
             yield Problem(path, line, message)
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
@@ -163,19 +163,19 @@ def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
     """Yield the tasks with variants that the suite's format does not allow, or that the task's world does not have."""
-    for path, line, task in (each for each in tasks if each[2].variants):
+    for path, line, task in (entry for entry in tasks if entry[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"
             yield Problem(path, line, message)
         world = worlds.get(task.world)
         names = [variant.name for variant in world.manifest.variants] if world else []
-        for name in (each for each in task.variants if world and each not in names):
+        for name in (name for name in task.variants if world and name not in names):
             message = f"task {task.id}: variants: expected some of {', '.join(names)}, found {name}"
             yield Problem(path, line, message)
 
 
 def _contradictions(
-    tasks: list[tuple[Path, int, Task]], worlds: Collection[str], *, foreign: bool
+    tasks: list[tuple[Path, int, Task]], worlds: Collection[str], *, external: bool
 ) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for path, line, task in tasks:
@@ -187,7 +187,7 @@ def _contradictions(
         if task.topic.value != path.stem:
             yield Problem(path, line, f"task {task.id} has topic {task.topic.value}: expected {path.stem}, as the file")
         # an external suite has only the references that its publisher provides
-        least = 1 if foreign else 3 if task.output is OutputMode.SET else 2
+        least = 1 if external else 3 if task.output is OutputMode.SET else 2
         if len(task.references) < least:
             yield Problem(
                 path, line, f"task {task.id}: expected {least} references or more, found {len(task.references)}"

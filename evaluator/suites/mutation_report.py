@@ -77,10 +77,10 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
             mark = Equivalence.model_validate(value)
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+            problems += [Problem(path, number, f"{'.'.join(map(str, item['loc']))}: {item['msg']}") for item in details]
             continue
         except ValueError as error:
-            problems.append(Problem(path, number, f"does not read as an equivalence: {error}"))
+            problems.append(Problem(path, number, f"cannot be read as an equivalence mark: {error}"))
             continue
         first = seen.setdefault((mark.task_digest, mark.command_digest), number)
         if first != number:
@@ -93,26 +93,21 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
 
 def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
     """Return the keys of equivalence marks."""
-    return frozenset((each.task_digest, each.command_digest) for each in equivalences)
+    return frozenset((mark.task_digest, mark.command_digest) for mark in equivalences)
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
     """Add a mark to the file and return it. Raises UsageError if it exists already or if the reason is not valid."""
     marks = read_equivalences(path)
     try:
-        mark = Equivalence(
-            format=1,
-            task=task.id,
-            task_digest=task.digest,
-            command_digest=command_digest(command),
-            because=because,
-        )
+        digest = command_digest(command)
+        mark = Equivalence(format=1, task=task.id, task_digest=task.digest, command_digest=digest, because=because)
     except ValidationError as error:
         raise UsageError(f"--because {because!r}: expected 8 to 500 characters that say why") from error
-    if any((each.task_digest, each.command_digest) == (mark.task_digest, mark.command_digest) for each in marks):
+    if (mark.task_digest, mark.command_digest) in marks_of(marks):
         raise UsageError(f"{path} marks this command of {task.id} already")
     path.parent.mkdir(parents=True, exist_ok=True)
-    ordered = sorted([*marks, mark], key=lambda each: (each.task, each.command_digest))
+    ordered = sorted([*marks, mark], key=lambda mark: (mark.task, mark.command_digest))
     write_whole(path, json_lines(ordered).encode())
     return mark
 
@@ -130,43 +125,43 @@ def report(
 
     `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if `tasks` are all of its tasks.
     """
-    known = marks_of(marks)
-    judged = [_judged(asked, finding, known) for asked, finding in findings.items()]
-    counted = [each for each in judged if each.outcome not in _UNCOUNTED]
-    equivalent = sum(each.equivalent for each in counted)
-    failed = sum(each.outcome in _FAILED for each in counted)
-    left = len(counted) - equivalent
-    outcomes = Counter(each.outcome for each in judged)
+    keys = marks_of(marks)
+    judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]
+    counted = [mutant for mutant in judged if mutant.outcome not in _UNCOUNTED]
+    equivalent = sum(mutant.equivalent for mutant in counted)
+    failed = sum(mutant.outcome in _FAILED for mutant in counted)
+    denominator = len(counted) - equivalent
+    outcomes = Counter(mutant.outcome for mutant in judged)
     return MutationReport(
         suite=suite,
         whole=whole,
         tasks=len(tasks),
         mutants=len(counted),
         failed=failed,
-        survived=sum(_survives(each) for each in counted),
-        undecided=sum(_is_open(each) for each in counted),
+        survived=sum(map(_survives, counted)),
+        undecided=sum(map(_is_undecided, counted)),
         equivalent=equivalent,
         refused=outcomes[Outcome.INVALID],
         infra=outcomes[Outcome.INFRA_ERROR],
-        score=failed / left if left else None,
+        score=failed / denominator if denominator else None,
         marked_share=equivalent / len(counted) if counted else 0.0,
         operators=tuple(_tallies(counted)),
-        survivors=tuple(each for each in counted if _survives(each) or _is_open(each)),
+        survivors=tuple(mutant for mutant in counted if _survives(mutant) or _is_undecided(mutant)),
         stale=tuple(_stale(marks, findings, {task.id: task for task in tasks}, retired)),
     )
 
 
-def _judged(asked: AskedMutant, finding: Finding, marks: Collection[Mark]) -> JudgedMutant:
-    marked = (asked.task.digest, command_digest(asked.command)) in marks
+def _judged(mutant: AskedMutant, finding: Finding, marks: Collection[Mark]) -> JudgedMutant:
+    is_marked = (mutant.task.digest, command_digest(mutant.command)) in marks
     return JudgedMutant(
-        task=asked.task.id,
-        reference=asked.reference,
-        operator=asked.operator,
-        command=asked.command,
+        task=mutant.task.id,
+        reference=mutant.reference,
+        operator=mutant.operator,
+        command=mutant.command,
         outcome=finding.outcome,
         reason=finding.reason,
         variant=finding.variant,
-        equivalent=marked and finding.outcome not in _FAILED,
+        equivalent=is_marked and finding.outcome not in _FAILED,
     )
 
 
@@ -174,20 +169,20 @@ def _survives(mutant: JudgedMutant) -> bool:
     return mutant.outcome is Outcome.PASS and not mutant.equivalent
 
 
-def _is_open(mutant: JudgedMutant) -> bool:
+def _is_undecided(mutant: JudgedMutant) -> bool:
     return mutant.outcome is Outcome.UNDECIDED and not mutant.equivalent
 
 
 def _tallies(counted: Sequence[JudgedMutant]) -> Iterator[OperatorTally]:
-    for operator in sorted({each.operator for each in counted}):
-        group = [each for each in counted if each.operator == operator]
+    for operator in sorted({mutant.operator for mutant in counted}):
+        group = [mutant for mutant in counted if mutant.operator == operator]
         yield OperatorTally(
             operator=operator,
             mutants=len(group),
-            failed=sum(each.outcome in _FAILED for each in group),
+            failed=sum(mutant.outcome in _FAILED for mutant in group),
             survived=sum(map(_survives, group)),
-            undecided=sum(map(_is_open, group)),
-            equivalent=sum(each.equivalent for each in group),
+            undecided=sum(map(_is_undecided, group)),
+            equivalent=sum(mutant.equivalent for mutant in group),
         )
 
 
@@ -198,12 +193,12 @@ def _stale(
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
     """Yield marks that do not apply: the task or mutant is gone or changed, or a variant or Bash refutes it."""
-    found = {(asked.task.digest, command_digest(asked.command)): finding for asked, finding in findings.items()}
+    by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)
         if task is None and mark.task not in retired:
             continue
-        finding = found.get((mark.task_digest, mark.command_digest))
+        finding = by_mark.get((mark.task_digest, mark.command_digest))
         if task is None:
             reason = "the suite has no such task"
         elif task.digest != mark.task_digest:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from evaluator.suites.importers.draft import Draft, Read, write_draft
+from evaluator.suites.importers.draft import CommandReader, Draft, write_draft
 from evaluator.suites.importers.eabench import draft_eabench
 from evaluator.suites.importers.intercode import draft_intercode, draft_nl2sh_alfa
 from evaluator.suites.importers.nl2bash import draft_nl2bash
 
 __all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
 
-IMPORTERS: Final[Mapping[str, Callable[[Read, Path | None], Draft]]] = {
+IMPORTERS: Final[Mapping[str, Callable[[CommandReader, Path | None], Draft]]] = {
     "nl2sh-alfa": draft_nl2sh_alfa,
     "intercode": draft_intercode,
     "nl2bash-eabench": draft_eabench,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evaluator.records import OutputMode, Topic
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 
 def _names(text: str) -> frozenset[str]:
@@ -57,7 +57,7 @@ _TO_A_FILE: Final = re.compile(r"(?<![<>|2])>>?\s*(?!&)[^\s<>&|;()]+\s*(?:2>\s*(
 _SEVERAL: Final = re.compile(r";|&&|\|\||\n")
 
 
-def topic_of(command: bytes, read: Read) -> Topic:
+def topic_of(command: bytes, read: CommandReader) -> Topic:
     """Return the topic of the command's most specific utility, or `system` if there is none."""
     names = {utility.name for utility in _all(read(command) or ())}
     if names & {"for", "while", "if"} or re.search(rb"\b(do|then)\b", command):
@@ -65,12 +65,12 @@ def topic_of(command: bytes, read: Read) -> Topic:
     return next((topic for topic, members in _TOPICS if names & members), Topic.SYSTEM)
 
 
-def output_of(references: Sequence[bytes], read: Read) -> OutputMode:
+def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
     """Return `none` if the structure of any reference shows that it prints nothing, else `set`."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 
-def is_silent(command: bytes, read: Read) -> bool:
+def is_silent(command: bytes, read: CommandReader) -> bool:
     """Return whether a command prints nothing when it succeeds, because of a redirection or its utilities."""
     text = command.decode(errors="replace").strip()
     utilities = read(command)
@@ -97,7 +97,7 @@ def _is_quiet(utility: UtilityCall) -> bool:
     return utility.name in SILENT and not flags & {"-v", "--verbose", "-c", "--changes"}
 
 
-def needs_network(command: bytes, read: Read) -> str | None:
+def needs_network(command: bytes, read: CommandReader) -> str | None:
     """Return the first utility of a command that contacts another machine, or None."""
     for utility in _all(read(command) or ()):
         asks = utility.arguments or {name for name, _ in utility.flags} - _ABOUT_ITSELF

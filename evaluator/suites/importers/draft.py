@@ -67,7 +67,7 @@ class UtilityCall(Protocol):
         ...
 
 
-Read = Callable[[str | bytes], Sequence[UtilityCall] | None]
+CommandReader = Callable[[str | bytes], Sequence[UtilityCall] | None]
 """A function that returns a command's utilities in order, or None if the command cannot be parsed. The pipeline passes
 it in, because `suites` may not import `evaluator.shell`.
 """
@@ -94,7 +94,7 @@ class Draft:
     left_out: Mapping[str, int]
 
 
-def manifest_of(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
+def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
     """Return an external suite's manifest with the values that all share, and `packages` besides the essential ones."""
     packages = fields.pop("packages", ())
     values = {
@@ -125,7 +125,8 @@ def write_draft(draft: Draft, fixtures: Path) -> Path:
     valid suite.
     """
     folder = fixtures / draft.manifest.name
-    _refuse_ours(folder)
+    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
+        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name
@@ -137,14 +138,9 @@ def write_draft(draft: Draft, fixtures: Path) -> Path:
     return folder
 
 
-def _refuse_ours(folder: Path) -> None:
-    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
-        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
-
-
 def _write(draft: Draft, folder: Path) -> None:
     folder.mkdir()
-    (folder / ".gitignore").write_text("# somebody else's texts, never ours to publish\n*\n")
+    (folder / ".gitignore").write_text("# these texts belong to their publisher: never commit them\n*\n")
     (folder / "suite.toml").write_text(toml_of(draft.manifest.model_dump(exclude_defaults=True)), "utf-8")
     (folder / "tasks").mkdir()
     for topic in sorted({task.topic for task in draft.tasks}):
@@ -171,7 +167,7 @@ def toml_of(values: Mapping[str, Any]) -> str:
         if key in plain:
             continue
         for head, table in [(f"[{key}]", value)] if isinstance(value, dict) else [(f"[[{key}]]", one) for one in value]:
-            lines += ["", head, *(f"{name} = {_toml_value(each)}" for name, each in table.items() if each is not None)]
+            lines += ["", head, *(f"{name} = {_toml_value(item)}" for name, item in table.items() if item is not None)]
     return "\n".join(lines) + "\n"
 
 

@@ -22,9 +22,9 @@ from typing import Final
 from evaluator.errors import UsageError
 from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
-from evaluator.suites.importers.draft import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
+from evaluator.suites.importers.draft import ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
 from evaluator.suites.importers.eabench_scripts import (
-    Laid,
+    FileEntry,
     home_build,
     home_setup,
     home_verify,
@@ -56,7 +56,7 @@ class _Test:
     set: str
     name: str
     folder: Path
-    files: Mapping[str, Laid] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
         """Return a file's text, or an empty string if there is no such file."""
@@ -64,7 +64,7 @@ class _Test:
         return file.data.decode(errors="replace") if file and file.data is not None else ""
 
 
-def draft_eabench(read: Read, path: Path | None = None) -> Draft:
+def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
     """Return the draft from a clone at `path`. Raises UsageError if the clone has no set or no usable test."""
     sets = [folder for folder in sorted(path.glob("bash_*")) if _SETS.fullmatch(folder.name)] if path else []
     if path is None or not sets:
@@ -87,7 +87,7 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
         raise UsageError(f"{path}: none of its tests has a prompt, an answer and a verifier ({dict(left_out)})")
     source = SuiteSource(name="nl2bash-eabench", version="clone", licence="Apache-2.0; its prompts CDLA-Permissive-2.0")
     description = f"{len(tasks)} tests of nl2bash-eabench, each decided by its own verifier, on our base."
-    manifest = manifest_of(
+    manifest = external_manifest(
         "nl2bash-eabench",
         "nl2bash-eabench",
         description,
@@ -99,16 +99,16 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
     return Draft(manifest, worlds, tasks, left_out)
 
 
-def _files_of(folder: Path) -> dict[str, Laid]:
+def _files_of(folder: Path) -> dict[str, FileEntry]:
     """Return every file and link below a folder, with its mode. Links are not followed."""
-    found = {}
+    entries = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = Laid(None, 0, str(path.readlink()))
+            entries[name] = FileEntry(None, 0, str(path.readlink()))
         elif path.is_file():
-            found[name] = Laid(path.read_bytes(), path.stat().st_mode & 0o777)
-    return found
+            entries[name] = FileEntry(path.read_bytes(), path.stat().st_mode & 0o777)
+    return entries
 
 
 def _tests(folder: Path) -> Iterator[_Test]:
@@ -117,7 +117,7 @@ def _tests(folder: Path) -> Iterator[_Test]:
             yield _Test(folder.name, test.name, test, _files_of(test))
 
 
-def _convert(test: _Test, tools: Mapping[str, Laid], read: Read) -> tuple[Task, DraftWorld]:
+def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -> tuple[Task, DraftWorld]:
     """Return a test as a task, and the world in which it runs. Raises _LeftOutError if it cannot be imported."""
     prompt = " ".join(test.text("prompt").split())
     if not prompt:
@@ -165,7 +165,7 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
     return setup, verify, DraftWorld("A folder for each test", python_build(), "/app"), test.set
 
 
-def _home_test(test: _Test, tools: Mapping[str, Laid]) -> tuple[str, str, DraftWorld, str]:
+def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
     """Return set-up, verifier, world and world name of a test with a home folder, a driver and a reader of the log."""
     if "evaluate.sh" not in test.files:
         raise _LeftOutError("no verifier")

@@ -26,8 +26,8 @@ from string import ascii_lowercase
 from typing import Final
 
 from evaluator.records import Variant
-from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, Read
-from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, SearchSpec, TaskSearches, wants_of
+from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, CommandReader
+from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, SearchSpec, TaskSearches, task_searches
 from evaluator.suites.importers.setup_functions import FUNCTIONS
 
 NEAR: Final = "near"
@@ -36,8 +36,8 @@ DEEP: Final = "deep"
 EDGES: Final = "edges"
 KINDS: Final = "kinds"
 ODD: Final = "odd"
-OURS: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
-VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in OURS))
+EXTRA_NAMES: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
+VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in EXTRA_NAMES))
 """All variants of an extended world, the publisher's first."""
 
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
@@ -51,14 +51,14 @@ _BULKS: Final = (("big", 9000), ("bigger", 40_000), ("biggest", 120_000))
 _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", "1 a/b/c.d")
 
 
-def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
+def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | None:
     """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
     The set-up does nothing in the publisher's variant.
     """
-    wants = wants_of(references, read)
+    searches = task_searches(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
-    cases = {name: [*_searched(name, wants, quoted), *_added(name, wants)] for name in OURS}
+    cases = {name: [*_searched(name, searches, quoted), *_added(name, searches)] for name in EXTRA_NAMES}
     cases = {name: lines for name, lines in cases.items() if lines}
     if not cases:
         return None
@@ -70,13 +70,13 @@ def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
 def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
     """Return the publisher's variant and every extra variant in which this set-up creates objects."""
     text = setup.decode() if setup else ""
-    return (DEFAULT_VARIANTS[0].name, *(name for name in OURS if f"\n{name})\n" in text))
+    return (DEFAULT_VARIANTS[0].name, *(name for name in EXTRA_NAMES if f"\n{name})\n" in text))
 
 
-def _searched(name: str, wants: TaskSearches, text: str) -> Iterator[str]:
+def _searched(name: str, searches: TaskSearches, text: str) -> Iterator[str]:
     makers = {NEAR: _near, MISSED: _missed, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
-    for search in wants.searches:
-        lines = list(makers[name](search, wants, text))
+    for search in searches.searches:
+        lines = list(makers[name](search, searches, text))
         if not lines:
             continue
         for root in search.roots:
@@ -98,7 +98,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 def _named(pattern: str, star: str) -> str:
     """Return a name, or a path below the searched folder, that a pattern matches."""
-    plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
+    plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
 
@@ -108,10 +108,10 @@ def _patterns(search: SearchSpec) -> tuple[str, ...]:
 
 
 def _put(search: SearchSpec, path: str, text: str) -> str:
-    where = shlex.quote(path)
+    path = shlex.quote(path)
     if search.kind == "d":
-        return f"folder {where}"
-    return f"link . {where}" if search.kind == "l" else f"put {where} {shlex.quote(text)}"
+        return f"folder {path}"
+    return f"link . {path}" if search.kind == "l" else f"put {path} {shlex.quote(text)}"
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -120,15 +120,15 @@ def _lines(lines: Iterable[str]) -> str:
 
 def _near_words(words: Sequence[str]) -> list[str]:
     """Return lines that contain a word once, repeatedly or within another word, or that lack one of its letters."""
-    found = []
+    lines = []
     for word in words:
-        found += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
-    return found
+        lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
+    return lines
 
 
-def _near(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
+def _near(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
     for pattern in _patterns(search):
-        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+        for letter, content in zip(ascii_lowercase, _texts(searches), strict=False):
             yield _put(search, _named(pattern, f"alt{letter}"), content)
     if len(search.roots) > 1:
         yield 'put differing.txt "$PWD"; put same.txt same'
@@ -138,8 +138,8 @@ def _near(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
         yield "spread=700"
 
 
-def _missed(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
+def _missed(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    one = _lines((*searches.words[:1], *_PLAIN_LINES)[:1])
     for pattern in _patterns(search):
         for miss in _misses(pattern):
             yield _put(search, miss, one)
@@ -150,8 +150,8 @@ def _missed(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]
             yield f'( cd "$start"; {"; ".join(here)} )'
 
 
-def _texts(wants: TaskSearches) -> list[str]:
-    return [*(_lines([each]) for each in _near_words(wants.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
+def _texts(searches: TaskSearches) -> list[str]:
+    return [*(f"{line}\n" for line in _near_words(searches.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
 
 
 def _is_quoted(pattern: str, text: str) -> bool:
@@ -162,10 +162,10 @@ def _is_quoted(pattern: str, text: str) -> bool:
     return "*" in pattern and "/" not in pattern and 0 < len(quoted) == len(anywhere)
 
 
-def _deep(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    full = _lines([*_near_words(wants.words), *_PLAIN_LINES])
+def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    full = _lines([*_near_words(searches.words), *_PLAIN_LINES])
     for pattern in _patterns(search):
-        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+        for letter, content in zip(ascii_lowercase, _texts(searches), strict=False):
             yield _put(search, f"in_{letter}/{_named(pattern, 'one')}", content)
         for folder in ("s1/s2", "s1/s2/s3", "s1/s2/s3/s4"):
             yield _put(search, f"{folder}/{_named(pattern, 'deep')}", full)
@@ -196,27 +196,27 @@ def _rows(count: int) -> str:
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
-def _edges(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
+def _edges(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
     pattern = _patterns(search)[0]
     size = "" if search.size is None else search.size
 
-    def place(number: int, mark: str) -> str:
+    def path(number: int, mark: str) -> str:
         name = _named(pattern, f"{mark}{number}")
         return shlex.quote(name if "*" in pattern else f"{mark}{number}/{name}")
 
     sizes = dict.fromkeys(edge for bound in search.sizes for edge in bound.edges() if edge <= LARGEST)
     for number, edge in enumerate((*sizes, *_SIZES)):
-        yield f"sized {place(number, 'size')} {edge}"
+        yield f"sized {path(number, 'size')} {edge}"
     if search.kind == "f":
-        yield f"text={shlex.quote(_lines(wants.words or _PLAIN_LINES[:1]))}; owned {place(0, 'owned')}"
+        yield f"text={shlex.quote(_lines(searches.words or _PLAIN_LINES[:1]))}; owned {path(0, 'owned')}"
         ages = dict.fromkeys(edge for bound in search.ages for edge in bound.edges())
-        yield from (f"aged {place(number, 'age')} {age} {size}" for number, age in enumerate(ages))
+        yield from (f"aged {path(number, 'age')} {age} {size}" for number, age in enumerate(ages))
         modes = enumerate(_modes(search))
-        yield from (f"moded {place(number, 'mode')} {mode:o} {search.age_s} {size}" for number, mode in modes)
+        yield from (f"moded {path(number, 'mode')} {mode:o} {search.age_s} {size}" for number, mode in modes)
     for number, other in enumerate(search.beside):
-        yield f'o=$(cd "$start"; stat -c %Y -- {shlex.quote(other)}) && for d in -1 0 1; do n={place(number, "new")}$d;'
+        yield f'o=$(cd "$start"; stat -c %Y -- {shlex.quote(other)}) && for d in -1 0 1; do n={path(number, "new")}$d;'
         yield '  [ -e "$n" ] || { into "$n"; echo new > "$n"; touch -d "@$(( o + d ))" -- "$n"; }; done'
-    yield from _other_case(search, wants)
+    yield from _other_case(search, searches)
 
 
 def _modes(search: SearchSpec) -> Iterator[int]:
@@ -227,22 +227,22 @@ def _modes(search: SearchSpec) -> Iterator[int]:
             yield mode ^ bit
 
 
-def _other_case(search: SearchSpec, wants: TaskSearches) -> Iterator[str]:
+def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
     """Yield files with names and words in the other letter case, and some files that the search must find."""
-    case = [word.swapcase() for word in wants.words if word.swapcase() != word]
+    case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
         if pattern != "*":
             folder, slash, last = name.rpartition("/")
-            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(wants.words or _PLAIN_LINES[:1]))
+            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(searches.words or _PLAIN_LINES[:1]))
         for number, word in enumerate(case):
             yield _put(search, f"w{number}/{_named(pattern, 'word')}", _lines([word, "another line"]))
             yield _put(search, _named(pattern, f"word{number}"), _lines([word, "another line"]))
     yield from (_put(search, name, "same name\n") for name in ("Twice.txt", "sub/tWICE.txt") if not search.patterns)
 
 
-def _kinds(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    content = _lines([*wants.words, *_PLAIN_LINES[:3]])
+def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    content = _lines([*searches.words, *_PLAIN_LINES[:3]])
     for number, pattern in enumerate(_patterns(search)):
         folder, link, file = (shlex.quote(_apart(pattern, star)) for star in ("folder", "link", "file"))
         inside = shlex.quote(f"{_apart(pattern, 'folder')}/inside.dat")
@@ -267,11 +267,11 @@ def _apart(pattern: str, star: str) -> str:
     return name if "*" in pattern else f"of_{star}/{name}"
 
 
-def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    content = _lines([*wants.words, "", *_PLAIN_LINES])
+def _odd(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    content = _lines([*searches.words, "", *_PLAIN_LINES])
     for pattern in _patterns(search):
         name = _named(pattern, "two words")
-        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*wants.words, "one")[:1]))
+        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*searches.words, "one")[:1]))
         yield _put(search, _apart(pattern, "copy1"), content)
         yield _put(search, _apart(pattern, "copy2"), content)
         yield _put(search, _apart(pattern, "empty"), "")
@@ -281,37 +281,34 @@ def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     yield "folder vacant; folder vacant2/vacant3"
 
 
-def _added(name: str, wants: TaskSearches) -> Iterator[str]:
+def _added(name: str, searches: TaskSearches) -> Iterator[str]:
     """Yield the commands that add lines to the files that references name, if these files exist."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
-    lines = makers[name](wants) if name in makers else []
-    yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in wants.files if lines)
+    lines = makers[name](searches) if name in makers else []
+    yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in searches.files if lines)
     if name == ODD:
-        yield from (f"target {shlex.quote(file)}" for file in wants.targets)
+        yield from (f"target {shlex.quote(file)}" for file in searches.targets)
     if name == KINDS:
-        yield from (f"paths {shlex.quote(file)}" for file in wants.files)
-        yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(wants.files))
+        yield from (f"paths {shlex.quote(file)}" for file in searches.files)
+        yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(searches.files))
 
 
-def _near_lines(wants: TaskSearches) -> list[str]:
-    together = [" ".join((*wants.words[:at], word[1:], *wants.words[at + 1 :])) for at, word in enumerate(wants.words)]
-    return [
-        *together,
-        " ".join(wants.words),
-        *_near_words(wants.words),
-        *_PLAIN_LINES,
-        *(f"row {row}" for row in range(12)),
-    ]
+def _near_lines(searches: TaskSearches) -> list[str]:
+    words = searches.words
+    joined = [" ".join((*words[:i], word[1:], *words[i + 1 :])) for i, word in enumerate(words)]
+    return [*joined, " ".join(words), *_near_words(words), *_PLAIN_LINES, *(f"row {row}" for row in range(12))]
 
 
-def _edge_lines(wants: TaskSearches) -> list[str]:
-    words = wants.words
-    case = [" ".join((*words[:at], word.swapcase(), *words[at + 1 :])) for at, word in enumerate(words)]
+def _edge_lines(searches: TaskSearches) -> list[str]:
+    words = searches.words
+    case = [" ".join((*words[:i], word.swapcase(), *words[i + 1 :])) for i, word in enumerate(words)]
     case += [word.swapcase() for word in words]
-    lengths = [(f"{length} " + "ab " * length)[: length + step] for length in wants.lengths for step in (-1, 0, 1, 2)]
+    lengths = [
+        (f"{length} " + "ab " * length)[: length + step] for length in searches.lengths for step in (-1, 0, 1, 2)
+    ]
     return [*case, *lengths, "Apple", "apple", "banana", "Banana", "100", "20", "3"]
 
 
-def _odd_lines(wants: TaskSearches) -> list[str]:
-    words = [f"\t{word}" for word in wants.words]
+def _odd_lines(searches: TaskSearches) -> list[str]:
+    words = [f"\t{word}" for word in searches.words]
     return [*words, "", "   ", "\t", "twice", "twice", "", "ends in blanks  ", "carriage return\r", "cr\rinside", "end"]

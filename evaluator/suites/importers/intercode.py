@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import SuiteSource, Task
-from evaluator.suites.importers.command_traits import output_of, topic_of
-from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
-from evaluator.suites.importers.extra_variants import VARIANTS, setup_of
+from evaluator.suites.importers.command_traits import output_mode_of, topic_of
+from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
+from evaluator.suites.importers.extra_variants import VARIANTS, extra_setup
 from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 
 ICALFA: Final = PinnedWheel("icalfa", "0.3.6", "621590a41cd843793f669c2c097adab4924132fa693776d4866c9a0846217eeb")
@@ -37,11 +37,12 @@ FILES: Final = "/testbed/hello.c /testbed/FooBar.html"
 """An environment variable of the first Dockerfile that a task uses. Here one environment serves the whole suite."""
 
 _AGE_MINUTES: Final = 90
+_TITLE: Final = "File system {} of the publisher's, made by its own script, and with more in it"
 _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 
 
-def draft_nl2sh_alfa(read: Read, path: Path | None = None) -> Draft:
+def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
     """Return the draft of NL2SH-ALFA from its published wheel. pip downloads the wheel if `path` is None."""
     files = read_wheel(ICALFA, path)
     source = SuiteSource(
@@ -50,19 +51,19 @@ def draft_nl2sh_alfa(read: Read, path: Path | None = None) -> Draft:
     return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read)
 
 
-def draft_intercode(read: Read, path: Path | None = None) -> Draft:
+def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
     """Return the draft of InterCode-Bash from a clone, with its `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh`."""
     if path is None:
         raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
-    wanted = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
-    files = {str(file.relative_to(path)): file.read_bytes() for file in wanted}
+    inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
+    files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
     source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
     return _draft("intercode", "InterCode-Bash", source, files, read)
 
 
-def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: Read) -> Draft:
-    scripts = {found[1]: data for file, data in files.items() if (found := _SCRIPT.search(file))}
-    lists = {found[1]: (file, data) for file, data in sorted(files.items()) if (found := _TASKS.search(file))}
+def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: CommandReader) -> Draft:
+    scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
+    lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():
         without = ", ".join(sorted(lists.keys() - scripts.keys())) or "any number"
         raise UsageError(
@@ -70,27 +71,30 @@ def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes
             f"and {len(scripts)} scripts; no pair for {without}"
         )
     tasks = [task for number, (file, data) in sorted(lists.items()) for task in _tasks(number, file, data, read)]
-    worlds = {f"fs{number}": _world(number, scripts[number]) for number in sorted(lists)}
+    worlds = {
+        f"fs{number}": DraftWorld(_TITLE.format(number), _build(number, scripts[number]), variants=VARIANTS)
+        for number in sorted(lists)
+    }
     description = f"{len(tasks)} tasks of {title} in {len(worlds)} file systems, on our base and under our rules."
-    manifest = manifest_of(
+    manifest = external_manifest(
         name, title, description, source, packages=PACKAGES, environment={**ENVIRONMENT, "FILES": FILES}
     )
     return Draft(manifest, worlds, tasks, Counter())
 
 
-def _tasks(number: str, file: str, data: bytes, read: Read) -> Iterator[Task]:
+def _tasks(number: str, file: str, data: bytes, read: CommandReader) -> Iterator[Task]:
     for index, entry in enumerate(_entries(file, data)):
         references = _references(entry)
         if not references or not str(entry.get("query", "")).strip():
             problem = f"entry {index}: expected query and gold, found {sorted(entry)}"
             raise FormatError([Problem(Path(file), 0, problem)])
-        setup = setup_of(references, read)
+        setup = extra_setup(references, read)
         yield Task(
             id=f"fs{number}-{index:03d}",
             nl=str(entry["query"]).strip(),
             references=references,
             world=f"fs{number}",
-            output=output_of(references, read),
+            output=output_mode_of(references, read),
             topic=topic_of(references[0], read),
             difficulty=min(5, int(entry.get("difficulty", 0)) + 1),
             setup=setup,
@@ -110,18 +114,13 @@ def _entries(file: str, data: bytes) -> list[dict[str, Any]]:
 
 def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
     """Return the references of an entry. In InterCode, `gold` may also be a list of commands to run in sequence."""
-    found = []
+    references = []
     for name in ("gold", "gold2"):
-        given = entry.get(name)
-        text = "; ".join(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else given
+        gold = entry.get(name)
+        text = "; ".join(map(str, gold)) if isinstance(gold, Sequence) and not isinstance(gold, str) else gold
         if isinstance(text, str) and text.strip():
-            found.append(text.strip().encode())
-    return tuple(found)
-
-
-def _world(number: str, script: bytes) -> DraftWorld:
-    title = f"File system {number} of the publisher's, made by its own script, and with more in it"
-    return DraftWorld(title=title, build=_build(number, script), variants=VARIANTS)
+            references.append(text.strip().encode())
+    return tuple(references)
 
 
 def _build(number: str, script: bytes) -> str:

@@ -42,23 +42,23 @@ def read_wheel(
 
 def _download(pinned: PinnedWheel, folder: Path, environment: Mapping[str, str] | None) -> Path:
     """Download the wheel with pip, which verifies the hash and installs nothing."""
-    wanted = folder / "wanted.txt"
-    wanted.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
+    requirements = folder / "wanted.txt"
+    requirements.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
-    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
+    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(requirements)]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
-        said = ended.stderr.strip() or ended.stdout.strip()
+        pip = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
+        message = pip.stderr.strip() or pip.stdout.strip()
     except subprocess.TimeoutExpired:
-        said = f"no answer within {TIMEOUT_S:.0f} s"
-    found = list(folder.glob("*.whl"))
-    if len(found) != 1:
-        last = said.splitlines()[-1] if said else "pip said nothing"
+        message = f"no answer within {TIMEOUT_S:.0f} s"
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        last = message.splitlines()[-1] if message else "pip printed no message"
         raise MissingError(
             f"{pinned.package} {pinned.version} could not be fetched ({last}); "
             "get the wheel where there is a network, then: bashboard suite add nl2sh-alfa PATH-OF-THE-WHEEL"
         )
-    return found[0]
+    return wheels[0]
 
 
 def _unpack(pinned: PinnedWheel, path: Path) -> dict[str, bytes]:

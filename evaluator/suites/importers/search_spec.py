@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 DAY_S: Final = 86_400
 USUAL_AGE_S: Final = 5400
@@ -31,7 +31,7 @@ _NAMES: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "
 _LISTS: Final = frozenset({"find", "ls", "du", "tree"})
 _SEARCHES: Final = frozenset({"grep", "egrep", "fgrep", "rgrep"})
 _PROGRAMS: Final = frozenset({"awk", "gawk", "sed", "perl"})
-_NOT_OURS: Final = re.compile(r"[-~]|.*\.\.|/+(?:proc|sys|dev|run|bin|sbin|lib|lib64|usr|boot)(?:/|\Z)")
+_NOT_WRITABLE: Final = re.compile(r"[-~]|.*\.\.|/+(?:proc|sys|dev|run|bin|sbin|lib|lib64|usr|boot)(?:/|\Z)")
 _RECURSIVE: Final = frozenset({"-r", "-R", "--recursive", "-a", "-rf"})
 _OF_FOLDERS: Final = frozenset({"diff", "tar", "zip", "rsync", "rm", "cp", "mv", "chmod", "chown", "chgrp"})
 _TARGET: Final = re.compile(r"(?<![<>&|\d])>>?\s*(/?[\w./-]+)")
@@ -87,13 +87,13 @@ class SearchSpec:
     @property
     def size(self) -> int | None:
         """Return a size in bytes that satisfies all size predicates, or None without predicates or such a size."""
-        return _fulfilling(self.sizes, ()) if self.sizes else None
+        return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
         """Return an age in seconds that satisfies all age predicates, or the usual age if there is no such age."""
-        found = _fulfilling(self.ages, (USUAL_AGE_S,))
-        return USUAL_AGE_S if found is None else found
+        age = _satisfying(self.ages, (USUAL_AGE_S,))
+        return USUAL_AGE_S if age is None else age
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,52 +107,52 @@ class TaskSearches:
     lengths: tuple[int, ...]
 
 
-def _fulfilling(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int | None:
+def _satisfying(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int | None:
     edges = sorted({edge for bound in bounds for edge in bound.edges()}, reverse=True)
     further = [bound.unit * (bound.count + 3) for bound in bounds if bound.sign == "+"]
     values = (*first, *further, *(edge for edge in edges if edge), 0)
-    return next((each for each in values if all(bound.holds(each) for bound in bounds) and each <= LARGEST), None)
+    return next((value for value in values if all(bound.holds(value) for bound in bounds) and value <= LARGEST), None)
 
 
-def wants_of(references: Sequence[bytes], read: Read) -> TaskSearches:
+def task_searches(references: Sequence[bytes], read: CommandReader) -> TaskSearches:
     """Return the searches of these references. A reference that cannot be parsed adds no search."""
-    utilities = [each for command in references for one in read(command) or () for each in one.walk()]
-    disk = any(_asks_sizes(each) for each in utilities)
-    searches = dict.fromkeys(replace(search, disk=disk) for each in utilities if (search := _search(each)))
-    files = dict.fromkeys(path for each in utilities if each.name not in _LISTS for path in _files(each))
-    words = dict.fromkeys(word for each in utilities for word in _words(each))
-    lengths = dict.fromkeys(length for each in utilities for length in _lengths(each))
+    utilities = [utility for command in references for call in read(command) or () for utility in call.walk()]
+    disk = any(_asks_sizes(utility) for utility in utilities)
+    searches = dict.fromkeys(replace(search, disk=disk) for utility in utilities if (search := _search(utility)))
+    files = dict.fromkeys(path for utility in utilities if utility.name not in _LISTS for path in _files(utility))
+    words = dict.fromkeys(word for utility in utilities for word in _words(utility))
+    lengths = dict.fromkeys(length for utility in utilities for length in _lengths(utility))
     texts = [command.decode(errors="replace") for command in references]
-    targets = dict.fromkeys(each for text in texts for each in _TARGET.findall(text) if _is_ours(each))
+    targets = dict.fromkeys(path for text in texts for path in _TARGET.findall(text) if _is_writable(path))
     return TaskSearches(tuple(searches), tuple(files), tuple(targets), tuple(words)[:4], tuple(lengths)[:3])
 
 
 def _asks_sizes(utility: UtilityCall) -> bool:
-    given = {name for name, _ in utility.flags}
-    return utility.name == "du" or "-size" in given or (utility.name == "ls" and bool(given & {"-s", "-S"}))
+    options = {name for name, _ in utility.flags}
+    return utility.name == "du" or "-size" in options or (utility.name == "ls" and bool(options & {"-s", "-S"}))
 
 
 def _search(utility: UtilityCall) -> SearchSpec | None:
     if utility.name != "find":
         return _plain_search(utility)
     flags = [(name, value) for name, value in utility.flags]
-    roots = tuple(each for each in utility.arguments if _is_ours(each) and "*" not in each) or (".",)
-    globs = [glob for each in utility.arguments if (glob := _glob(each))]
+    roots = tuple(path for path in utility.arguments if _is_writable(path) and "*" not in path) or (".",)
+    globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     names = [value for name, value in flags if name in _NAMES]
     return SearchSpec(
-        roots=tuple(dict.fromkeys((*(root for root, _ in globs), *(each for each in roots if not globs)))),
+        roots=tuple(dict.fromkeys((*(root for root, _ in globs), *(() if globs else roots)))),
         patterns=tuple(dict.fromkeys((*names, *(name for _, name in globs)))),
         kind=next((value[:1] for name, value in flags if name == "-type" and value[:1] in "fdl"), "f"),
         sizes=tuple(_bound(_SIZE, value) for name, value in flags if name == "-size" and _SIZE.fullmatch(value)),
         ages=tuple(_age(name, value) for name, value in flags if name in _AGES and _AGE.fullmatch(value)),
-        modes=tuple(int(found[1], 8) for name, value in flags if name == "-perm" and (found := _MODE.fullmatch(value))),
-        beside=tuple(value for name, value in flags if name in ("-newer", "-anewer") and _is_ours(value)),
+        modes=tuple(int(match[1], 8) for name, value in flags if name == "-perm" and (match := _MODE.fullmatch(value))),
+        beside=tuple(value for name, value in flags if name in ("-newer", "-anewer") and _is_writable(value)),
     )
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
     """Return the search of a utility that takes folders as operands. The set-up checks whether they are folders."""
-    globs = [glob for each in utility.arguments if (glob := _glob(each))]
+    globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     if globs:
         roots, names = zip(*globs, strict=True)
         return SearchSpec(tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(names)))
@@ -160,7 +160,7 @@ def _plain_search(utility: UtilityCall) -> SearchSpec | None:
     if not recursive and utility.name not in _LISTS | _OF_FOLDERS:
         return None
     operands = utility.arguments[1:] if _pattern_first(utility) else utility.arguments
-    roots = tuple(each for each in operands if _is_ours(each))
+    roots = tuple(path for path in operands if _is_writable(path))
     if not roots and utility.name in _LISTS and not utility.arguments:
         roots = (".",)
     include = tuple(value.strip("'\"") for name, value in utility.flags if name == "--include")
@@ -173,17 +173,17 @@ def _glob(operand: str) -> tuple[str, str] | None:
     if not any(letter in name for letter in "*?") or "$" in operand or " " in name or "(" in operand:
         return None
     root = folder or ("/" if operand.startswith("/") else ".")
-    return (root, name) if _is_ours(root) else None
+    return (root, name) if _is_writable(root) else None
 
 
 def _files(utility: UtilityCall) -> Iterator[str]:
     operands = utility.arguments[1:] if _pattern_first(utility) else utility.arguments
-    yield from (each for each in operands if _is_ours(each) and re.search(r"[\w]", each))
+    yield from (path for path in operands if _is_writable(path) and re.search(r"[\w]", path))
 
 
 def _pattern_first(utility: UtilityCall) -> bool:
-    given = {name for name, _ in utility.flags}
-    return utility.name in _SEARCHES | _PROGRAMS and not given & {"-e", "-f", "--regexp", "--file"}
+    options = {name for name, _ in utility.flags}
+    return utility.name in _SEARCHES | _PROGRAMS and not options & {"-e", "-f", "--regexp", "--file"}
 
 
 def _words(utility: UtilityCall) -> Iterator[str]:
@@ -193,8 +193,8 @@ def _words(utility: UtilityCall) -> Iterator[str]:
         texts = [value for name, value in utility.flags if name in ("-e", "--regexp")] or list(utility.arguments[:1])
     elif utility.name in _PROGRAMS:
         programs = [value for name, value in utility.flags if name == "-e"] or utility.arguments[:1]
-        texts = [found for program in programs for found in _PATTERN.findall(program)[:2]]
-        texts += [found[1] for program in programs if (found := re.match(r"s([|,#])(.+?)\1", program))]
+        texts = [pattern for program in programs for pattern in _PATTERN.findall(program)[:2]]
+        texts += [match[1] for program in programs if (match := re.match(r"s([|,#])(.+?)\1", program))]
     for text in texts:
         literals = _LITERAL.findall(re.sub(r"\[:\w+:\]|\\[a-zA-Z<>]", " ", text))
         yield from sorted(literals, key=len)[-1:]
@@ -203,13 +203,13 @@ def _words(utility: UtilityCall) -> Iterator[str]:
 def _lengths(utility: UtilityCall) -> Iterator[int]:
     if utility.name in _NUMBERED:
         texts = (*utility.arguments[:1], *(value for _, value in utility.flags))
-        yield from (int(each) for text in texts for each in _LENGTH.findall(text) if 5 <= int(each) <= 200)
+        yield from (int(digits) for text in texts for digits in _LENGTH.findall(text) if 5 <= int(digits) <= 200)
 
 
 def _bound(pattern: re.Pattern[str], value: str) -> NumberPredicate:
-    found = pattern.fullmatch(value)
-    assert found is not None  # noqa: S101 - the caller looked
-    return NumberPredicate(found[1], int(found[2]), _UNITS[found[3]], up=True)
+    match = pattern.fullmatch(value)
+    assert match is not None  # noqa: S101 - the caller has checked
+    return NumberPredicate(match[1], int(match[2]), _UNITS[match[3]], up=True)
 
 
 def _age(name: str, value: str) -> NumberPredicate:
@@ -217,6 +217,6 @@ def _age(name: str, value: str) -> NumberPredicate:
     return NumberPredicate(sign, int(value.lstrip("+-")), _AGES[name], up=False)
 
 
-def _is_ours(path: str) -> bool:
+def _is_writable(path: str) -> bool:
     """Return whether the set-up may write to a path. It may not if the path contains an expansion or `..`."""
-    return bool(_PATH.fullmatch(path)) and not _NOT_OURS.match(path)
+    return bool(_PATH.fullmatch(path)) and not _NOT_WRITABLE.match(path)

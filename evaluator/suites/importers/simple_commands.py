@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 MOST_OPERANDS: Final = 2
 
@@ -20,7 +20,7 @@ class LeftOutError(Exception):
     """A command is not simple. The message is the reason."""
 
 
-class Atomic(NamedTuple):
+class SimpleCommand(NamedTuple):
     """A simple command: its utility, and the operands that name files or folders."""
 
     utility: UtilityCall
@@ -40,21 +40,21 @@ _FILTERS: Final = _names(
 _SCRIPTED: Final = _names("grep egrep fgrep sed awk gawk mawk")
 """Utilities with a pattern or program as their first operand, unless an option gives it."""
 
-_LOOKERS: Final = _names("find ls stat du readlink realpath diff cmp file tree dir")
+_INSPECTORS: Final = _names("find ls stat du readlink realpath diff cmp file tree dir")
 """Utilities that read the files in their operands, or information about them."""
 
-_TALKERS: Final = _names(
+_WITHOUT_FILES: Final = _names(
     "echo printf seq basename dirname date expr pwd whoami id groups uname nproc printenv arch hostid logname factor "
     "cal"
 )
 """Utilities that read no file."""
 
-_CHANGERS: Final = _names(
+_STATE_CHANGERS: Final = _names(
     "cp mv rm rmdir mkdir touch ln chmod chown chgrp install truncate unlink mkfifo mknod split csplit dd tee shred "
     "sync rename mktemp link"
 )
 _ENDLESS: Final = _names("yes sleep watch top")
-_GIVES_SCRIPT: Final = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
+_SCRIPT_OPTIONS: Final = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
 _ACTIONS: Final = _names("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -quit")
 _FOLLOWS: Final = _names("-f -F --follow --retry")
 _WRITES: Final = re.compile(r"\b(system|close)\s*\(|>|\|\s*\"|(?:^|[;}/\dgip])\s*[we]\s+\S")
@@ -68,7 +68,7 @@ _STRUCTURE: Final = (
 )
 
 
-def atomic(command: str, read: Read) -> Atomic:
+def read_simple_command(command: str, read: CommandReader) -> SimpleCommand:
     """Return a command's one utility and the files that it names. Raises LeftOutError if it is not simple."""
     bare = _QUOTED.sub("x", command)
     for reason, pattern in _STRUCTURE:
@@ -78,7 +78,7 @@ def atomic(command: str, read: Read) -> Atomic:
     if utilities is None or len(utilities) != 1 or not utilities[0].name:
         raise LeftOutError("not read as one command")
     utility = utilities[0]
-    if utility.name in _CHANGERS or _changes(utility):
+    if utility.name in _STATE_CHANGERS or _changes(utility):
         raise LeftOutError("changes state")
     if utility.nested:
         raise LeftOutError("runs another command")
@@ -86,7 +86,7 @@ def atomic(command: str, read: Read) -> Atomic:
         raise LeftOutError(f"more than {MOST_OPERANDS} operands")
     if utility.name in _ENDLESS or (utility.name == "tail" and _flags(utility) & _FOLLOWS):
         raise LeftOutError("does not end")
-    return Atomic(utility, _files(utility))
+    return SimpleCommand(utility, _files(utility))
 
 
 def _flags(utility: UtilityCall) -> frozenset[str]:
@@ -109,11 +109,11 @@ def _changes(utility: UtilityCall) -> bool:
 def _files(utility: UtilityCall) -> tuple[str, ...]:
     """Return the operands that name files. Raises LeftOutError if the utility reads no files."""
     operands: Sequence[str] = utility.arguments
-    if utility.name in _TALKERS:
+    if utility.name in _WITHOUT_FILES:
         return ()
-    if utility.name in _LOOKERS:
+    if utility.name in _INSPECTORS:
         return tuple(operands)
-    if utility.name in _SCRIPTED and not _flags(utility) & _GIVES_SCRIPT:
+    if utility.name in _SCRIPTED and not _flags(utility) & _SCRIPT_OPTIONS:
         operands = operands[1:]
     elif utility.name not in _FILTERS | _SCRIPTED:
         raise LeftOutError("another utility")

@@ -1,7 +1,7 @@
-"""Submissions: an attacker's bytes to records, or to the list of everything that is wrong with them.
+"""Submissions: untrusted bytes become records, or a list of all their problems.
 
-`check_submission` names every problem at its file and line; `load_submission` gives the submission that has
-none. Only `files` reads the disk; everything else here takes bytes and returns values.
+`check_submission` reports every problem with its file and line. `load_submission` returns a submission without errors.
+Only `folder` reads the disk. All other modules take bytes and return values.
 """
 
 from __future__ import annotations

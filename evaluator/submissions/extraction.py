@@ -1,6 +1,6 @@
-"""From a model's raw text to the one command it gave, as submission.toml declares.
+"""Extraction of one command from a model's raw text, as declared in submission.toml.
 
-The rule is public and small on purpose: a submitter who wants another gives `candidates` instead.
+The rule is public and deliberately small. A contributor who needs another rule submits `candidates` instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """The same prediction with its candidates; raw text becomes one candidate."""
+    """Return the prediction with candidates. Raw text becomes one candidate."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()
@@ -23,17 +23,17 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """The whole text, or with `markdown` the first fenced block's, where there is one."""
+    """Return the complete text or, with `markdown`, the content of the first fenced block if there is one."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 
 
 def first_block(text: str) -> str | None:
-    """The content of the first fenced code block, or None.
+    """Return the content of the first fenced code block, or None.
 
-    As CommonMark has it: three or more backticks or tildes open, as many of the same close, a block never
-    closed runs to the end, the fence's own indentation is taken off its lines. Unlike it, a fence may be
-    indented by any amount, because models indent blocks under list items.
+    As in CommonMark, three or more backticks or tildes open a block, and at least as many of the same character close
+    it. A block without an end continues to the end of the text. The indentation of the fence is removed from its lines.
+    Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items.
     """
     lines = _LINE_END.split(text)
     for number, line in enumerate(lines):

@@ -1,8 +1,7 @@
-"""The one place that reads a submission's folder from disk.
+"""The only module that reads a submission's folder from disk.
 
-Whoever made the folder chose what stands in it: links that lead elsewhere, a FIFO that never answers, a
-sparse file of a terabyte, a name with control characters. Nothing is followed, nothing is waited for, and no
-more than the limit is read, whatever `stat` said before.
+The folder is untrusted. It may contain links to other places, a FIFO that blocks, a sparse file of a terabyte, or names
+with control characters. No link is followed, no read waits, and no read exceeds the limit, whatever `stat` reported.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class EntryKind(StrEnum):
-    """What stands under a name; the value reads in a message."""
+    """The type of a directory entry. The value is used in messages."""
 
     FILE = "a file"
     FOLDER = "a folder"
@@ -35,7 +34,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One name in a folder; bytes of the name that are not UTF-8 are lone surrogates, as the language keeps them."""
+    """One directory entry. Bytes of its name that are not UTF-8 become lone surrogates, as usual in Python."""
 
     name: str
     kind: EntryKind
@@ -44,9 +43,9 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class OpenFolder:
-    """A folder held open, so that it cannot be exchanged between looking and reading.
+    """A folder that stays open, so that it cannot be replaced between listing and reading.
 
-    `entries` are sorted by name and no more than asked for; `overfull` tells that there are others.
+    `entries` are sorted by name and limited in number. `overfull` is true if the folder has more of them.
     """
 
     descriptor: int
@@ -54,7 +53,7 @@ class OpenFolder:
     overfull: bool
 
     def read(self, entry: FolderEntry, most: int) -> bytes:
-        """At most `most` bytes of a regular file. Raises OSError, also where it is none any more."""
+        """Return at most `most` bytes of a file. Raises OSError if it is not a regular file any more."""
         descriptor = os.open(entry.name, _OPEN, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -63,7 +62,7 @@ class OpenFolder:
 
 
 def kind_of(path: Path) -> EntryKind:
-    """What stands at a path, links not followed. Raises UsageError where nothing does."""
+    """Return the type of the entry at a path, without following links. Raises UsageError if there is none."""
     try:
         return _kind(path.lstat().st_mode)
     except (OSError, ValueError) as error:
@@ -74,7 +73,7 @@ def kind_of(path: Path) -> EntryKind:
 
 @contextmanager
 def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
-    """Hold a folder open with its first `most` entries. Raises OSError, also where it is a link."""
+    """Open a folder and list its first `most` entries. Raises OSError if it cannot be opened or is a link."""
     descriptor = os.open(folder, _OPEN | os.O_DIRECTORY)
     try:
         with os.scandir(descriptor) as listing:
@@ -86,7 +85,7 @@ def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
 
 
 def names_beside(folder: Path) -> list[str]:
-    """The other names in the folder that holds `folder`, an absolute path."""
+    """Return the names of the other entries beside `folder`, which is an absolute path."""
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 

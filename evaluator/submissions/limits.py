@@ -1,6 +1,6 @@
-"""How large a submission may be, and how many one person may offer.
+"""Size limits of a submission, and the number of submissions that one contributor may open.
 
-Its author chooses the bytes, so every one of these is checked before use.
+The contributor chooses the bytes, so every limit is checked before the bytes are used.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Count = Annotated[int, Field(gt=0)]
 
 
 class SubmissionLimits(Record):
-    """`[tool.bashboard.limits]` of pyproject.toml; sizes in bytes.
+    """The limits in `[tool.bashboard.limits]` of pyproject.toml, with sizes in bytes.
 
-    `command_bytes` holds for one command, `line_bytes` for one line of a `.jsonl` file, `file_bytes` for a
-    whole one, `manifest_bytes` for submission.toml, `lines` for the lines of a file, `entries` for the names
-    in a folder, `nesting` for arrays and objects inside each other, `problems` for those listed per file.
+    `command_bytes` limits one command, `line_bytes` one line of a `.jsonl` file, `file_bytes` a complete file, and
+    `manifest_bytes` submission.toml. `lines` limits the lines of a file, `entries` the names in a folder, `nesting` the
+    depth of arrays and objects, and `problems` the problems that are listed for each file.
     """
 
     command_bytes: Count = 16_384
@@ -33,10 +33,10 @@ class SubmissionLimits(Record):
 
 
 class PullLimits(Record):
-    """`[tool.bashboard.pulls]` of pyproject.toml: what one person may offer, as the NLC2CMD competition had it.
+    """The limits in `[tool.bashboard.pulls]` of pyproject.toml for one contributor, as in the NLC2CMD competition.
 
-    `a_day` counts pull requests with a submission that were opened within 24 hours, `a_suite_version` submissions
-    that answer one version of a suite, on the board and open.
+    `a_day` limits pull requests with a submission opened within 24 hours. `a_suite_version` limits submissions to one
+    version of a suite, on the board and in open pull requests.
     """
 
     a_day: Count = 5

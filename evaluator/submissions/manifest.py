@@ -1,4 +1,4 @@
-"""`submission.toml`: bytes to the record of who submitted what, with everything wrong named at its line."""
+"""Parser of `submission.toml`: bytes become a record, and every problem is reported with its line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODEL_BASED: Final = frozenset({Method.PROMPTED, Method.FINE_TUNED, Method.AGEN
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _JOINERS: Final = "\u200c\u200d"
-"""Zero-width characters that names of some languages are spelled with."""
+"""Zero-width characters that the names of some languages require."""
 
 
 def check_manifest(
@@ -36,9 +36,9 @@ def check_manifest(
     suites: Mapping[str, SuiteInfo],
     answered: Collection[str],
 ) -> SubmissionManifest | None:
-    """The record in the file's bytes, or None where it is none; faults go to `report`.
+    """Return the record in the bytes of submission.toml, or None if they are invalid. Problems go to `report`.
 
-    `suites` are those known here, by name; `answered` names those whose file stands beside submission.toml.
+    `suites` are the known suites by name. `answered` are the suites with a predictions file in the folder.
     """
     lines = read_lines(data, report, limits)
     if not data or None in lines:
@@ -93,12 +93,12 @@ def _toml(text: str, report: Report) -> dict[str, Any] | None:
 
 
 def _foreign(value: object) -> list[str]:
-    """A TOML date or time as something that no field of the record accepts."""
+    """Return a TOML date or time as a value that no field of the record accepts."""
     return [str(value)]
 
 
 def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
-    """The first character in each field that a reader would not see, with the field's place."""
+    """Yield the first invisible character of each field, with the location of the field."""
     for name, field in value.items():
         allowed = _JOINERS + ("\n\t" if name == "description" else "")
         for character in _characters(field):
@@ -108,7 +108,7 @@ def _hidden(value: dict[str, Any]) -> Iterator[tuple[tuple[str], str]]:
 
 
 def _unfilled(value: dict[str, Any]) -> Iterator[Location]:
-    """The places where a draft's text was left standing."""
+    """Yield the locations of fields that still have the text of the draft."""
     if value.get("system") in PLACEHOLDERS:
         yield ("system",)
     authors = value.get("authors")

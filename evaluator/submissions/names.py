@@ -1,6 +1,6 @@
-"""Names a submission may use: its folder's, and those of the files in it.
+"""Names in a submission: the name of its folder, and the names of the files in it.
 
-Only plain names are ever part of a path in a message; any other stands escaped in the message itself.
+Only plain names become part of a path in a message. All others are escaped in the text of the message.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from evaluator.submissions.messages import nearest, quoted
 MANIFEST_NAME: Final = "submission.toml"
 PREDICTIONS: Final = ".jsonl"
 CONTROLS: Final = frozenset({"always-true", "second-reference"})
-"""Submissions of this repository that test the board itself; no other may call its method a control."""
+"""Submissions of this repository that test the board itself. No other submission may have the method control."""
 
 VERDICTS: Final = ".verdicts.jsonl"
-"""Ending of published verdicts; the publish workflow writes them and nothing here reads them."""
+"""The ending of published verdict files. The publish workflow writes them, and this room never reads them."""
 
 OWNERS: Final = "owners.json"
-"""The file beside the submissions that says whose they are; the publish workflow writes it."""
+"""The file with the owners of all submissions, beside their folders. The publish workflow writes it."""
 
 
 def is_slug(name: str) -> bool:
-    """True for a name that is safe as a folder, an address and a table cell."""
+    """Return whether a name is safe as a folder name, in a URL and in a table cell."""
     return re.fullmatch(SLUG_PATTERN, name) is not None and not name.endswith("\n")
 
 
 def suite_of(name: str) -> str | None:
-    """The suite a file's name says it answers, or None."""
+    """Return the suite that a predictions file belongs to, by its name, or None."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 
 
 def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
-    """What is wrong with a submission's folder name, given the names beside it."""
+    """Yield the problems of a submission's folder name, given the names beside it."""
     if not is_slug(slug):
         expected = "lower-case letters, digits and inner '-', at most 64"
         yield f"folder name {quoted(slug)}: expected {expected}; rename the folder"
@@ -51,7 +51,7 @@ def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
 
 
 def entry_problems(folder: Path, entries: Collection[FolderEntry], suites: Collection[str]) -> list[Problem]:
-    """What is wrong with names and kinds in a folder; `suites` are those known here."""
+    """Return the problems of names and file types in a folder. `suites` are the names of the known suites."""
     first_of: dict[str, str] = {}
     problems: list[Problem] = []
     for entry in entries:
@@ -83,5 +83,5 @@ def _problem(folder: Path, name: str, fault: str) -> Problem:
 
 
 def _folded(name: str) -> str:
-    """One spelling for all names that some file system or reader takes for the same."""
+    """Return the same text for all names that a file system or a reader may confuse."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

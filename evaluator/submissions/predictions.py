@@ -1,9 +1,8 @@
-"""`<suite>.jsonl`: bytes to predictions, with everything wrong named at its line.
+"""Parser of `<suite>.jsonl`: bytes become predictions, and every problem is reported with its line.
 
-A task without a line is scored as unanswered, so its absence is a warning, as is what only looks unmeant;
-whatever breaks the format refuses the submission.
-
-The tasks a predictions file names, against those its suite asks.
+A task without a line is scored as unanswered, so a missing line is a warning. Content that is valid but looks
+unintended is a warning too. Content that breaks the format is an error and rejects the submission. The task names are
+compared with those of the suite.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.wording import pluralize
 
 MOST_COMPARISONS: Final = 20_000
-"""Names compared in search of the one that was meant; a file of nothing but unknown tasks would take hours."""
+"""The limit of name comparisons for "did you mean". A file of unknown tasks would take hours otherwise."""
 
 
 class TaskNames:
-    """Notes each line's task in file order; repeated and unknown ones go to the report at once.
+    """Recorder of each line's task in file order. Repeated and unknown names are reported at once.
 
-    `suite` is None where it is not known here: then no name is unknown and none missing. `answered` is the
-    version that the submission answered; what that version asked and a later one dropped is no error.
+    `suite` is None if the suite is unknown: then no name is reported as unknown or missing. `answered` is the version
+    that the submission declares. Tasks of that version which a later version dropped are not errors.
     """
 
     def __init__(self, report: Report, suite: SuiteInfo | None, answered: str | None) -> None:
@@ -48,7 +47,7 @@ class TaskNames:
         self._unknown = 0
 
     def note(self, line: int, task: object) -> None:
-        """Compare one line's task with the suite's and with the lines before."""
+        """Compare the task of one line with the suite's tasks and with the earlier lines."""
         if not isinstance(task, str):
             return
         first = self._lines.setdefault(task, line)
@@ -58,11 +57,11 @@ class TaskNames:
             self._note_unknown(line, task, self._suite)
 
     def asks(self, task: str) -> bool:
-        """True where the suite's present version asks the task, as far as known here."""
+        """Return whether the current version of the suite has the task. An unknown suite is assumed to have it."""
         return self._suite is None or task in self._known
 
     def note_missing(self, unreadable: int) -> None:
-        """Name the tasks without a line, once all lines are noted; `unreadable` lines could not be."""
+        """Report the tasks without a line, at the end. `unreadable` is the number of unreadable lines."""
         missing = [task for task in self._suite.tasks if task not in self._lines] if self._suite else []
         if missing:
             found = f"{pluralize(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
@@ -90,7 +89,7 @@ _ANOTHER_INSTRUCTION: Final = (
 )
 
 Doubts = defaultdict[str, list[int]]
-"""What may not be meant, with its lines: said once a file, because it is a habit of a system."""
+"""Content that may be unintended, with its lines. It is reported once for each file, because systems repeat it."""
 
 
 def check_predictions(
@@ -101,10 +100,10 @@ def check_predictions(
     answered: str | None,
     extraction: Extraction,
 ) -> dict[str, Prediction]:
-    """The file's predictions by task, in file order, each with candidates; faults go to `report`.
+    """Return the file's predictions by task, in file order, each with candidates. Problems go to `report`.
 
-    `suite` is None where it is not known here; `answered` is the version that the submission answered.
-    Predictions for tasks that the suite does not ask are left out.
+    `suite` is None if it is unknown. `answered` is the version that the submission declares. Predictions for tasks that
+    are not in the suite are omitted.
     """
     tasks = TaskNames(report, suite, answered)
     predictions: dict[str, Prediction] = {}
@@ -166,7 +165,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: R
 
 
 def _sound_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """What can be read of the candidates in a line that is refused, so that their faults are named at once."""
+    """Yield the readable candidates of a rejected line, so that their problems are reported at the same time."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

@@ -1,4 +1,4 @@
-"""Collects what is wrong with one file, all of it, without letting a hostile file fill the memory."""
+"""Collector of all problems of one file, with bounded memory even for a hostile file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluator.wording import pluralize
 
 
 class Report:
-    """The problems of one file. At most `most` errors and `most` warnings are listed; the rest are counted."""
+    """The problems of one file. It lists at most `most` errors and `most` warnings, and counts the rest."""
 
     def __init__(self, path: Path, most: int) -> None:
         self.path = path
@@ -18,20 +18,20 @@ class Report:
         self._found = dict.fromkeys(Severity, 0)
 
     def error(self, line: int, message: str) -> None:
-        """Note what refuses the submission; `line` is 1-based, 0 for the whole file."""
+        """Add an error, which rejects the submission. `line` is 1-based, or 0 for the complete file."""
         self._add(line, message, Severity.ERROR)
 
     def warning(self, line: int, message: str) -> None:
-        """Note what is allowed and may still be a mistake."""
+        """Add a warning for content that is allowed but may be a mistake."""
         self._add(line, message, Severity.WARNING)
 
     @property
     def refused(self) -> bool:
-        """True once an error was noted."""
+        """Return whether the file has an error."""
         return self._found[Severity.ERROR] > 0
 
     def problems(self) -> list[Problem]:
-        """Everything noted, by line; what is not listed is counted at the end."""
+        """Return the listed problems by line, then the numbers of problems that are not listed."""
         every = [problem for problems in self._listed.values() for problem in problems]
         every.sort(key=lambda problem: problem.line)
         return every + [note for severity in Severity for note in self._unlisted(severity)]

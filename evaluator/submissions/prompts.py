@@ -1,7 +1,7 @@
-"""Prompts that put a suite's tasks to a model, and the way back from its replies to predictions.
+"""Prompts that give a suite's tasks to a model, and the conversion of its replies to predictions.
 
-A prompt says what every system may know: the instruction, and the machine that the command will run on. Of
-references, worlds' files and what is compared it says nothing.
+A prompt contains what every system may know: the instruction, and the machine on which the command will run. It
+contains nothing about references, files of worlds, or the comparison.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RULES: Final = (
 
 
 def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str, str]]:
-    """The messages that put one task to a model of chats; `cwd` is where its command will start."""
+    """Return the chat messages that give one task to a model. `cwd` is the working directory of its command."""
     base = manifest.base
     packages = ", ".join(base.packages) or "none"
     machine = (
@@ -37,12 +37,12 @@ def messages_of(manifest: SuiteManifest, task: Task, cwd: str) -> list[dict[str,
 
 
 def prompt_line(task: str, messages: list[dict[str, str]]) -> str:
-    """One task's prompt as a line of JSON: `task` and `messages`."""
+    """Return one task's prompt as a line of JSON with `task` and `messages`."""
     return json.dumps({"task": task, "messages": messages}, ensure_ascii=False)
 
 
 def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
-    """One task's prompt as a request of a batch: its `custom_id` is the task's id; temperature 0."""
+    """Return one task's prompt as a batch request with the task's id as `custom_id` and temperature 0."""
     body = {"model": model, "messages": messages, "temperature": 0}
     request = {"custom_id": task, "method": "POST", "url": COMPLETIONS, "body": body}
     return json.dumps(request, ensure_ascii=False)
@@ -72,7 +72,7 @@ class _Response(BaseModel):
 
 
 class _Reply(BaseModel):
-    """A line of a batch's results; what else a server puts there is its own affair."""
+    """A line of a batch's results. Additional fields of a server are ignored."""
 
     custom_id: str
     response: _Response | None = None
@@ -80,10 +80,11 @@ class _Reply(BaseModel):
 
 
 def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """Prediction lines by task from a batch's results, and the tasks whose request failed there.
+    """Return the prediction lines by task from a batch's results, and the tasks with a failed request.
 
-    Each line's first choice becomes `output`, with the tokens that the server counted. A failed request leaves its
-    task unanswered. Raises FormatError that names every line which is no result, or of no task of the suite.
+    The first choice of each line becomes `output`, with the server's token counts. A failed request leaves its task
+    unanswered. Raises FormatError that names every line which is not a result or does not belong to a task of the
+    suite.
     """
     lines: dict[str, str] = {}
     failed: list[str] = []
@@ -130,5 +131,5 @@ def _prediction(task: str, body: _Body) -> str:
 
 
 def prediction_file(tasks: Iterable[str], lines: Mapping[str, str]) -> bytes:
-    """`<suite>.jsonl` with the lines there are, in the suite's order."""
+    """Return `<suite>.jsonl` with the existing lines, in the order of the suite."""
     return "".join(f"{lines[task]}\n" for task in tasks if task in lines).encode()

@@ -1,7 +1,7 @@
-"""The files of a submission still to be made: what `bashboard submit init` writes for people to fill in.
+"""Files of a new submission: `bashboard submit init` writes them, and the contributor completes them.
 
-What only its author knows stands in angle brackets. `check` refuses a manifest in which any of it is left, so
-that no row goes by the name of a template.
+Values that only the author knows are in angle brackets. The check rejects a manifest that still contains one of them,
+so no row of a board has the name of the template.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ name = {author}
 
 
 def draft_manifest(suites: Mapping[str, str], system: str, author: str, method: Method) -> bytes:
-    """`submission.toml`, to be finished by hand; `suites` maps a suite's name to the version answered.
+    """Return a `submission.toml` for the author to complete. `suites` maps the names of suites to versions.
 
-    A JSON string is a TOML string too, so any text stands in it unharmed.
+    A JSON string is also a TOML string, so any text can be inserted safely.
     """
     quoted = json.dumps(method.value)
     text = _MANIFEST.format(
@@ -59,7 +59,7 @@ def _string(text: str) -> str:
 
 
 def draft_predictions(tasks: Iterable[Task], *, instructions: bool) -> bytes:
-    """One line a task without a candidate, with the task's instruction beside it where that may be shown."""
+    """Return one line without a candidate for each task, with the task's instruction if `instructions`."""
     lines = (
         {"task": task.id, **({"nl": task.nl} if instructions else {}), "candidates": list[object]()} for task in tasks
     )

@@ -1,4 +1,4 @@
-"""What checking a submission needs to know of a suite: its versions and its tasks' names."""
+"""The information on a suite that a submission is checked against: its versions and the names of its tasks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evaluator.records.record import version_numbers
 
 @dataclass(frozen=True, slots=True)
 class SuiteInfo:
-    """A suite as a submission sees it; `tasks` are the names of its present version's, in order.
+    """A suite as seen by a submission. `tasks` are the names of the tasks of its current version, in order.
 
-    `instructions` are theirs by name, so that an answer to another one is noticed.
+    `instructions` maps these names to instructions, so that an answer to another instruction is detected.
     """
 
     version: str
@@ -24,19 +24,19 @@ class SuiteInfo:
 
     @classmethod
     def of(cls, manifest: SuiteManifest, tasks: Iterable[Task]) -> Self:
-        """From the suite's own records."""
+        """Return the information from a suite's own records."""
         instructions = {task.id: task.nl for task in tasks}
         return cls(manifest.version, tuple(instructions), manifest.earlier_versions, instructions)
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Every version the suite ever had, the present one first."""
+        """Return all versions of the suite, the current one first."""
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """True where an earlier version had other tasks: its major number is another (semantic versions)."""
+        """Return whether an earlier version has other tasks: its major number differs (semantic versions)."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """True where a submission names a version that is still to come."""
+        """Return whether a submission names a version that does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

@@ -1,8 +1,7 @@
-"""A whole submission folder: every problem in it, and where no error is among them the submission itself.
+"""Check of a complete submission folder: all its problems and, if none is an error, the submission.
 
-Checking and loading are one examination, so what `check` lets pass is what is scored.
-
-A submission that passes the check, as the stages after it want it: who, and candidates by suite and task.
+Checking and loading share one implementation, so every submission that passes `check` can be scored. The result has the
+submission's metadata and its candidates by suite and task.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _DEFAULT_LIMITS = SubmissionLimits()
 
 
 class CheckedSubmission(NamedTuple):
-    """What a folder holds, all problems first; `manifest` is None where it could not be read."""
+    """The result of a check: all problems, and the content. `manifest` is None if it could not be read."""
 
     problems: list[Problem]
     slug: str
@@ -38,22 +37,22 @@ class CheckedSubmission(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """True where at least one problem is an error."""
+        """Return whether at least one problem is an error."""
         return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 
 def check_submission(
     folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
 ) -> list[Problem]:
-    """Every problem in a submission's folder; none of severity error means that it can be scored.
+    """Return every problem in a submission's folder. Without an error among them, the submission can be scored.
 
-    `suites` are those known here, by name. Raises UsageError where there is nothing at `folder`.
+    `suites` are the known suites by name. Raises UsageError if nothing exists at `folder`.
     """
     return check(folder, suites, limits).problems
 
 
 def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> CheckedSubmission:
-    """Read and check a submission's folder. Raises UsageError where there is nothing at `folder`."""
+    """Read and check a submission's folder. Raises UsageError if nothing exists at `folder`."""
     kind = kind_of(folder)
     place = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
     if place.name != printable(place.name):
@@ -74,7 +73,7 @@ def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimit
 
 
 class _Reading:
-    """One reading of one open folder."""
+    """The check of one open folder."""
 
     def __init__(
         self, folder: Path, opened: OpenFolder, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits
@@ -87,7 +86,7 @@ class _Reading:
         self._reports: list[Report] = []
 
     def check(self, slug: str, whole: Report) -> CheckedSubmission:
-        """The manifest first, because it says how the other files are to be read."""
+        """Check all files, and first the manifest, because it declares how to read the others."""
         if self._opened.overfull:
             whole.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
         if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
@@ -140,10 +139,10 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One system's predictions with its metadata: by suite, by task, in file order.
+    """One system's predictions and metadata. Predictions are grouped by suite and task, in file order.
 
-    Every prediction has `candidates`: from raw model text its command is taken already. Only tasks that the
-    suite's present version asks are there.
+    Every prediction has `candidates`: the command has already been extracted from raw model text. Only tasks of the
+    current version of a suite are included.
     """
 
     slug: str
@@ -151,7 +150,7 @@ class Submission:
     predictions: Mapping[str, Mapping[str, Prediction]]
 
     def candidates(self, suite: str, task: str) -> tuple[Candidate, ...]:
-        """The candidates for a task, best first; none where it is unanswered."""
+        """Return the candidates for a task, best first, or none if it is unanswered."""
         prediction = self.predictions.get(suite, {}).get(task)
         return (prediction.candidates or ()) if prediction else ()
 
@@ -159,9 +158,9 @@ class Submission:
 def load_submission(
     folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
 ) -> Submission:
-    """Read a submission's folder; `suites` are those known here, by name.
+    """Read a submission's folder. `suites` are the known suites by name.
 
-    Raises FormatError with every problem of severity error, UsageError where there is nothing at `folder`.
+    Raises FormatError with every problem of severity error, and UsageError if nothing exists at `folder`.
     """
     found = check(folder, suites, limits)
     if found.refused or found.manifest is None:

@@ -1,1 +1,1 @@
-"""Suites on disk: loading them, and finding what does not hold in them."""
+"""Suites on disk: loading, checks, and reports of defects."""

@@ -1,8 +1,9 @@
-"""What does not hold of a foreign suite, by class: an audit, because nobody here may mend it.
+"""Audit of an external suite: a list of its defects by class.
 
-A suite of ours must hold before anyone is measured by it (`verify`). A suite of somebody else's is taken as it is,
-and whoever reads a board of it should know what it measures: how many tasks stand in it twice, ask for something else
-than their references do, have references that fail, show nothing or disagree, and worlds that were never built whole.
+A suite of this project must pass `verify` before any candidate is scored with it. An external suite is used as
+published, because this project may not fix it. The readers of its board should know what it measures. Therefore the
+audit lists duplicate tasks, instructions that differ from their references, references that fail, print nothing or
+disagree, and worlds that could not be built completely.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Final
 
 from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, Record, Task
 from evaluator.suites.importers.command_traits import needs_network
-from evaluator.suites.importers.draft import Read
+from evaluator.suites.importers.draft import CommandReader
 
 
 class AuditFault(StrEnum):
-    """What of a suite does not hold."""
+    """The class of a defect."""
 
     DUPLICATE = "duplicate"
     PROMPT = "prompt"
@@ -27,9 +28,9 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One thing that does not hold. `kind` names it within its class; `place` is a task, or a world's variant.
+    """One defect. `kind` names it within its class, and `place` is a task, or a world and its variant.
 
-    `reference` is the 1-based number of the reference that it is about.
+    `reference` is the 1-based number of the reference concerned, if there is one.
     """
 
     fault: AuditFault
@@ -54,8 +55,8 @@ _ORDER: Final = re.compile(
     r"|contents? of (the )?(file )?[\w/.-]*\.\w+)\b",
     re.IGNORECASE,
 )
-_CHATTER: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
-"""What programs say on standard error when nothing is wrong, or beside what they have said already."""
+_HARMLESS: Final = re.compile(r"^\d+\+\d+ records|^\d+ bytes .*copied|: Removing leading |^Try '|audit daemon")
+"""Messages on standard error that report no failure, or that only repeat an earlier message."""
 
 _SPACES: Final = re.compile(r"\s+")
 _ODD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\ufeff\ufffd]")
@@ -64,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Duplicates and prompts, from the texts alone."""
+    """Yield the notes on duplicates and instructions, which need only the texts."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -73,18 +74,18 @@ def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
 
 def _duplicates(tasks: Sequence[Task]) -> Iterator[AuditNote]:
     instructions: dict[tuple[str, str], str] = {}
-    answers: dict[tuple[str, frozenset[bytes]], str] = {}
+    reference_sets: dict[tuple[str, frozenset[bytes]], str] = {}
     for task in tasks:
-        asked = (task.world, _SPACES.sub(" ", task.nl).strip(" .").casefold())
-        answered = (task.world, frozenset(task.references))
-        if first := instructions.get(asked):
+        instruction = (task.world, _SPACES.sub(" ", task.nl).strip(" .").casefold())
+        references = (task.world, frozenset(task.references))
+        if first := instructions.get(instruction):
             yield _duplicate(task, "same instruction", f"asks what {first} asks")
-        elif first := answers.get(answered):
+        elif first := reference_sets.get(references):
             yield _duplicate(task, "same references", f"has the references of {first} under another instruction")
         if len(set(task.references)) < len(task.references):
             yield _duplicate(task, "one reference twice", "its references are one command given twice")
-        instructions.setdefault(asked, task.id)
-        answers.setdefault(answered, task.id)
+        instructions.setdefault(instruction, task.id)
+        reference_sets.setdefault(references, task.id)
 
 
 def _duplicate(task: Task, kind: str, reason: str) -> AuditNote:
@@ -95,20 +96,20 @@ def _prompt_faults(task: Task) -> Iterator[tuple[str, str]]:
     commands = b"\n".join(task.references).decode(errors="replace")
     if len(task.nl.split()) < _FEWEST_WORDS:
         yield "hardly says anything", f"has fewer than {_FEWEST_WORDS} words"
-    if found := _ODD.search(task.nl):
-        yield "odd characters", f"holds the character {found[0]!r}"
+    if match := _ODD.search(task.nl):
+        yield "odd characters", f"holds the character {match[0]!r}"
     for number in sorted(set(_NUMBER.findall(task.nl))):
         if not re.search(rf"(?<!\d){number}(?!\d)", commands):
             yield "number", f"says {number}, which no reference does"
-    for path in sorted({found.rstrip("/.") for found in _PATH.findall(task.nl)} - {""}):
+    for path in sorted({path.rstrip("/.") for path in _PATH.findall(task.nl)} - {""}):
         if path.rpartition("/")[2] not in commands:
             yield "path", f"names {path}, which no reference does"
 
 
 def reference_notes(
-    task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: Read
+    task: Task, number: int, trials: Mapping[str, Sequence[Evidence]], read: CommandReader
 ) -> Iterator[AuditNote]:
-    """What one reference's runs show, by the name of the variant; `number` is 1-based."""
+    """Yield the notes on the runs of one reference. `trials` maps variants to runs, and `number` is 1-based."""
     command = task.references[number - 1]
 
     def note(kind: str, reason: str) -> AuditNote:
@@ -117,26 +118,26 @@ def reference_notes(
             fault=AuditFault.COMMAND, kind=kind, place=task.id, reference=number, command=text, reason=reason
         )
 
-    if asks := needs_network(command, read):
-        yield note(NEEDS_NETWORK, f"{asks} asks another machine; commands have none here")
-    runs = [(variant, evidence) for variant, each in trials.items() for evidence in each[:1]]
-    broken = next((pair for pair in runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
+    if utility := needs_network(command, read):
+        yield note(NEEDS_NETWORK, f"{utility} asks another machine; commands have none here")
+    first_runs = [(variant, evidence) for variant, runs in trials.items() for evidence in runs[:1]]
+    broken = next((pair for pair in first_runs if pair[1].ending is not Ending.EXITED or pair[1].status), None)
     if broken:
         yield note(NOT_FOUND if broken[1].status == _NO_SUCH_COMMAND else FAILS, _failure(*broken))
-    if runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in runs):
+    if first_runs and all(not evidence.stdout.size and not evidence.changes for _, evidence in first_runs):
         yield note(SHOWS_NOTHING, "prints nothing and changes nothing in any variant")
-    if any(evidence.stdout.truncated for _, evidence in runs):
+    if any(evidence.stdout.truncated for _, evidence in first_runs):
         yield note("prints too much", "prints more than is kept")
 
 
 def _failure(variant: str, evidence: Evidence) -> str:
-    ended = f"status {evidence.status}" if evidence.ending is Ending.EXITED else evidence.ending.value
-    said = evidence.stderr.data.decode(errors="replace").strip().splitlines()
-    return f"ends with {ended} in variant {variant}" + (f": {said[0][:200]}" if said else "")
+    ending = f"status {evidence.status}" if evidence.ending is Ending.EXITED else evidence.ending.value
+    messages = evidence.stderr.data.decode(errors="replace").strip().splitlines()
+    return f"ends with {ending} in variant {variant}" + (f": {messages[0][:200]}" if messages else "")
 
 
 def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote | None:
-    """What judging says of a reference by the others, or with `number` None of doing nothing; None where it holds."""
+    """Return a note if reference `number` does not pass. If `number` is None, return a note if doing nothing passes."""
     passes = finding.outcome is Outcome.PASS
     if number is None:
         if not passes:
@@ -158,7 +159,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """A reference whose own two runs differ."""
+    """Return the note on a reference with different results in two runs of one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",
@@ -170,31 +171,32 @@ def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) 
 
 
 def world_notes(world: str, variant: str, complaints: Sequence[str]) -> Iterator[AuditNote]:
-    """What the commands that build a world complained of."""
-    for line in (each for each in complaints if not _CHATTER.search(each)):
+    """Yield the notes on error messages of the commands that build a world."""
+    for line in (line for line in complaints if not _HARMLESS.search(line)):
         yield AuditNote(
             fault=AuditFault.ENVIRONMENT, kind="set-up complains", place=f"{world}/{variant}", reason=line[:300]
         )
 
 
 def missing_world_note(world: str, reason: str) -> AuditNote:
-    """A world that could not be built."""
+    """Return the note on a world that could not be built."""
     return AuditNote(fault=AuditFault.ENVIRONMENT, kind="is not built", place=world, reason=reason[:500])
 
 
 _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|cat|ls\s+-\w*[tSXv])\b")
-"""A stage whose lines have an order of their own."""
+"""Commands that print their lines in a meaningful order."""
 
 
 def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
-    """Whether lines are to be compared in their order: it is asked for, and all references print the very same.
+    """Return whether the lines of a task's output must be compared in order.
 
-    One command given twice agrees with itself whatever it is: there a stage of it has to be one that orders.
-    `outputs` are the references' outputs by variant. Compared as a set, the reverse of an order would pass.
+    They must if the instruction asks for an order and all references print exactly the same lines. Compared as a set,
+    the reversed lines would pass too. A single reference always agrees with itself, so it must also contain a command
+    that orders lines. `outputs` are the references' outputs by variant.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False
     if len(set(task.references)) < 2 and not _ORDERS.search(task.references[0]):
         return False
-    same = all(len(set(each)) == 1 for each in outputs.values())
-    return same and any(each and each[0].count(b"\n") > 1 for each in outputs.values())
+    same = all(len(set(texts)) == 1 for texts in outputs.values())
+    return same and any(texts and texts[0].count(b"\n") > 1 for texts in outputs.values())

@@ -1,8 +1,8 @@
-"""What must hold of a suite before anyone is measured by it.
+"""Conditions that a suite must meet before any candidate is scored with it.
 
-Every reference passes when the others judge it, every near miss fails, doing nothing fails, nothing changes
-from run to run unless the task says so, and learned tolerance has something to learn from. This module says
-what to ask and reads the findings; executing and judging are the pipeline's.
+Every reference passes when the others judge it. Every near miss fails, and doing nothing fails. Two runs of a reference
+are equal unless the task declares otherwise. The references are sufficient to learn tolerance from them. This module
+lists the commands to judge and checks their verdicts. The pipeline executes and judges them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from evaluator.records import Finding, Outcome, Record, Task
 
 DO_NOTHING: Final = (b"true", b"cat /dev/null")
-"""Commands that must pass no task: a board where they do measures something else."""
+"""Commands that must not pass any task. If they pass, a board does not measure what it should."""
 
 
 class Expectation(NamedTuple):
-    """A command for a task, judged without reference number `without`, and whether it has to pass."""
+    """A command and the verdict that it must get, with reference number `without` (0-based) excluded from judging."""
 
     task: Task
     command: bytes
@@ -27,7 +27,7 @@ class Expectation(NamedTuple):
 
 
 class Violation(Record):
-    """Something that does not hold of a task."""
+    """A condition that a task does not meet."""
 
     task: str
     role: str
@@ -38,7 +38,7 @@ class Violation(Record):
 
 
 def expectations(task: Task) -> Iterator[Expectation]:
-    """Everything that `verify` asks of one task."""
+    """Yield every expectation that `verify` checks for one task."""
     for number, reference in enumerate(task.references):
         yield Expectation(task, reference, number, True, f"reference {number + 1}")
     for number, near_miss in enumerate(task.near_misses, 1):
@@ -48,21 +48,21 @@ def expectations(task: Task) -> Iterator[Expectation]:
 
 
 def violations(findings: Mapping[Expectation, Finding]) -> Iterator[Violation]:
-    """The expectations that were not met, in order."""
-    for asked, finding in findings.items():
-        if asked.must_pass and finding.outcome is not Outcome.PASS:
-            yield _violation(asked, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
-        elif not asked.must_pass and finding.outcome is Outcome.PASS:
-            yield _violation(asked, finding, "must fail, but passes: no variant tells it from a reference")
-        elif not asked.must_pass and finding.outcome in (Outcome.UNDECIDED, Outcome.INFRA_ERROR):
-            yield _violation(asked, finding, f"must fail, but {finding.outcome.value}: {finding.reason}")
+    """Yield a violation for each unmet expectation, in order."""
+    for expectation, finding in findings.items():
+        if expectation.must_pass and finding.outcome is not Outcome.PASS:
+            yield _violation(expectation, finding, f"must pass, but {finding.outcome.value}: {finding.reason}")
+        elif not expectation.must_pass and finding.outcome is Outcome.PASS:
+            yield _violation(expectation, finding, "must fail, but passes: no variant tells it from a reference")
+        elif not expectation.must_pass and finding.outcome in (Outcome.UNDECIDED, Outcome.INFRA_ERROR):
+            yield _violation(expectation, finding, f"must fail, but {finding.outcome.value}: {finding.reason}")
 
 
-def _violation(asked: Expectation, finding: Finding, reason: str) -> Violation:
+def _violation(expectation: Expectation, finding: Finding, reason: str) -> Violation:
     return Violation(
-        task=asked.task.id,
-        role=asked.role,
-        command=asked.command.decode(errors="replace"),
+        task=expectation.task.id,
+        role=expectation.role,
+        command=expectation.command.decode(errors="replace"),
         variant=finding.variant,
         place=finding.place.decode(errors="replace") if finding.place is not None else None,
         reason=reason,
@@ -70,7 +70,7 @@ def _violation(asked: Expectation, finding: Finding, reason: str) -> Violation:
 
 
 def volatile_violation(task: Task, command: bytes, variant: str, fields: tuple[str, ...]) -> Violation:
-    """A reference whose own two runs differ although the task does not say that it may."""
+    """Return the violation of a reference that differs between two runs although its task does not allow it."""
     return Violation(
         task=task.id,
         role="volatility",

@@ -1,4 +1,4 @@
-"""Read a suite's folder into records, naming every problem in it at file and line."""
+"""Loader of suites: it reads a folder into records and reports every problem with its file and line."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from evaluator.records import OutputMode, Record, SuiteManifest, Task, WorldMani
 from evaluator.records.record import read_format
 
 SINCE_FORMAT: Final = 3
-"""The format of suite.toml from which on tasks may have `since` and `timing.measurements`."""
+"""The lowest format of suite.toml in which tasks may have `since` and `timing.measurements`."""
 
 VARIANTS_FORMAT: Final = 4
-"""That from which on tasks may have `variants`."""
+"""The lowest format of suite.toml in which tasks may have `variants`."""
 
 RecordType = TypeVar("RecordType", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteWorld:
-    """A world as its folder has it: the manifest, the script that builds it, the one that starts processes."""
+    """One world's folder: the manifest, the build script, and the script that starts processes, if there is one."""
 
     name: str
     manifest: WorldManifest
@@ -37,7 +37,7 @@ class SuiteWorld:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite, whole: `tasks` in order of topic file and line, `worlds` by the name tasks give."""
+    """A complete suite. `tasks` are in order of topic file and line. `worlds` maps the names in tasks to worlds."""
 
     folder: Path
     manifest: SuiteManifest
@@ -45,29 +45,29 @@ class Suite:
     tasks: tuple[Task, ...]
 
     def task(self, name: str) -> Task:
-        """The task of that id. Raises UsageError that names near ones."""
-        found = next((task for task in self.tasks if task.id == name), None)
-        if found is None:
+        """Return the task with this id. Raises UsageError that suggests similar ids."""
+        task = next((task for task in self.tasks if task.id == name), None)
+        if task is None:
             import difflib
 
             near = difflib.get_close_matches(name, [task.id for task in self.tasks], 3)
             hint = f"did you mean {', '.join(near)}?" if near else f"see: bashboard suite show {self.manifest.name}"
             raise UsageError(f"suite {self.manifest.name} has no task {name!r}; {hint}")
-        return found
+        return task
 
     def variants(self, task: Task) -> tuple[str, ...]:
-        """Names of the variants a task runs in, in its world's order."""
+        """Return the names of the variants in which a task runs, in the order of its world."""
         names = tuple(variant.name for variant in self.worlds[task.world].manifest.variants)
         return tuple(name for name in names if name in task.variants) if task.variants else names
 
 
 def find_suites(fixtures: Path) -> dict[str, Path]:
-    """Folders of the suites below `fixtures`, by name."""
+    """Return the folders of the suites below `fixtures`, by name."""
     return {file.parent.name: file.parent for file in sorted(fixtures.glob("*/suite.toml"))}
 
 
 def load_suite(folder: Path) -> Suite:
-    """Read a suite. Raises FormatError with all problems, UsageError where `folder` holds no suite."""
+    """Read a suite. Raises FormatError with all problems, and UsageError if `folder` has no suite.toml."""
     if not (folder / "suite.toml").is_file():
         raise UsageError(f"{folder} holds no suite: expected a suite.toml in it")
     problems: list[Problem] = []
@@ -80,18 +80,18 @@ def load_suite(folder: Path) -> Suite:
     if not files:
         problems.append(Problem(folder / "tasks", 0, "holds no tasks: expected a <topic>.jsonl for every topic"))
     problems += _variantless(manifest, tasks, worlds)
-    problems += _contradictions(tasks, worlds.keys(), foreign=manifest is not None and manifest.foreign)
+    problems += _contradictions(tasks, worlds.keys(), external=manifest is not None and manifest.foreign)
     problems += _untimely(manifest, tasks) if manifest else ()
     if manifest is None or problems:
         raise FormatError(problems)
-    known = {name: world for name, world in worlds.items() if world is not None}
-    return Suite(folder, manifest, known, tuple(task for _, _, task in tasks))
+    complete = {name: world for name, world in worlds.items() if world is not None}
+    return Suite(folder, manifest, complete, tuple(task for _, _, task in tasks))
 
 
 def _problems_of(error: ValidationError, path: Path, line: int) -> Iterator[Problem]:
     for detail in error.errors(include_url=False, include_context=False):
-        place = ".".join(str(part) for part in detail["loc"]) or "the line"
-        yield Problem(path, line, f"{place}: {detail['msg']}, found {detail['input']!r:.100}")
+        field = ".".join(str(part) for part in detail["loc"]) or "the line"
+        yield Problem(path, line, f"{field}: {detail['msg']}, found {detail['input']!r:.100}")
 
 
 def _read(value: Any, record: type[RecordType], path: Path, line: int, problems: list[Problem]) -> RecordType | None:
@@ -146,12 +146,12 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> Iterator[Problem]:
-    """Tasks with what this format has not, or with a `since` that names a version which the suite never had."""
+    """Yield the tasks with fields that the suite's format does not have, or with an unknown version in `since`."""
     versions = (manifest.version, *manifest.earlier_versions)
     for path, line, task in tasks:
-        measured = task.timing is not None and task.timing.measurements is not None
-        newer = {"since": task.since is not None, "timing.measurements": measured}
-        for name in [name for name, there in newer.items() if there and manifest.format < SINCE_FORMAT]:
+        has_measurements = task.timing is not None and task.timing.measurements is not None
+        newer = {"since": task.since is not None, "timing.measurements": has_measurements}
+        for name in [name for name, present in newer.items() if present and manifest.format < SINCE_FORMAT]:
             message = f"task {task.id}: {name}: expected format = {SINCE_FORMAT} in suite.toml, which brought it"
             yield Problem(path, line, message)
         if task.since is not None and manifest.format >= SINCE_FORMAT and task.since not in versions:
@@ -162,20 +162,20 @@ def _untimely(manifest: SuiteManifest, tasks: list[tuple[Path, int, Task]]) -> I
 def _variantless(
     manifest: SuiteManifest | None, tasks: list[tuple[Path, int, Task]], worlds: Mapping[str, SuiteWorld | None]
 ) -> Iterator[Problem]:
-    """Tasks that name variants before the format had them, or variants that their world has not."""
-    for path, line, task in (each for each in tasks if each[2].variants):
+    """Yield the tasks with variants that the suite's format does not allow, or that the task's world does not have."""
+    for path, line, task in (entry for entry in tasks if entry[2].variants):
         if manifest is not None and manifest.format < VARIANTS_FORMAT:
             message = f"task {task.id}: variants: expected format = {VARIANTS_FORMAT} in suite.toml, which brought it"
             yield Problem(path, line, message)
         world = worlds.get(task.world)
         names = [variant.name for variant in world.manifest.variants] if world else []
-        for name in (each for each in task.variants if world and each not in names):
+        for name in (name for name in task.variants if world and name not in names):
             message = f"task {task.id}: variants: expected some of {', '.join(names)}, found {name}"
             yield Problem(path, line, message)
 
 
 def _contradictions(
-    tasks: list[tuple[Path, int, Task]], worlds: Collection[str], *, foreign: bool
+    tasks: list[tuple[Path, int, Task]], worlds: Collection[str], *, external: bool
 ) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for path, line, task in tasks:
@@ -186,8 +186,8 @@ def _contradictions(
             yield Problem(path, line, f"task {task.id} runs in world {task.world!r}: expected one of {sorted(worlds)}")
         if task.topic.value != path.stem:
             yield Problem(path, line, f"task {task.id} has topic {task.topic.value}: expected {path.stem}, as the file")
-        # a foreign suite has the references that its publisher gave it
-        least = 1 if foreign else 3 if task.output is OutputMode.SET else 2
+        # an external suite has only the references that its publisher provides
+        least = 1 if external else 3 if task.output is OutputMode.SET else 2
         if len(task.references) < least:
             yield Problem(
                 path, line, f"task {task.id}: expected {least} references or more, found {len(task.references)}"

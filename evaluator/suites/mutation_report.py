@@ -1,10 +1,11 @@
-"""The benchmark tested by mutation: which mutants are asked, what their verdicts say, which are marked equivalent.
+"""Mutation testing of a suite: its mutants, the report of their verdicts, and the marks of equivalent mutants.
 
     score = failed / (mutants - equivalent)
 
-A mutant that passes is a wrong answer that the worlds let through, or it is no wrong answer at all. The second is
-for a person to say, with a reason, in `fixtures/overrides/<suite>/equivalent.jsonl`. What the judge cannot decide
-did not fail: it lowers the score like a survivor and is shown apart. Making and judging mutants is the pipeline's.
+A mutant that passes is either a wrong answer that the worlds do not detect, or it is equivalent to a reference. Only a
+person can decide that it is equivalent. That person marks it, with a reason, in
+`fixtures/overrides/<suite>/equivalent.jsonl`. A mutant that the judge cannot decide did not fail. It lowers the score
+like a survivor and is counted separately. The pipeline makes the mutants and judges them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _UNCOUNTED: Final = frozenset({Outcome.INVALID, Outcome.INFRA_ERROR})
 
 
 class AskedMutant(NamedTuple):
-    """A mutant of reference number `reference` (1-based) of a task, and the slip that made it."""
+    """A mutant of one reference of a task. `reference` is the reference's number (1-based), `operator` the mutation."""
 
     task: Task
     reference: int
@@ -46,11 +47,11 @@ class AskedMutant(NamedTuple):
 
 
 Mark = tuple[str, str]
-"""Task digest and command digest: what an equivalence is keyed by."""
+"""Task digest and command digest: the key of an equivalence mark."""
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Every mutant of every reference once; none that is a reference itself. `make` gives operator and command."""
+    """Yield every mutant of every reference once, without the references. `make` yields operators and commands."""
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):
@@ -60,12 +61,12 @@ def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, byte
 
 
 def equivalences_path(fixtures: Path, suite: str) -> Path:
-    """Where a suite's equivalence marks are."""
+    """Return the path of a suite's equivalence marks."""
     return fixtures / "overrides" / suite / "equivalent.jsonl"
 
 
 def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
-    """The marks in a file, none where it is not there. Raises FormatError that names every bad line."""
+    """Return the marks in a file, or none if the file does not exist. Raises FormatError that names every bad line."""
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
@@ -76,10 +77,10 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
             mark = Equivalence.model_validate(value)
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+            problems += [Problem(path, number, f"{'.'.join(map(str, item['loc']))}: {item['msg']}") for item in details]
             continue
         except ValueError as error:
-            problems.append(Problem(path, number, f"does not read as an equivalence: {error}"))
+            problems.append(Problem(path, number, f"cannot be read as an equivalence mark: {error}"))
             continue
         first = seen.setdefault((mark.task_digest, mark.command_digest), number)
         if first != number:
@@ -91,27 +92,22 @@ def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
 
 
 def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
-    """What equivalences are keyed by."""
-    return frozenset((each.task_digest, each.command_digest) for each in equivalences)
+    """Return the keys of equivalence marks."""
+    return frozenset((mark.task_digest, mark.command_digest) for mark in equivalences)
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
-    """Add a mark to the file and return it. Raises UsageError where it is there, or the reason does not do."""
+    """Add a mark to the file and return it. Raises UsageError if it exists already or if the reason is not valid."""
     marks = read_equivalences(path)
     try:
-        mark = Equivalence(
-            format=1,
-            task=task.id,
-            task_digest=task.digest,
-            command_digest=command_digest(command),
-            because=because,
-        )
+        digest = command_digest(command)
+        mark = Equivalence(format=1, task=task.id, task_digest=task.digest, command_digest=digest, because=because)
     except ValidationError as error:
         raise UsageError(f"--because {because!r}: expected 8 to 500 characters that say why") from error
-    if any((each.task_digest, each.command_digest) == (mark.task_digest, mark.command_digest) for each in marks):
+    if (mark.task_digest, mark.command_digest) in marks_of(marks):
         raise UsageError(f"{path} marks this command of {task.id} already")
     path.parent.mkdir(parents=True, exist_ok=True)
-    ordered = sorted([*marks, mark], key=lambda each: (each.task, each.command_digest))
+    ordered = sorted([*marks, mark], key=lambda mark: (mark.task, mark.command_digest))
     write_whole(path, json_lines(ordered).encode())
     return mark
 
@@ -125,47 +121,47 @@ def report(
     retired: Collection[str] = (),
     whole: bool = True,
 ) -> MutationReport:
-    """What the findings on the mutants of `tasks` say. Marks of tasks that were not asked are left out.
+    """Return the mutation report of `tasks`. Marks of all other tasks are ignored, except those of `retired` tasks.
 
-    `retired` are the ids of marked tasks that the suite has no more; `whole` tells that `tasks` are all it has.
+    `retired` are the ids of marked tasks that the suite no longer has. `whole` is true if `tasks` are all of its tasks.
     """
-    known = marks_of(marks)
-    judged = [_judged(asked, finding, known) for asked, finding in findings.items()]
-    counted = [each for each in judged if each.outcome not in _UNCOUNTED]
-    equivalent = sum(each.equivalent for each in counted)
-    failed = sum(each.outcome in _FAILED for each in counted)
-    left = len(counted) - equivalent
-    outcomes = Counter(each.outcome for each in judged)
+    keys = marks_of(marks)
+    judged = [_judged(mutant, finding, keys) for mutant, finding in findings.items()]
+    counted = [mutant for mutant in judged if mutant.outcome not in _UNCOUNTED]
+    equivalent = sum(mutant.equivalent for mutant in counted)
+    failed = sum(mutant.outcome in _FAILED for mutant in counted)
+    denominator = len(counted) - equivalent
+    outcomes = Counter(mutant.outcome for mutant in judged)
     return MutationReport(
         suite=suite,
         whole=whole,
         tasks=len(tasks),
         mutants=len(counted),
         failed=failed,
-        survived=sum(_survives(each) for each in counted),
-        undecided=sum(_is_open(each) for each in counted),
+        survived=sum(map(_survives, counted)),
+        undecided=sum(map(_is_undecided, counted)),
         equivalent=equivalent,
         refused=outcomes[Outcome.INVALID],
         infra=outcomes[Outcome.INFRA_ERROR],
-        score=failed / left if left else None,
+        score=failed / denominator if denominator else None,
         marked_share=equivalent / len(counted) if counted else 0.0,
         operators=tuple(_tallies(counted)),
-        survivors=tuple(each for each in counted if _survives(each) or _is_open(each)),
+        survivors=tuple(mutant for mutant in counted if _survives(mutant) or _is_undecided(mutant)),
         stale=tuple(_stale(marks, findings, {task.id: task for task in tasks}, retired)),
     )
 
 
-def _judged(asked: AskedMutant, finding: Finding, marks: Collection[Mark]) -> JudgedMutant:
-    marked = (asked.task.digest, command_digest(asked.command)) in marks
+def _judged(mutant: AskedMutant, finding: Finding, marks: Collection[Mark]) -> JudgedMutant:
+    is_marked = (mutant.task.digest, command_digest(mutant.command)) in marks
     return JudgedMutant(
-        task=asked.task.id,
-        reference=asked.reference,
-        operator=asked.operator,
-        command=asked.command,
+        task=mutant.task.id,
+        reference=mutant.reference,
+        operator=mutant.operator,
+        command=mutant.command,
         outcome=finding.outcome,
         reason=finding.reason,
         variant=finding.variant,
-        equivalent=marked and finding.outcome not in _FAILED,
+        equivalent=is_marked and finding.outcome not in _FAILED,
     )
 
 
@@ -173,20 +169,20 @@ def _survives(mutant: JudgedMutant) -> bool:
     return mutant.outcome is Outcome.PASS and not mutant.equivalent
 
 
-def _is_open(mutant: JudgedMutant) -> bool:
+def _is_undecided(mutant: JudgedMutant) -> bool:
     return mutant.outcome is Outcome.UNDECIDED and not mutant.equivalent
 
 
 def _tallies(counted: Sequence[JudgedMutant]) -> Iterator[OperatorTally]:
-    for operator in sorted({each.operator for each in counted}):
-        group = [each for each in counted if each.operator == operator]
+    for operator in sorted({mutant.operator for mutant in counted}):
+        group = [mutant for mutant in counted if mutant.operator == operator]
         yield OperatorTally(
             operator=operator,
             mutants=len(group),
-            failed=sum(each.outcome in _FAILED for each in group),
+            failed=sum(mutant.outcome in _FAILED for mutant in group),
             survived=sum(map(_survives, group)),
-            undecided=sum(map(_is_open, group)),
-            equivalent=sum(each.equivalent for each in group),
+            undecided=sum(map(_is_undecided, group)),
+            equivalent=sum(mutant.equivalent for mutant in group),
         )
 
 
@@ -196,13 +192,13 @@ def _stale(
     tasks: Mapping[str, Task],
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
-    """Marks whose task is gone or reworded, whose command is no mutant any more, or which a variant refutes."""
-    found = {(asked.task.digest, command_digest(asked.command)): finding for asked, finding in findings.items()}
+    """Yield marks that do not apply: the task or mutant is gone or changed, or a variant or Bash refutes it."""
+    by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)
         if task is None and mark.task not in retired:
             continue
-        finding = found.get((mark.task_digest, mark.command_digest))
+        finding = by_mark.get((mark.task_digest, mark.command_digest))
         if task is None:
             reason = "the suite has no such task"
         elif task.digest != mark.task_digest:

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.shell import utilities_of
-from evaluator.suites.importers.simple_commands import LeftOutError, atomic
-from evaluator.suites.importers.synthesize_files import HOME, accounts_of, build_script, fits, seeds_of
+from evaluator.suites.importers.simple_commands import LeftOutError, read_simple_command
+from evaluator.suites.importers.synthesize_files import (
+    HOME,
+    build_script,
+    can_share_world,
+    required_accounts,
+    required_paths,
+)
 
 REFUSED = {
     "ls | wc -l": "a pipe",
@@ -62,12 +68,12 @@ TAKEN = {
 @pytest.mark.parametrize(("command", "reason"), REFUSED.items())
 def test_a_command_that_does_not_stand_alone_is_left_out_for_a_reason(command: str, reason: str) -> None:
     with pytest.raises(LeftOutError, match=reason):
-        atomic(command, utilities_of)
+        read_simple_command(command, utilities_of)
 
 
 @pytest.mark.parametrize(("command", "files"), TAKEN.items())
 def test_a_command_that_stands_alone_names_its_files(command: str, files: tuple[str, ...]) -> None:
-    assert atomic(command, utilities_of).files == files
+    assert read_simple_command(command, utilities_of).files == files
 
 
 SEEDED = {
@@ -84,7 +90,7 @@ SEEDED = {
 
 @pytest.mark.parametrize(("command", "seeds"), SEEDED.items())
 def test_what_a_command_names_is_wanted(command: str, seeds: dict[str, bool]) -> None:
-    assert seeds_of(atomic(command, utilities_of)) == seeds
+    assert required_paths(read_simple_command(command, utilities_of)) == seeds
 
 
 CLASHES: dict[str, tuple[dict[str, bool], bool]] = {
@@ -98,13 +104,13 @@ CLASHES: dict[str, tuple[dict[str, bool], bool]] = {
 
 @pytest.mark.parametrize(("seeds", "expected"), CLASHES.values(), ids=CLASHES)
 def test_what_cannot_stand_together_is_told(seeds: dict[str, bool], expected: bool) -> None:
-    assert fits(seeds, {"/a/b": False}) is expected
+    assert can_share_world(seeds, {"/a/b": False}) is expected
 
 
 @pytest.mark.parametrize("command", ["find . -name '*.c'", "find nest -type d -path '*/old?'", "grep -c owl birds.txt"])
 def test_a_seeded_world_has_something_to_find(tmp_path: Path, command: str) -> None:
     home = tmp_path / "home"
-    script = build_script(seeds_of(atomic(command, utilities_of)), ["owl", "owl"], {})
+    script = build_script(required_paths(read_simple_command(command, utilities_of)), ["owl", "owl"], {})
     subprocess.run(["bash", "-c", script.replace(HOME, str(home)).replace("chown", ":")], check=True)
     shown = subprocess.run(["bash", "-c", command], cwd=home, capture_output=True)
     assert shown.stdout.strip() not in (b"", b"0")
@@ -112,8 +118,8 @@ def test_a_seeded_world_has_something_to_find(tmp_path: Path, command: str) -> N
 
 def test_accounts_that_a_command_asks_for_are_wanted() -> None:
     """Names only: a number is an account that needs no name, and anything else is none."""
-    found = atomic("find . -user eve -o -group staff -o -user 1000 -o -user 'a b'", utilities_of)
-    assert accounts_of(found) == {"eve": "useradd -M", "staff": "groupadd"}
+    found = read_simple_command("find . -user eve -o -group staff -o -user 1000 -o -user 'a b'", utilities_of)
+    assert required_accounts(found) == {"eve": "useradd -M", "staff": "groupadd"}
 
 
 def test_files_of_a_world_differ_in_age_mode_and_length(tmp_path: Path) -> None:

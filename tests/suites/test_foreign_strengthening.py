@@ -19,8 +19,8 @@ from evaluator.progress import NullProgress
 from evaluator.records import Ending, OutputMode
 from evaluator.shell import utilities_of
 from evaluator.store import Store
-from evaluator.suites.importers.extra_variants import OURS, VARIANTS, setup_of, variants_with_objects
-from evaluator.suites.importers.search_spec import NumberPredicate, SearchSpec, wants_of
+from evaluator.suites.importers.extra_variants import EXTRA_NAMES, VARIANTS, extra_setup, variants_with_objects
+from evaluator.suites.importers.search_spec import NumberPredicate, SearchSpec, task_searches
 from evaluator.testing.checkouts import small_suite, small_task
 from evaluator.testing.evidence import evidence
 from evaluator.testing.executor import FINGERPRINT, FakeExecutor, RequestedExecution, Shows
@@ -44,12 +44,12 @@ SEARCHES: Mapping[str, tuple[str, SearchSpec]] = {
 
 @pytest.mark.parametrize(("command", "expected"), SEARCHES.values(), ids=SEARCHES)
 def test_what_a_command_searches_is_read_from_its_structure(command: str, expected: SearchSpec) -> None:
-    assert wants_of([command.encode()], utilities_of).searches == (expected,)
+    assert task_searches([command.encode()], utilities_of).searches == (expected,)
 
 
 def test_files_words_lengths_and_targets_are_read_from_all_references() -> None:
-    wants = wants_of([b"grep 'an owl' nest.txt > out", b"awk '/hawk/ && length < 40' nest.txt"], utilities_of)
-    assert (wants.files, wants.words, wants.lengths, wants.targets) == (
+    searches = task_searches([b"grep 'an owl' nest.txt > out", b"awk '/hawk/ && length < 40' nest.txt"], utilities_of)
+    assert (searches.files, searches.words, searches.lengths, searches.targets) == (
         ("nest.txt",),
         ("an owl", "hawk"),
         (40,),
@@ -59,7 +59,7 @@ def test_files_words_lengths_and_targets_are_read_from_all_references() -> None:
 
 @pytest.mark.parametrize("command", ["uname -a", "cat /proc/cpuinfo", "ls ~", "echo 'unclosed", "ls ../up", "ls $HERE"])
 def test_nothing_is_made_where_nothing_is_looked_for_that_is_ours(command: str) -> None:
-    assert setup_of([command.encode()], utilities_of) is None
+    assert extra_setup([command.encode()], utilities_of) is None
 
 
 @pytest.mark.parametrize("sign", ["+", "-", ""])
@@ -118,7 +118,7 @@ SLIPS: Mapping[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize(("reference", "slip", "variant"), SLIPS.values(), ids=SLIPS)
 def test_a_variant_tells_a_reference_from_its_slip(tmp_path: Path, reference: str, slip: str, variant: str) -> None:
-    setup = setup_of([reference.encode()], utilities_of)
+    setup = extra_setup([reference.encode()], utilities_of)
     assert setup is not None
     place = world(tmp_path, variant, setup)
     shown = []
@@ -129,7 +129,7 @@ def test_a_variant_tells_a_reference_from_its_slip(tmp_path: Path, reference: st
 
 
 def test_the_publishers_variant_stays_as_it_is(tmp_path: Path) -> None:
-    setup = setup_of([b"find nest -name '*.txt'", b"sort list.txt"], utilities_of)
+    setup = extra_setup([b"find nest -name '*.txt'", b"sort list.txt"], utilities_of)
     assert setup is not None
     before = world(tmp_path / "before", "plain", b"true")
     after = world(tmp_path / "after", "plain", setup)
@@ -139,10 +139,10 @@ def test_the_publishers_variant_stays_as_it_is(tmp_path: Path) -> None:
     assert (after / "list.txt").read_bytes() == (before / "list.txt").read_bytes()
 
 
-@pytest.mark.parametrize("variant", OURS)
+@pytest.mark.parametrize("variant", EXTRA_NAMES)
 def test_what_stands_in_a_world_is_neither_replaced_nor_taken_away(tmp_path: Path, variant: str) -> None:
     """Files that references name get lines at their end; all others are as they were."""
-    setup = setup_of([b"find nest -name '*.txt'", b"grep -r owl nest", b"sort list.txt"], utilities_of)
+    setup = extra_setup([b"find nest -name '*.txt'", b"grep -r owl nest", b"sort list.txt"], utilities_of)
     assert setup is not None
     place = world(tmp_path, variant, setup)
     assert (place / "nest" / "owl.txt").read_text() == "an owl\na hawk\n"
@@ -150,7 +150,7 @@ def test_what_stands_in_a_world_is_neither_replaced_nor_taken_away(tmp_path: Pat
 
 
 def test_only_variants_with_objects_are_offered() -> None:
-    setup = setup_of([b"sort list.txt"], utilities_of)
+    setup = extra_setup([b"sort list.txt"], utilities_of)
     assert variants_with_objects(setup) == ("plain", "near", "edges", "kinds", "odd")
     assert variants_with_objects(None) == ("plain",)
 

@@ -1,4 +1,4 @@
-"""The honest baselines: programs whose predictions are submissions, regenerated here byte for byte."""
+"""Baseline programs. Their predictions are submissions that this package can regenerate byte for byte."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BASELINES: Final[Mapping[str, Baseline]] = {
     "second-reference": SECOND_REFERENCE,
     "tfidf-retrieval": TFIDF_RETRIEVAL,
 }
-"""By the slug of their submission."""
+"""The baselines by the slug of their submission."""
 
 
 def baseline_files(
     name: str, suite: SuiteManifest, tasks: Sequence[Task], pairs: Sequence[TrainingPair]
 ) -> dict[str, bytes]:
-    """The submission's files by name. Raises KeyError for a baseline that is none of BASELINES."""
+    """Return the submission's files by name. Raises KeyError if the name is not in BASELINES."""
     baseline = BASELINES[name]
     return {
         "submission.toml": _manifest(baseline, suite).encode(),
@@ -54,5 +54,5 @@ def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
 
 
 def _text(value: str) -> str:
-    """A TOML basic string; JSON's escapes are among its own."""
+    """Return a TOML basic string. TOML accepts all escapes of JSON."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a baseline is: a program that answers tasks, and the metadata its submission carries."""
+"""The definition of a baseline: a program that answers tasks, and the metadata of its submission."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from evaluator.records import Method, Prediction, Task
 from evaluator.submissions.baselines.training import TrainingPair
 
 Predict = Callable[[Sequence[Task], Sequence[TrainingPair]], list[Prediction]]
-"""Tasks and training pairs to one prediction a task, in the tasks' order."""
+"""A function of tasks and training pairs that returns one prediction for each task, in the same order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A program in this repository whose predictions are a submission.
+    """A program in this repository with predictions that form a submission.
 
-    The same tasks and pairs give the same predictions on every machine. `learns` tells whether the training
-    pairs are used, and so declared.
+    The same tasks and pairs give the same predictions on every machine. `learns` is true if the program uses the
+    training pairs, and then the submission declares them.
     """
 
     system: str

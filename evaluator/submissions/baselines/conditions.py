@@ -1,4 +1,4 @@
-"""Conditions on files in an instruction ("larger than 10 MB", "not read for a week") as predicates of find."""
+"""Conditions on files in an instruction ("larger than 10 MB", "not read for a week") as predicates of `find`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LETTERS: Final = {"access": "a", "read": "a", "change": "c", "modif": "m", "old
 
 
 def find_tests(instruction: str) -> Iterator[str]:
-    """The conditions on files, as predicates of find."""
+    """Yield the conditions on files as predicates of `find`."""
     lowered = instruction.lower()
     if kind := _kind(lowered):
         yield f"-type {kind}"

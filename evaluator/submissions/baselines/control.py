@@ -1,6 +1,6 @@
-"""Two submissions that say something about the benchmark and nothing about language.
+"""Two submissions that test the benchmark and not the translation of language.
 
-What the benchmark itself calls right must pass, and doing nothing must not.
+A reference of the benchmark must pass, and doing nothing must not.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from evaluator.submissions.baselines.training import TrainingPair
 
 
 def repeat_second_reference(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Every task's second reference; its only one where there is no second."""
+    """Return the second reference of every task, or the first if there is only one."""
     return [_answer(task, task.references[min(1, len(task.references) - 1)]) for task in tasks]
 
 
 def do_nothing(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """The command `true` for every task."""
+    """Return the command `true` for every task."""
     return [_answer(task, b"true") for task in tasks]
 
 

@@ -1,8 +1,8 @@
-"""Literals of an instruction (paths, quoted text, numbers, names), and putting one instruction's for another's.
+"""Literals of an instruction (paths, quoted text, numbers, names), and their transfer to a retrieved command.
 
-A command retrieved for a similar instruction speaks of the other instruction's files. Literals that occur in
-both the training instruction and its command are taken to be what the command speaks of; each is replaced by
-the literal of the same kind, counted from the left, of the instruction at hand.
+A command that is retrieved for a similar instruction names the files of that instruction. A literal that occurs in both
+the training instruction and its command is replaced. The replacement is the literal of the same kind and position, from
+the left, in the new instruction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class LiteralKind(StrEnum):
-    """What a literal names; the value stands for it where instructions are compared."""
+    """The kind of a literal. Its value replaces the literal when instructions are compared."""
 
     QUOTED = "QUOTED"
     PATH = "PATH"
@@ -29,7 +29,7 @@ class LiteralKind(StrEnum):
 
 
 class Literal(NamedTuple):
-    """A literal, without the quotes round it, and where it stands in the instruction."""
+    """A literal without its quotes, and its position in the instruction."""
 
     kind: LiteralKind
     text: str
@@ -55,7 +55,7 @@ _LITERAL: Final = re.compile(
 
 
 def find_literals(instruction: str) -> list[Literal]:
-    """The literals of an instruction from left to right."""
+    """Return the literals of an instruction from left to right."""
     found: list[Literal] = []
     for match in _LITERAL.finditer(instruction):
         kind = next(kind for kind in LiteralKind if match[kind.value] is not None)
@@ -64,7 +64,7 @@ def find_literals(instruction: str) -> list[Literal]:
 
 
 def mask_literals(instruction: str) -> str:
-    """The instruction with every literal as the name of its kind: what is asked, not of which file."""
+    """Return the instruction with each literal replaced by its kind. Only the intent remains."""
     pieces: list[str] = []
     end = 0
     for literal in find_literals(instruction):
@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, learned: str, asked: str) -> str:
-    """`command`, made for the instruction `learned`, with the literals of the instruction `asked`."""
+    """Return `command`, written for the instruction `learned`, with the literals of the instruction `asked`."""
     present = [literal for literal in find_literals(learned) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(asked))
     if not replacements:
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(learned: Sequence[Literal], asked: Sequence[Literal]) -> Mapping[str, str]:
-    """Texts of literals by the learned text they replace: the first of a kind for the first, and so on."""
+    """Return replacements by learned text: the first literal of a kind replaces the first of that kind, and so on."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in asked:
         of_kind[literal.kind].append(literal.text)
@@ -111,7 +111,7 @@ def _word(text: str) -> re.Pattern[str]:
 
 
 def _in_place(text: str, before: str) -> str:
-    """The text as the shell reads it literally at that point of a command: bare, or inside open quotes."""
+    """Return the text escaped for its position in a command: as a bare word, or inside open quotes."""
     match _open_quote(before):
         case "'":
             return text.replace("'", "'\\''")

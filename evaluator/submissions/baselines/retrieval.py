@@ -1,7 +1,7 @@
-"""The nearest known instruction's command: TF-IDF over words and letters, then the literals exchanged.
+"""Retrieval baseline: the commands of the most similar training instructions, with their literals replaced.
 
-Similarities are rounded before they are ranked and ties go to the pair that stands first in the file, so a
-last bit that differs between two machines' arithmetic moves nothing.
+The similarity is TF-IDF over words and letters. Similarities are rounded before ranking, and ties go to the earlier
+pair in the file. So rounding differences between two machines do not change the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Five different commands a task at most, of the most similar instructions; similarity is the confidence."""
+    """Return at most five different commands for each task, with the similarity of instructions as confidence."""
     features = _features()
     known = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     asked = features.transform([mask_literals(task.nl) for task in tasks])
@@ -36,7 +36,7 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 
 def _features() -> FeatureUnion:
-    """Both parts give unit vectors, so half the inner product is the mean of their two cosine similarities."""
+    """Return the two vectorizers. Both give unit vectors, so half the inner product is the mean cosine similarity."""
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
     return FeatureUnion([("words", words), ("letters", letters)])

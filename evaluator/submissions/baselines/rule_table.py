@@ -1,8 +1,8 @@
-"""The table of the rule-based translator: keywords of an intent, and the command's template.
+"""Rules of the rule-based translator: each has keywords of an intent and a template of a command.
 
-Written from what the utilities are for, before any suite's tasks were read. A rule is tried where every one of
-its keyword expressions is found in the lower-cased instruction and every slot of its template is filled;
-among those the one with the most keywords and slots wins, and of equals the one that stands first.
+The rules were written from the purpose of the utilities, before any suite's tasks were read. A rule applies if all its
+keyword expressions match the lower-cased instruction and all slots of its template have values. The rule with the most
+keywords and slots wins. Of equal rules, the first one wins.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """An intent: regular expressions that must all be found, and a template with `{slot}` holes."""
+    """An intent: regular expressions that must all match, and a template with `{slot}` placeholders."""
 
     keywords: tuple[str, ...]
     template: str

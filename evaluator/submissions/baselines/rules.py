@@ -1,6 +1,6 @@
-"""A translator of keywords and slots, as one would have written before learning did it (AInix, Tellina's kin).
+"""Translator by keywords and slots, as common before machine learning (for example AInix, similar to Tellina).
 
-It knows nothing of a task but its instruction: the rules of the table that apply, the most specific first.
+It uses only the instruction of a task. The most specific rules that apply to the instruction come first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from evaluator.submissions.baselines.slots import find_slots
 from evaluator.submissions.baselines.training import TrainingPair
 
 DOUBT: Final = 3
-"""Confidence is n / (n + DOUBT) for n keywords and slots: more evidence, never certainty."""
+"""Confidence is n / (n + DOUBT) for n keywords and slots. It grows with the evidence and stays below 1."""
 
 
 def translate(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """The commands of the five most specific rules that apply to each instruction; none where none does."""
+    """Return the commands of the five most specific rules that apply to each instruction, or none at all."""
     return [Prediction(task=task.id, candidates=_candidates(task.nl)) for task in tasks]
 
 
@@ -43,7 +43,7 @@ def _applies(rule: Rule, lowered: str, slots: Mapping[str, str]) -> bool:
 
 
 def _weight(rule: Rule) -> int:
-    """Keywords count double; a hole that is always filled counts nothing."""
+    """Return the weight of a rule. Keywords count double, and slots that always have a value count nothing."""
     return 2 * len(rule.keywords) + len(_holes(rule) - {"directory", "tests"})
 
 

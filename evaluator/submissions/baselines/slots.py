@@ -1,6 +1,6 @@
-"""Slots of an instruction: the places, names, numbers and conditions that a command's template has holes for.
+"""Slots of an instruction: the paths, names, numbers and conditions that fill a command template.
 
-Every value is quoted for the shell here and nowhere else, so a template is filled by plain substitution.
+Every value is quoted for the shell in this module only, so plain substitution fills a template safely.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EXTENSIONS: Final = frozenset({
 
 
 def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
-    """Every slot that the instruction fills, by name, quoted for the shell."""
+    """Yield every slot that the instruction fills: its name, and its value quoted for the shell."""
     lowered = instruction.lower()
     yield "directory", shlex.quote(find_directory(instruction))
     for number, file in enumerate(_files(instruction), start=1):
@@ -63,12 +63,12 @@ def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside_sed(text: str) -> str:
-    """The text as a basic regular expression or replacement that means just it, between single quotes."""
+    """Return a basic regular expression or a replacement that stands for just this text, between single quotes."""
     return re.sub(r"([\\/&.*\[\]^$])", r"\\\1", text).replace("'", "'\\''")
 
 
 def find_directory(instruction: str) -> str:
-    """The directory that is spoken of; the current one where none is."""
+    """Return the directory named in the instruction, or the current one if there is none."""
     for match in _DIRECTORY.finditer(instruction):
         place = next(group for group in match.groups() if group)
         if place.lower() not in _NOT_A_NAME and not _FILE.fullmatch(place):
@@ -77,7 +77,7 @@ def find_directory(instruction: str) -> str:
 
 
 def find_extension(lowered: str) -> str | None:
-    """The extension of the files spoken of, without its dot."""
+    """Return the extension of the files in the instruction, without its dot, or None."""
     patterns = (
         r"\*\.(\w{1,6})\b",
         r"(?<![\w/])\.(\w{1,6})\b(?=[\s\"'`,]|$)",
@@ -93,7 +93,7 @@ def find_extension(lowered: str) -> str | None:
 
 
 def find_column(lowered: str) -> int | None:
-    """The number of the column or field spoken of, from "column 4", "4th field" or "fourth column"."""
+    """Return the number of the column or field, from "column 4", "4th field" or "fourth column", or None."""
     ordinals = "|".join(_ORDINALS)
     match = re.search(r"\b(?:column|field)s?\s+(\d+)\b|\b(\d+)(?:st|nd|rd|th)\s+(?:column|field)", lowered)
     if match:
@@ -103,14 +103,14 @@ def find_column(lowered: str) -> int | None:
 
 
 def find_numbers(lowered: str) -> list[int]:
-    """The numbers spoken of, digits or words, from left to right."""
+    """Return the numbers in the instruction, in digits or words, from left to right."""
     words = "|".join(NUMBER_WORDS)
     found = re.findall(rf"(?<![\w./-])(\d{{1,9}})(?![\d/.]*[/\d])|\b({words})\b", lowered)
     return [int(digits) if digits else NUMBER_WORDS[word] for digits, word in found]
 
 
 def find_accounts(instruction: str) -> Iterator[tuple[str, str]]:
-    """The user, group and mode spoken of, by slot name, quoted for the shell."""
+    """Yield the user, group and mode in the instruction, by slot name, quoted for the shell."""
     patterns: Mapping[str, str] = {
         "user": r"\b(?:owned by|belong\w* to|user|owner(?: (?:to|of \S+ to))?)"
         r"\s+(?:the\s+)?(?:user\s+)?[\"'`]?([a-z_][\w-]*)",

@@ -1,4 +1,4 @@
-"""Instruction-command pairs that a baseline may learn from."""
+"""Pairs of an instruction and a command that a baseline may learn from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.records import Record
 
 
 class TrainingPair(Record):
-    """One line of `fixtures/train/pairs.jsonl`: an instruction and a command that carries it out."""
+    """One line of `fixtures/train/pairs.jsonl`: an instruction and a command that performs it."""
 
     nl: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
     command: Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
@@ -20,5 +20,5 @@ _LINE = TypeAdapter(TrainingPair)
 
 
 def read_pairs(data: bytes) -> tuple[TrainingPair, ...]:
-    """The pairs of a JSONL file, in file order. Raises pydantic's ValidationError at the first that is none."""
+    """Return the pairs of a JSONL file in file order. Raises pydantic's ValidationError at the first invalid line."""
     return tuple(_LINE.validate_json(line) for line in data.splitlines())

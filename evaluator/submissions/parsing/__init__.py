@@ -1,1 +1,1 @@
-"""Lines, JSON, TOML and field errors of contributed files, each problem with its place in the file."""
+"""Parsers of lines, JSON, TOML and fields in contributed files. Each reports problems with their positions."""

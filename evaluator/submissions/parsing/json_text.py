@@ -1,7 +1,7 @@
-"""One line of JSON, read strictly and with every fault named.
+"""Strict parser for one line of JSON that reports every problem.
 
-The language's own reader takes the last of two equal keys, NaN, integers of any length and any depth until
-its stack ends; each of those would make two readers of one file disagree, or let a file stop the checker.
+Python's parser takes the last of two equal keys. It accepts NaN, integers of any length, and any depth until its stack
+overflows. Two readers of one file could therefore disagree, or a file could stop the checker.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from typing import Final, NamedTuple
 from evaluator.submissions.messages import listed, quoted
 
 LONGEST_INTEGER: Final = 18
-"""Digits of the longest integer read: every one fits 64 bits, so no later stage has to think about it."""
+"""Digits of the longest accepted integer. Every such integer fits in 64 bits, so later stages need no check."""
 
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-"""A string, to the end of the text where it is never closed: no start is tried twice, so time stays linear."""
+"""A string, or the rest of the text if it is not closed. Each start is tried only once, so the time stays linear."""
 
 _HINTS: Final = {
     "Invalid \\": r"; write one backslash as two, \\",
     "Invalid control": r"; in a text write a new line as \n and a tab as \t",
 }
-"""What mends the commonest slips of those who write commands into JSON by hand, by how the reader's words begin."""
+"""Fixes of the most common errors in commands that are written into JSON by hand, by the start of Python's message."""
 
 
 class JsonText(NamedTuple):
-    """A value and what is wrong with how it is written, though it could be read."""
+    """A value, and problems of its text that did not prevent reading it."""
 
     value: object
     faults: tuple[str, ...]
 
 
 def read_json(text: str, nesting: int) -> JsonText:
-    """Parse one JSON text. Raises ValueError, in a submitter's words and with the column, where it is broken."""
+    """Parse one JSON text. Raises ValueError with the column if it is invalid, in words for contributors."""
     if _depth(text, nesting) > nesting:
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []
@@ -76,7 +76,7 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
 
 
 def _depth(text: str, enough: int) -> int:
-    """How deep brackets stand inside each other; counted only where there are enough of them to matter."""
+    """Return the nesting depth of brackets, or 0 if the text has too few brackets to exceed `enough`."""
     if text.count("[") + text.count("{") <= enough:
         return 0
     depth = deepest = 0

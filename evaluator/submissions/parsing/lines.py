@@ -1,6 +1,6 @@
-"""Bytes to lines of text: encoding, line ends and sizes, before anything is parsed.
+"""Decoder of bytes to lines of text: it checks encoding, line ends and sizes before anything is parsed.
 
-A submission is compared and stored byte for byte, so there is one way to write a line: UTF-8 without a
+A submission is compared and stored byte for byte. Therefore only one form of a line is valid: UTF-8 without a
 byte-order mark, ended by one newline.
 """
 
@@ -22,7 +22,7 @@ _MARKS = {
 
 
 def read_lines(data: bytes, report: Report, limits: SubmissionLimits) -> list[str | None]:
-    """The lines of a file without their ends; None where a line cannot be read. Faults go to `report`."""
+    """Return the lines of a file without their ends, or None for an unreadable line. Problems go to `report`."""
     if not data:
         report.error(0, "empty file: expected at least one line")
         return []

@@ -1,7 +1,7 @@
-"""A JSON text to a record, with every wrong field named in a submitter's words.
+"""Parser of a JSON text to a record, with an error for every wrong field in words for contributors.
 
-Pydantic finds the faults; its own words speak of Python. Each of its error types becomes one sentence here:
-where in the record, what was expected, what was found.
+Pydantic finds the errors, but its messages use terms of Python. Here each of its error types becomes one sentence: the
+location in the record, the expected value, and the actual value.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from evaluator.records import Author, Candidate, Record
 from evaluator.submissions.messages import described, listed, nearest, quoted
 
 MOST_FAULTS: Final = 20
-"""Faults named for one record; a line made of nothing but faults has a hundred thousand."""
+"""The maximum number of errors reported for one record. A hostile line may have a hundred thousand."""
 
 _PARTS: Final[Mapping[str, type[Record]]] = {"candidates": Candidate, "authors": Author}
-"""Records inside records, by the field that holds them."""
+"""The types of nested records, by the field that contains them."""
 
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "a string",
@@ -50,18 +50,18 @@ _PATTERNS: Final[Mapping[str, str]] = {
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 Location = tuple[str | int, ...]
-"""Keys and indexes that lead to a field."""
+"""The keys and indexes that lead to a field."""
 
 
 class FieldError(NamedTuple):
-    """One field that is not what its record says."""
+    """The error of one field."""
 
     location: Location
     message: str
 
 
 def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[FieldError]]:
-    """The record in a JSON text that is known to parse, or None with what is wrong with its fields."""
+    """Return the record in a valid JSON text, or None with the errors of its fields."""
     try:
         return kind.model_validate_json(text, strict=True), []
     except ValidationError as error:
@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """True for "too short" said of an array only because its items are wrong, which is said already."""
+    """Return whether an array is reported as too short only because its items are invalid and already reported."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

@@ -1,4 +1,4 @@
-"""On which line of a TOML file a field stands; the language's reader tells values and not places."""
+"""Line numbers of fields in a TOML file, because Python's parser returns values without positions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ASSIGNMENT: Final = re.compile(rf"\s*({_KEY})\s*[.=]")
 
 
 def toml_lines(text: str) -> dict[Location, int]:
-    """1-based lines of tables and keys, by location; the first place that looks like a field is taken for it.
+    """Return the 1-based lines of tables and keys by location. The first line that looks like a field counts.
 
-    A line inside a string of several lines may be taken for a key. That misplaces a message and nothing else.
+    A line inside a multi-line string may be mistaken for a key. The only effect is a wrong line in a message.
     """
     lines: dict[Location, int] = {}
     seen: Counter[str] = Counter()
@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """The line of a field, or of the nearest thing that holds it; 0 where nothing does."""
+    """Return the line of a field, or of the innermost table that contains it, or 0 if neither is known."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

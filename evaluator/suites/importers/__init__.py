@@ -1,6 +1,7 @@
-"""Foreign suites: one module for each format that other benchmarks publish, all giving the same draft.
+"""Importers of external suites: one module for each published format, and one `Draft` as the result of each.
 
-`IMPORTERS` names them. Adding one is a function from a reader of commands and a path to a draft, and a line here.
+To add an importer, write a function that takes a command reader and a path and returns a draft, and list it in
+`IMPORTERS`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from evaluator.suites.importers.draft import Draft, Read, write_draft
+from evaluator.suites.importers.draft import CommandReader, Draft, write_draft
 from evaluator.suites.importers.eabench import draft_eabench
 from evaluator.suites.importers.intercode import draft_intercode, draft_nl2sh_alfa
 from evaluator.suites.importers.nl2bash import draft_nl2bash
 
 __all__ = ["IMPORTERS", "Draft", "Read", "write_draft"]
 
-IMPORTERS: Final[Mapping[str, Callable[[Read, Path | None], Draft]]] = {
+IMPORTERS: Final[Mapping[str, Callable[[CommandReader, Path | None], Draft]]] = {
     "nl2sh-alfa": draft_nl2sh_alfa,
     "intercode": draft_intercode,
     "nl2bash-eabench": draft_eabench,
     "nl2bash": draft_nl2bash,
 }
-"""By the name the suite gets. Each raises UsageError or FormatError where what it is given has not its layout."""
+"""Importers by the name of their suite. Each raises UsageError or FormatError if its input has another layout."""

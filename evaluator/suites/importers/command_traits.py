@@ -1,7 +1,7 @@
-"""What a foreign command is about and how its output is to be compared, read from its structure alone.
+"""Topic and output mode of an external task, derived from the structure of its commands.
 
-Foreign suites say neither. Two equivalent references often print different layouts of one answer, or one of them
-tells what it does and the other is silent: then output is chatter.
+External suites declare neither. Two equivalent references often print one answer in different layouts. Sometimes one of
+them prints progress messages and the other is silent, and then the output is not compared.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evaluator.records import OutputMode, Topic
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 
 def _names(text: str) -> frozenset[str]:
@@ -36,18 +36,18 @@ _TOPICS: Final[Sequence[tuple[Topic, frozenset[str]]]] = (
         ),
     ),
 )
-"""In the order of what tells most: a command that finds files and changes their modes is about modes."""
+"""Topics, the most specific first: a command that finds files and changes their modes has the topic permissions."""
 
 SILENT: Final = _names(
     "cp mv rm rmdir mkdir touch ln chmod chown chgrp install truncate unlink rename gzip gunzip bzip2 bunzip2 xz unxz "
     "tar cpio dd rsync mkfifo mknod split csplit sleep true"
 )
-"""Utilities that print nothing when all goes well and nothing verbose is asked of them."""
+"""Utilities that print nothing on success unless an option asks for verbose output."""
 
 NETWORK: Final = _names(
     "curl wget dig nslookup host ping ping6 traceroute tracepath mtr ftp sftp scp telnet nc ncat netcat whois"
 )
-"""Utilities that ask another machine. `ssh` is told from `ssh -V` by its operand."""
+"""Utilities that contact another machine. `ssh` is not listed, because `ssh -V` contacts none."""
 
 _ABOUT_ITSELF: Final = frozenset({"-V", "--version", "-h", "--help"})
 _VERBOSE: Final = frozenset({"-v", "-V", "--verbose", "-t", "--list", "-c", "--changes", "--to-stdout", "-l"})
@@ -57,21 +57,21 @@ _TO_A_FILE: Final = re.compile(r"(?<![<>|2])>>?\s*(?!&)[^\s<>&|;()]+\s*(?:2>\s*(
 _SEVERAL: Final = re.compile(r";|&&|\|\||\n")
 
 
-def topic_of(command: bytes, read: Read) -> Topic:
-    """The topic that the most telling of a command's utilities has; `system` where none tells."""
+def topic_of(command: bytes, read: CommandReader) -> Topic:
+    """Return the topic of the command's most specific utility, or `system` if there is none."""
     names = {utility.name for utility in _all(read(command) or ())}
     if names & {"for", "while", "if"} or re.search(rb"\b(do|then)\b", command):
         return Topic.SCRIPTS
     return next((topic for topic, members in _TOPICS if names & members), Topic.SYSTEM)
 
 
-def output_of(references: Sequence[bytes], read: Read) -> OutputMode:
-    """`none` where one of the references is silent by its structure, so that the others only chatter; else `set`."""
+def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
+    """Return `none` if the structure of any reference shows that it prints nothing, else `set`."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 
-def is_silent(command: bytes, read: Read) -> bool:
-    """Whether a command that succeeds prints nothing, whatever it finds: what prints last is silent, or redirected."""
+def is_silent(command: bytes, read: CommandReader) -> bool:
+    """Return whether a command prints nothing when it succeeds, because of a redirection or its utilities."""
     text = command.decode(errors="replace").strip()
     utilities = read(command)
     if utilities is None:
@@ -97,8 +97,8 @@ def _is_quiet(utility: UtilityCall) -> bool:
     return utility.name in SILENT and not flags & {"-v", "--verbose", "-c", "--changes"}
 
 
-def needs_network(command: bytes, read: Read) -> str | None:
-    """The utility of a command that asks another machine, or None."""
+def needs_network(command: bytes, read: CommandReader) -> str | None:
+    """Return the first utility of a command that contacts another machine, or None."""
     for utility in _all(read(command) or ()):
         asks = utility.arguments or {name for name, _ in utility.flags} - _ABOUT_ITSELF
         if (utility.name in NETWORK and asks) or (utility.name == "ssh" and utility.arguments):

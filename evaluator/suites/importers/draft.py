@@ -1,7 +1,7 @@
-"""A foreign suite in our formats, in memory, and writing it below `fixtures/`.
+"""Draft of an external suite in memory, and the code that writes it below `fixtures/`.
 
-What is written is a folder like any suite's, so that everything that reads suites reads it. It holds a `.gitignore`
-that names all of it: the texts are somebody else's, and this repository never publishes them.
+The folder has the same layout as any other suite, so every reader of suites can read it. Its `.gitignore` excludes all
+of it, because the texts belong to their publisher and this repository never publishes them.
 """
 
 from __future__ import annotations
@@ -31,50 +31,51 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "TERM": "dumb",
 }
 LIMITS: Final = Limits(cpu_s=4.0, memory_mb=512, processes=256, disk_mb=128, inodes=60_000, output_kb=1024)
-"""More than core's: these references read whole systems, `find /` and `sysctl -a` among them."""
+"""Higher limits than those of `core`: some references read the whole system, for example `find /` and `sysctl -a`."""
 
 SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache", "/var/cache/apt", "/usr/lib/python3.13")  # noqa: S108 - in a world
-"""With what one of two equal programs keeps and the other does not: apt's cache, and Python's compiled modules."""
+"""Folders that are not compared: equal programs may leave different caches and compiled modules in them."""
 
 DEFAULT_VARIANTS: Final = (Variant(name="plain", seed=1),)
 
 
 class UtilityCall(Protocol):
-    """A utility as a command calls it; what `evaluator.shell` reads has this form."""
+    """The interface of one utility call within a command. The objects that `evaluator.shell` returns implement it."""
 
     @property
     def name(self) -> str:
-        """The program, without its folder."""
+        """Return the program's name without its folder."""
         ...
 
     @property
     def flags(self) -> Sequence[tuple[str, str]]:
-        """Options with their values."""
+        """Return the options with their values."""
         ...
 
     @property
     def arguments(self) -> Sequence[str]:
-        """Operands."""
+        """Return the operands."""
         ...
 
     @property
     def nested(self) -> Sequence[UtilityCall]:
-        """Utilities it runs in turn."""
+        """Return the utilities that this one runs."""
         ...
 
     def walk(self) -> Iterator[UtilityCall]:
-        """This utility and everything nested in it."""
+        """Yield this utility and all nested ones."""
         ...
 
 
-Read = Callable[[str | bytes], Sequence[UtilityCall] | None]
-"""Reads a command's utilities, stage by stage; None where it is unreadable. Rooms of one row do not know each
-other, so whoever joins them hands the reader over."""
+CommandReader = Callable[[str | bytes], Sequence[UtilityCall] | None]
+"""A function that returns a command's utilities in order, or None if the command cannot be parsed. The pipeline passes
+it in, because `suites` may not import `evaluator.shell`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftWorld:
-    """A world to be written: its title, what builds it, where commands start, and what is started before them."""
+    """A world to write: its title, build script, working directory, start script and variants."""
 
     title: str
     build: str
@@ -85,7 +86,7 @@ class DraftWorld:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A foreign suite to be written. `left_out` counts what was not taken over, by reason."""
+    """An external suite to write. `left_out` counts the entries that were not imported, by reason."""
 
     manifest: SuiteManifest
     worlds: Mapping[str, DraftWorld]
@@ -93,8 +94,8 @@ class Draft:
     left_out: Mapping[str, int]
 
 
-def manifest_of(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
-    """A foreign suite's manifest with what such suites share; `packages` go on top of Debian's essential ones."""
+def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
+    """Return an external suite's manifest with the values that all share, and `packages` besides the essential ones."""
     packages = fields.pop("packages", ())
     values = {
         "cwd": "/",
@@ -118,13 +119,14 @@ def manifest_of(name: str, title: str, description: str, source: SuiteSource, **
 
 
 def write_draft(draft: Draft, fixtures: Path) -> Path:
-    """Write the suite's folder, in place of an earlier one as a whole; the folder.
+    """Write the suite's folder and return it. An earlier folder is replaced completely.
 
-    Raises UsageError where a suite of that name stands there which is not a foreign one, FormatError where what
-    was written does not read as a suite.
+    Raises UsageError if the existing folder is not an external suite, and FormatError if the written folder is not a
+    valid suite.
     """
     folder = fixtures / draft.manifest.name
-    _refuse_ours(folder)
+    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
+        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name
@@ -136,14 +138,9 @@ def write_draft(draft: Draft, fixtures: Path) -> Path:
     return folder
 
 
-def _refuse_ours(folder: Path) -> None:
-    if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
-        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
-
-
 def _write(draft: Draft, folder: Path) -> None:
     folder.mkdir()
-    (folder / ".gitignore").write_text("# somebody else's texts, never ours to publish\n*\n")
+    (folder / ".gitignore").write_text("# these texts belong to their publisher: never commit them\n*\n")
     (folder / "suite.toml").write_text(toml_of(draft.manifest.model_dump(exclude_defaults=True)), "utf-8")
     (folder / "tasks").mkdir()
     for topic in sorted({task.topic for task in draft.tasks}):
@@ -163,14 +160,14 @@ def _write_world(world: DraftWorld, folder: Path) -> None:
 
 
 def toml_of(values: Mapping[str, Any]) -> str:
-    """A record's fields as TOML: plain values first, then tables and lists of tables."""
+    """Return a record's fields as TOML: plain values first, then tables and lists of tables."""
     plain = {key: value for key, value in values.items() if not _is_table(value)}
     lines = [f"{key} = {_toml_value(value)}" for key, value in plain.items() if value is not None]
     for key, value in values.items():
         if key in plain:
             continue
         for head, table in [(f"[{key}]", value)] if isinstance(value, dict) else [(f"[[{key}]]", one) for one in value]:
-            lines += ["", head, *(f"{name} = {_toml_value(each)}" for name, each in table.items() if each is not None)]
+            lines += ["", head, *(f"{name} = {_toml_value(item)}" for name, item in table.items() if item is not None)]
     return "\n".join(lines) + "\n"
 
 

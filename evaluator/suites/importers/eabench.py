@@ -1,13 +1,13 @@
-"""IBM's execution-accuracy benchmark (nl2bash-eabench): a folder a test, each with a verifier of its own.
+"""Importer of IBM's execution-accuracy benchmark (nl2bash-eabench): one folder for each test, with its own verifier.
 
-`bash_1/testN` holds `prompt`, a passing answer and a `test.py` that runs the answer and says Pass or Fail; `bash_2` and
-`bash_3` hold a home folder with what runs before and after the answer, and an `evaluate.sh` that reads the log of all
-of it. A test becomes a task of ours whose `setup` lays its files out and runs what comes before, and whose `verify`
-runs the rest: it finds our evidence of the command in the place of the answer (`replay`), so the command itself runs
-once, in the sandbox, as everybody's does.
+In `bash_1`, the folder `testN` holds `prompt`, a passing answer, and a `test.py` that runs the answer and prints Pass
+or Fail. In `bash_2` and `bash_3`, it holds a home folder, the scripts that run before and after the answer, and an
+`evaluate.sh` that reads the log of all three. Each test becomes a task. Its `setup` writes the files and runs the
+scripts before the answer. Its `verify` runs the rest and replays the recorded output of the command in place of the
+answer. So the command itself runs once, in the sandbox, like every other command.
 
-What cannot be had that way is left out and counted: tests that run the answer more than once or with arguments, that
-need options of the container's engine, or that have no passing answer.
+Some tests cannot be imported in this way. They run the answer more than once or with arguments, need options of the
+container engine, or have no passing answer. These are left out and counted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Final
 from evaluator.errors import UsageError
 from evaluator.records import OutputMode, SuiteSource, Task
 from evaluator.suites.importers.command_traits import topic_of
-from evaluator.suites.importers.draft import ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
+from evaluator.suites.importers.draft import ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
 from evaluator.suites.importers.eabench_scripts import (
-    Laid,
+    FileEntry,
     home_build,
     home_setup,
     home_verify,
@@ -42,30 +42,30 @@ _SETS: Final = re.compile(r"bash_\d+")
 _BACKGROUND: Final = re.compile(r"(?<![&>|<])&(?![&>\d])\s*(?:#.*)?$", re.MULTILINE)
 _ANSWER: Final = re.compile(r"^(?P<how>[^#\n]*?)(?:\./|\bbash |\. )?\bbash\.sh(?P<rest>[^\n]*)$", re.MULTILINE)
 _DRIVER: Final = ". pre_test.sh\n. bash.sh\n. post_test.sh\n"
-"""What a test without a driver of its own is driven by; a part that is missing is passed over."""
+"""The driver of a test without a driver of its own. Missing parts are empty files."""
 
 
 class _LeftOutError(Exception):
-    """A test that cannot be taken over, and the reason."""
+    """A test cannot be imported. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's folder: its set, its name and its files by path below it."""
+    """One test: its set, its name, its folder, and the files by path below the folder."""
 
     set: str
     name: str
     folder: Path
-    files: Mapping[str, Laid] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """A file's text, empty where there is none."""
+        """Return a file's text, or an empty string if there is no such file."""
         file = self.files.get(name)
         return file.data.decode(errors="replace") if file and file.data is not None else ""
 
 
-def draft_eabench(read: Read, path: Path | None = None) -> Draft:
-    """The suite from a clone at `path`. Raises UsageError where there is none of its sets."""
+def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
+    """Return the draft from a clone at `path`. Raises UsageError if the clone has no set or no usable test."""
     sets = [folder for folder in sorted(path.glob("bash_*")) if _SETS.fullmatch(folder.name)] if path else []
     if path is None or not sets:
         raise UsageError(
@@ -87,7 +87,7 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
         raise UsageError(f"{path}: none of its tests has a prompt, an answer and a verifier ({dict(left_out)})")
     source = SuiteSource(name="nl2bash-eabench", version="clone", licence="Apache-2.0; its prompts CDLA-Permissive-2.0")
     description = f"{len(tasks)} tests of nl2bash-eabench, each decided by its own verifier, on our base."
-    manifest = manifest_of(
+    manifest = external_manifest(
         "nl2bash-eabench",
         "nl2bash-eabench",
         description,
@@ -99,16 +99,16 @@ def draft_eabench(read: Read, path: Path | None = None) -> Draft:
     return Draft(manifest, worlds, tasks, left_out)
 
 
-def _files_of(folder: Path) -> dict[str, Laid]:
-    """Every file and link below a folder, with its mode; what a link points to is not followed."""
-    found = {}
+def _files_of(folder: Path) -> dict[str, FileEntry]:
+    """Return every file and link below a folder, with its mode. Links are not followed."""
+    entries = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = Laid(None, 0, str(path.readlink()))
+            entries[name] = FileEntry(None, 0, str(path.readlink()))
         elif path.is_file():
-            found[name] = Laid(path.read_bytes(), path.stat().st_mode & 0o777)
-    return found
+            entries[name] = FileEntry(path.read_bytes(), path.stat().st_mode & 0o777)
+    return entries
 
 
 def _tests(folder: Path) -> Iterator[_Test]:
@@ -117,8 +117,8 @@ def _tests(folder: Path) -> Iterator[_Test]:
             yield _Test(folder.name, test.name, test, _files_of(test))
 
 
-def _convert(test: _Test, tools: Mapping[str, Laid], read: Read) -> tuple[Task, DraftWorld]:
-    """A test as a task and the world it runs in. Raises _LeftOutError."""
+def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -> tuple[Task, DraftWorld]:
+    """Return a test as a task, and the world in which it runs. Raises _LeftOutError if it cannot be imported."""
     prompt = " ".join(test.text("prompt").split())
     if not prompt:
         raise _LeftOutError("no prompt")
@@ -139,7 +139,7 @@ def _convert(test: _Test, tools: Mapping[str, Laid], read: Read) -> tuple[Task, 
 
 
 def _answer(test: _Test) -> bytes:
-    """The passing answer: `bash.sh`, or the one other script that the set-up does not use."""
+    """Return the passing answer: `bash.sh`, or else the only script that is not part of the test itself."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}
@@ -153,11 +153,11 @@ def _answer(test: _Test) -> bytes:
 
 
 def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
-    """`bash_1`: everything in one folder, and a program that runs the answer and judges what it sees."""
+    """Return set-up, verifier, world and world name of a `bash_1` test, which has one program as its verifier."""
     setup = python_setup(test.name, test.files)
     before = test.text("prerequisite.sh")
     verify = python_verify(test.name, test.files["test.py"])
-    if _BACKGROUND.search(before):  # what a layer's build leaves running is gone: a world of its own starts it
+    if _BACKGROUND.search(before):  # a built image keeps no processes, so the world starts them
         start = "cd /app && bash prerequisite.sh >/dev/null 2>&1 </dev/null || true\n"
         world = DraftWorld(f"The folder of {test.name}", python_build() + setup, "/app", start=start)
         return "", verify, world, f"{test.set}-{test.name}"
@@ -165,8 +165,8 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
     return setup, verify, DraftWorld("A folder for each test", python_build(), "/app"), test.set
 
 
-def _home_test(test: _Test, tools: Mapping[str, Laid]) -> tuple[str, str, DraftWorld, str]:
-    """`bash_2`, `bash_3`: a home folder, a driver that runs the answer in it, and a reader of the log."""
+def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
+    """Return set-up, verifier, world and world name of a test with a home folder, a driver and a reader of the log."""
     if "evaluate.sh" not in test.files:
         raise _LeftOutError("no verifier")
     options = test.text("podman.opts").split()

@@ -1,8 +1,8 @@
-"""The scripts that an imported test of nl2bash-eabench is laid out, set up and verified by.
+"""Set-up and verifier scripts for an imported test of nl2bash-eabench.
 
-A verifier ends with 0 where the test's own says pass, and else with 1: a test's program that stumbles over what a
-command left has not passed it, and one that stumbles over everything is found by the audit, since it refuses the
-test's own answer. It puts the test's programs back before it runs them: a command may have written over them.
+A verifier exits with 0 if the test's own verifier reports a pass, else with 1. If the test's program crashes on the
+result of a command, that command has not passed. A program that always crashes also rejects its own answer, and the
+audit reports this. A command may overwrite the test's programs, so the verifier restores them before it runs them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 WORK: Final = "/run/verify/work"
@@ -18,32 +18,32 @@ _REPLAY: Final = """cat /run/verify/stdout
 cat /run/verify/stderr >&2
 exit "$(cat /run/verify/status)"
 """
-_SOURCED: Final = """#!/bin/bash
+_SOURCED_REPLAY: Final = """#!/bin/bash
 cat /run/verify/stdout
 cat /run/verify/stderr >&2
 (exit "$(cat /run/verify/status)")
 """
-"""The same where a driver may source the answer: `exit` would end the driver too."""
+"""A replay script for drivers that may source the answer: `exit` would end the driver too."""
 _PUT: Final = """put() { mkdir -p "${1%/*}"; rm -rf "$1"; base64 -d > "$1"; chmod "$2" "$1"; }
 link() { mkdir -p "${1%/*}"; ln -sfn "$2" "$1"; }
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
-    """A file to be laid out: its bytes and mode, or what a link points to."""
+class FileEntry:
+    """A file to write: its bytes and mode, or the target of a link."""
 
     data: bytes | None
     mode: int
     target: str = ""
 
 
-def lay_out(folder: str, files: Mapping[str, Laid]) -> str:
-    """Shell that makes files below a folder; their bytes travel as base64, since they may be any."""
-    return "".join(_one(f"{folder}/{name}", file) for name, file in files.items())
+def files_script(folder: str, files: Mapping[str, FileEntry]) -> str:
+    """Return shell code that creates files below a folder. Arbitrary bytes are encoded as base64."""
+    return "".join(_file_script(f"{folder}/{name}", file) for name, file in files.items())
 
 
-def _one(path: str, file: Laid) -> str:
+def _file_script(path: str, file: FileEntry) -> str:
     if file.data is None:
         return f"link {shlex.quote(path)} {shlex.quote(file.target)}\n"
     lines = base64.encodebytes(file.data).decode()
@@ -51,23 +51,23 @@ def _one(path: str, file: Laid) -> str:
 
 
 def python_build() -> str:
-    """The folder that every test of the first set starts in."""
+    """Return the build script for tests of `bash_1`, which creates their start folder."""
     return "#!/bin/bash\n# shellcheck disable=all\nset -eu\nmkdir -p /app/output\n"
 
 
-def python_setup(name: str, files: Mapping[str, Laid]) -> str:
-    """The test's files in `code` and beside it, as their container copies them, with a place for the answer."""
+def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
+    """Return the set-up that writes a test's files into `code` and beside it, with an empty file for the answer."""
     return (
-        f"set -e\n{_PUT}{lay_out('/app/code', files)}"
+        f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
     )
 
 
-def python_verify(name: str, program: Laid) -> str:
-    """Run the test's program on what the command left; where it runs the answer, it gets what the command printed."""
-    replay = Laid(_REPLAY.encode(), 0o644)
+def python_verify(name: str, program: FileEntry) -> str:
+    """Return the verifier that runs the test's program. If the program runs the answer, it gets the recorded output."""
+    replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
-        f"cd /app || exit 1\n{_PUT}{lay_out('/app', {'test.py': program, f'{name}.sh': replay})}"
+        f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"
         f"""rm -rf output; mkdir output
 python3 -I test.py >/dev/null 2>&1 </dev/null
 case $(cat output/results_{name}.json 2>/dev/null) in
@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """The user that the other sets' tests expect, who may do everything. Commands run as root, as theirs may."""
+    """Return the build script that creates the user of `bash_2` and `bash_3`. Commands run as root nevertheless."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu
@@ -90,26 +90,28 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 """
 
 
-def home_setup(files: Mapping[str, Laid]) -> str:
-    """The test's home folder, with a place for the answer and whatever part of the driver is missing."""
+def home_setup(files: Mapping[str, FileEntry]) -> str:
+    """Return the set-up that writes a test's home folder, with empty files for the answer and missing driver parts."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
-        f"set -e\n{_PUT}{lay_out('', own)}cd /home/test\n"
+        f"set -e\n{_PUT}{files_script('', own)}cd /home/test\n"
         "for part in pre_test.sh bash.sh post_test.sh test.sh; do [ -e $part ] || touch $part; chmod +x $part; done\n"
     )
 
 
-def home_verify(test_set: str, name: str, files: Mapping[str, Laid], tools: Mapping[str, Laid], after: str) -> str:
-    """Drive the rest of the test, write the log as their engine's driver does, and ask the test's own reader."""
+def home_verify(
+    test_set: str, name: str, files: Mapping[str, FileEntry], tools: Mapping[str, FileEntry], after: str
+) -> str:
+    """Return the verifier that runs the rest of the driver, writes the publisher's log, and runs `evaluate.sh`."""
     repository = f"{WORK}/{test_set}"
-    again = {each: files[each] for each in ("home/test/post_test.sh",) if each in files}
-    again["home/test/bash.sh"] = Laid(_SOURCED.encode(), 0o755)
-    runnable = {each: Laid(file.data, file.mode | 0o111, file.target) for each, file in tools.items()}
-    reader = {each: Laid(file.data, file.mode | 0o111, file.target) for each, file in files.items() if "/" not in each}
-    return f"""{_PUT}{lay_out(f"{repository}/bin", runnable)}{lay_out(f"{repository}/{name}", reader)}\
+    restored = {path: files[path] for path in ("home/test/post_test.sh",) if path in files}
+    restored["home/test/bash.sh"] = FileEntry(_SOURCED_REPLAY.encode(), 0o755)
+    runnable = {path: replace(file, mode=file.mode | 0o111) for path, file in tools.items()}
+    reader = {path: replace(file, mode=file.mode | 0o111) for path, file in files.items() if "/" not in path}
+    return f"""{_PUT}{files_script(f"{repository}/bin", runnable)}{files_script(f"{repository}/{name}", reader)}\
 mkdir -p {WORK}/output
 cp -pR /home {WORK}/output/home
-{lay_out("", again)}cd /home/test || exit 1
+{files_script("", restored)}cd /home/test || exit 1
 (
 {after}) >{WORK}/out 2>{WORK}/err </dev/null
 cd {WORK} || exit 1

@@ -1,18 +1,19 @@
-"""Further variants of an imported world, made for each task from what its references look for.
+"""Extra variants of an imported world, derived from the searches of each task's references.
 
-A publisher's world shows whether a command finds what is there; hardly ever, whether it would find too much. So a
-task gets objects near everything its references ask about, in variants beside the publisher's own, which stays as it
-is. They are apart by what references may disagree about, because a task is asked only where its own agree:
+The publisher's world shows whether a command finds the right objects. It rarely shows whether a command finds too many.
+Therefore each task gets objects similar to those that its references search for. They are in variants of their own, and
+the publisher's variant stays unchanged. A task runs only in variants in which its references agree, so each possible
+cause of disagreement has its own variant:
 
-    near   more that matches, and lines that nearly do
-    missed names that nearly match and the same beside: nothing that is to be found
-    deep   the same further down and beside
-    edges  one unit on either side of every size, age and mode that is asked for, and the other case
-    kinds  folders, links and hidden files by names that match
-    odd    blanks in names, empty lines and files, duplicates, other white space
+    near   more objects that match, and lines that nearly match
+    missed names that nearly match, here and in a sibling folder, and no new objects to find
+    deep   the same objects in subfolders
+    edges  values one unit below and above every size, age and mode in a predicate, and the other letter case
+    kinds  folders and links with matching names
+    odd    blanks in names, hidden files, empty lines and files, duplicates, unusual white space
 
-Nothing is derived from candidates or from mutants, and nothing that stands in the world is replaced: lines are added
-to files that references name.
+Nothing is derived from candidates or mutants. Existing objects are not replaced. Lines are added only to files that
+references name.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from string import ascii_lowercase
 from typing import Final
 
 from evaluator.records import Variant
-from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, Read
-from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, SearchSpec, TaskSearches, wants_of
+from evaluator.suites.importers.draft import CLOCK, DEFAULT_VARIANTS, CommandReader
+from evaluator.suites.importers.search_spec import LARGEST, USUAL_AGE_S, SearchSpec, TaskSearches, task_searches
 from evaluator.suites.importers.setup_functions import FUNCTIONS
 
 NEAR: Final = "near"
@@ -35,29 +36,29 @@ DEEP: Final = "deep"
 EDGES: Final = "edges"
 KINDS: Final = "kinds"
 ODD: Final = "odd"
-OURS: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
-VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in OURS))
-"""A strengthened world's variants, the publisher's first."""
+EXTRA_NAMES: Final = (NEAR, MISSED, DEEP, EDGES, KINDS, ODD)
+VARIANTS: Final = (*DEFAULT_VARIANTS, *(Variant(name=name, seed=1) for name in EXTRA_NAMES))
+"""All variants of an extended world, the publisher's first."""
 
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 _MOST_PATTERNS: Final = 4
 _SIZES: Final = (900, 1100, 10_300, 2_100_000)
-"""Where nothing is asked of sizes: these sort otherwise as text, as numbers, and as people read them."""
+"""Sizes in bytes that sort differently as text, as numbers, and in human-readable units."""
 
 _BULKS: Final = (("big", 9000), ("bigger", 40_000), ("biggest", 120_000))
-"""Bytes that take their room on a disk, where room is asked for."""
+"""Names and sizes in bytes of files that occupy disk blocks, for references that print disk usage."""
 
 _PLAIN_LINES: Final = ("10 ten x", "9 nine y", "zeta,b,c", "k:v:w", "zeta,b,c", "1 a/b/c.d")
 
 
-def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
-    """The set-up that gives a task of a strengthened world its objects, None where its references look for nothing.
+def extra_setup(references: Sequence[bytes], read: CommandReader) -> bytes | None:
+    """Return the set-up that creates a task's extra objects, or None if its references search for nothing.
 
-    In the publisher's variant it does nothing.
+    The set-up does nothing in the publisher's variant.
     """
-    wants = wants_of(references, read)
+    searches = task_searches(references, read)
     quoted = b"\n".join(references).decode(errors="replace")
-    cases = {name: [*_searched(name, wants, quoted), *_added(name, wants)] for name in OURS}
+    cases = {name: [*_searched(name, searches, quoted), *_added(name, searches)] for name in EXTRA_NAMES}
     cases = {name: lines for name, lines in cases.items() if lines}
     if not cases:
         return None
@@ -67,15 +68,15 @@ def setup_of(references: Sequence[bytes], read: Read) -> bytes | None:
 
 
 def variants_with_objects(setup: bytes | None) -> tuple[str, ...]:
-    """The publisher's variant, and those in which a set-up of ours does something."""
+    """Return the publisher's variant and every extra variant in which this set-up creates objects."""
     text = setup.decode() if setup else ""
-    return (DEFAULT_VARIANTS[0].name, *(name for name in OURS if f"\n{name})\n" in text))
+    return (DEFAULT_VARIANTS[0].name, *(name for name in EXTRA_NAMES if f"\n{name})\n" in text))
 
 
-def _searched(name: str, wants: TaskSearches, text: str) -> Iterator[str]:
+def _searched(name: str, searches: TaskSearches, text: str) -> Iterator[str]:
     makers = {NEAR: _near, MISSED: _missed, DEEP: _deep, EDGES: _edges, KINDS: _kinds, ODD: _odd}
-    for search in wants.searches:
-        lines = list(makers[name](search, wants, text))
+    for search in searches.searches:
+        lines = list(makers[name](search, searches, text))
         if not lines:
             continue
         for root in search.roots:
@@ -86,7 +87,7 @@ def _searched(name: str, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
-    """Give what was made everything that is asked of it, but for what it was made to differ in."""
+    """Yield the commands that give new objects the requested mode and age and, if `sized`, the requested size."""
     if search.size is not None and sized:
         yield f'for one in "${{made[@]}}"; do [ -f "$one" ] && truncate -s {search.size} -- "$one"; done'
     if search.modes:
@@ -96,8 +97,8 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """A name, or a path below the folder searched, that a pattern matches."""
-    plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
+    """Return a name, or a path below the searched folder, that a pattern matches."""
+    plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
 
@@ -107,10 +108,10 @@ def _patterns(search: SearchSpec) -> tuple[str, ...]:
 
 
 def _put(search: SearchSpec, path: str, text: str) -> str:
-    where = shlex.quote(path)
+    path = shlex.quote(path)
     if search.kind == "d":
-        return f"folder {where}"
-    return f"link . {where}" if search.kind == "l" else f"put {where} {shlex.quote(text)}"
+        return f"folder {path}"
+    return f"link . {path}" if search.kind == "l" else f"put {path} {shlex.quote(text)}"
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -118,16 +119,16 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _near_words(words: Sequence[str]) -> list[str]:
-    """Lines that hold a word, hold it more than once or within another, or lack a letter of it."""
-    found = []
+    """Return lines that contain a word once, repeatedly or within another word, or that lack one of its letters."""
+    lines = []
     for word in words:
-        found += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
-    return found
+        lines += [f"{word} {word} and {word}", f"x{word}y", word[1:], word[:-1], f"pre {word}", f"{word} post"]
+    return lines
 
 
-def _near(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
+def _near(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
     for pattern in _patterns(search):
-        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+        for letter, content in zip(ascii_lowercase, _texts(searches), strict=False):
             yield _put(search, _named(pattern, f"alt{letter}"), content)
     if len(search.roots) > 1:
         yield 'put differing.txt "$PWD"; put same.txt same'
@@ -137,8 +138,8 @@ def _near(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
         yield "spread=700"
 
 
-def _missed(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    one = _lines((*wants.words[:1], *_PLAIN_LINES)[:1])
+def _missed(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    one = _lines((*searches.words[:1], *_PLAIN_LINES)[:1])
     for pattern in _patterns(search):
         for miss in _misses(pattern):
             yield _put(search, miss, one)
@@ -149,22 +150,22 @@ def _missed(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]
             yield f'( cd "$start"; {"; ".join(here)} )'
 
 
-def _texts(wants: TaskSearches) -> list[str]:
-    return [*(_lines([each]) for each in _near_words(wants.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
+def _texts(searches: TaskSearches) -> list[str]:
+    return [*(f"{line}\n" for line in _near_words(searches.words[:2])), *map(_rows, (1, 2, 9, 10, 11))]
 
 
 def _is_quoted(pattern: str, text: str) -> bool:
-    """Whether a pattern stands in quotes wherever it stands, so that a name that it matches here changes nothing."""
+    """Return whether a pattern is always quoted, so that Bash does not expand it to names in the working directory."""
     plain = re.escape(pattern)
     quoted = re.findall(rf"['\"]{plain}['\"]", text)
     anywhere = re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text)
     return "*" in pattern and "/" not in pattern and 0 < len(quoted) == len(anywhere)
 
 
-def _deep(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    full = _lines([*_near_words(wants.words), *_PLAIN_LINES])
+def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    full = _lines([*_near_words(searches.words), *_PLAIN_LINES])
     for pattern in _patterns(search):
-        for letter, content in zip(ascii_lowercase, _texts(wants), strict=False):
+        for letter, content in zip(ascii_lowercase, _texts(searches), strict=False):
             yield _put(search, f"in_{letter}/{_named(pattern, 'one')}", content)
         for folder in ("s1/s2", "s1/s2/s3", "s1/s2/s3/s4"):
             yield _put(search, f"{folder}/{_named(pattern, 'deep')}", full)
@@ -173,7 +174,7 @@ def _deep(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Names that a pattern nearly matches: another ending, another beginning, without its dot."""
+    """Yield names that a pattern nearly matches: with another beginning, ending or letter case, or without the dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -191,57 +192,57 @@ def _misses(pattern: str) -> Iterator[str]:
 
 
 def _rows(count: int) -> str:
-    """So many lines, all different, whose numbers sort otherwise as text."""
+    """Return `count` different lines with numbers that sort differently as text."""
     return _lines(f"{(row * 7) % 13} row{row % 3} {row * count}" for row in range(count))
 
 
-def _edges(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
+def _edges(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
     pattern = _patterns(search)[0]
     size = "" if search.size is None else search.size
 
-    def place(number: int, mark: str) -> str:
+    def path(number: int, mark: str) -> str:
         name = _named(pattern, f"{mark}{number}")
         return shlex.quote(name if "*" in pattern else f"{mark}{number}/{name}")
 
     sizes = dict.fromkeys(edge for bound in search.sizes for edge in bound.edges() if edge <= LARGEST)
     for number, edge in enumerate((*sizes, *_SIZES)):
-        yield f"sized {place(number, 'size')} {edge}"
+        yield f"sized {path(number, 'size')} {edge}"
     if search.kind == "f":
-        yield f"text={shlex.quote(_lines(wants.words or _PLAIN_LINES[:1]))}; owned {place(0, 'owned')}"
+        yield f"text={shlex.quote(_lines(searches.words or _PLAIN_LINES[:1]))}; owned {path(0, 'owned')}"
         ages = dict.fromkeys(edge for bound in search.ages for edge in bound.edges())
-        yield from (f"aged {place(number, 'age')} {age} {size}" for number, age in enumerate(ages))
+        yield from (f"aged {path(number, 'age')} {age} {size}" for number, age in enumerate(ages))
         modes = enumerate(_modes(search))
-        yield from (f"moded {place(number, 'mode')} {mode:o} {search.age_s} {size}" for number, mode in modes)
+        yield from (f"moded {path(number, 'mode')} {mode:o} {search.age_s} {size}" for number, mode in modes)
     for number, other in enumerate(search.beside):
-        yield f'o=$(cd "$start"; stat -c %Y -- {shlex.quote(other)}) && for d in -1 0 1; do n={place(number, "new")}$d;'
+        yield f'o=$(cd "$start"; stat -c %Y -- {shlex.quote(other)}) && for d in -1 0 1; do n={path(number, "new")}$d;'
         yield '  [ -e "$n" ] || { into "$n"; echo new > "$n"; touch -d "@$(( o + d ))" -- "$n"; }; done'
-    yield from _other_case(search, wants)
+    yield from _other_case(search, searches)
 
 
 def _modes(search: SearchSpec) -> Iterator[int]:
-    """The modes asked for, and those with a bit more or less."""
+    """Yield the requested modes, each followed by the same mode with one bit changed."""
     for mode in search.modes:
         yield mode
         for bit in (0o1, 0o4, 0o10, 0o40, 0o100, 0o200, 0o400):
             yield mode ^ bit
 
 
-def _other_case(search: SearchSpec, wants: TaskSearches) -> Iterator[str]:
-    """Names and words in the other case, each in a file of its own; matching ones too, so that there is something."""
-    case = [word.swapcase() for word in wants.words if word.swapcase() != word]
+def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
+    """Yield files with names and words in the other letter case, and some files that the search must find."""
+    case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")
         if pattern != "*":
             folder, slash, last = name.rpartition("/")
-            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(wants.words or _PLAIN_LINES[:1]))
+            yield _put(search, f"{folder}{slash}{last.swapcase()}", _lines(searches.words or _PLAIN_LINES[:1]))
         for number, word in enumerate(case):
             yield _put(search, f"w{number}/{_named(pattern, 'word')}", _lines([word, "another line"]))
             yield _put(search, _named(pattern, f"word{number}"), _lines([word, "another line"]))
     yield from (_put(search, name, "same name\n") for name in ("Twice.txt", "sub/tWICE.txt") if not search.patterns)
 
 
-def _kinds(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    content = _lines([*wants.words, *_PLAIN_LINES[:3]])
+def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    content = _lines([*searches.words, *_PLAIN_LINES[:3]])
     for number, pattern in enumerate(_patterns(search)):
         folder, link, file = (shlex.quote(_apart(pattern, star)) for star in ("folder", "link", "file"))
         inside = shlex.quote(f"{_apart(pattern, 'folder')}/inside.dat")
@@ -261,16 +262,16 @@ def _kinds(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
 
 
 def _apart(pattern: str, star: str) -> str:
-    """A name that the pattern matches, in a folder of its own where the pattern leaves no choice."""
+    """Return a name that the pattern matches. A pattern without `*` fixes the name, so it gets a folder of its own."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 
 
-def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
-    content = _lines([*wants.words, "", *_PLAIN_LINES])
+def _odd(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str]:
+    content = _lines([*searches.words, "", *_PLAIN_LINES])
     for pattern in _patterns(search):
         name = _named(pattern, "two words")
-        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*wants.words, "one")[:1]))
+        yield _put(search, name if "*" in pattern else f"two words/{name}", _lines((*searches.words, "one")[:1]))
         yield _put(search, _apart(pattern, "copy1"), content)
         yield _put(search, _apart(pattern, "copy2"), content)
         yield _put(search, _apart(pattern, "empty"), "")
@@ -280,37 +281,34 @@ def _odd(search: SearchSpec, wants: TaskSearches, text: str) -> Iterator[str]:
     yield "folder vacant; folder vacant2/vacant3"
 
 
-def _added(name: str, wants: TaskSearches) -> Iterator[str]:
-    """Lines for files that references name, where there are such files."""
+def _added(name: str, searches: TaskSearches) -> Iterator[str]:
+    """Yield the commands that add lines to the files that references name, if these files exist."""
     makers = {NEAR: _near_lines, EDGES: _edge_lines, ODD: _odd_lines}
-    lines = makers[name](wants) if name in makers else []
-    yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in wants.files if lines)
+    lines = makers[name](searches) if name in makers else []
+    yield from (f"add {shlex.quote(file)} {shlex.quote(_lines(lines))}" for file in searches.files if lines)
     if name == ODD:
-        yield from (f"target {shlex.quote(file)}" for file in wants.targets)
+        yield from (f"target {shlex.quote(file)}" for file in searches.targets)
     if name == KINDS:
-        yield from (f"paths {shlex.quote(file)}" for file in wants.files)
-        yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(wants.files))
+        yield from (f"paths {shlex.quote(file)}" for file in searches.files)
+        yield from (f"join {shlex.quote(one)} {shlex.quote(other)}" for one, other in pairwise(searches.files))
 
 
-def _near_lines(wants: TaskSearches) -> list[str]:
-    together = [" ".join((*wants.words[:at], word[1:], *wants.words[at + 1 :])) for at, word in enumerate(wants.words)]
-    return [
-        *together,
-        " ".join(wants.words),
-        *_near_words(wants.words),
-        *_PLAIN_LINES,
-        *(f"row {row}" for row in range(12)),
-    ]
+def _near_lines(searches: TaskSearches) -> list[str]:
+    words = searches.words
+    joined = [" ".join((*words[:i], word[1:], *words[i + 1 :])) for i, word in enumerate(words)]
+    return [*joined, " ".join(words), *_near_words(words), *_PLAIN_LINES, *(f"row {row}" for row in range(12))]
 
 
-def _edge_lines(wants: TaskSearches) -> list[str]:
-    words = wants.words
-    case = [" ".join((*words[:at], word.swapcase(), *words[at + 1 :])) for at, word in enumerate(words)]
+def _edge_lines(searches: TaskSearches) -> list[str]:
+    words = searches.words
+    case = [" ".join((*words[:i], word.swapcase(), *words[i + 1 :])) for i, word in enumerate(words)]
     case += [word.swapcase() for word in words]
-    lengths = [(f"{length} " + "ab " * length)[: length + step] for length in wants.lengths for step in (-1, 0, 1, 2)]
+    lengths = [
+        (f"{length} " + "ab " * length)[: length + step] for length in searches.lengths for step in (-1, 0, 1, 2)
+    ]
     return [*case, *lengths, "Apple", "apple", "banana", "Banana", "100", "20", "3"]
 
 
-def _odd_lines(wants: TaskSearches) -> list[str]:
-    words = [f"\t{word}" for word in wants.words]
+def _odd_lines(searches: TaskSearches) -> list[str]:
+    words = [f"\t{word}" for word in searches.words]
     return [*words, "", "   ", "\t", "twice", "twice", "", "ends in blanks  ", "carriage return\r", "cr\rinside", "end"]

@@ -1,12 +1,12 @@
-"""InterCode-Bash and its fork InterCode-ALFA: five folders' worth of instructions, each beside a set-up script.
+"""Importer of InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
-A file system is one JSON list of tasks and one script that makes its files. We build each as a world of ours: the
-script stands at the root under its own name, because tasks read it, and runs on our base. What their Dockerfiles add
-is left out where it only serves their way of seeing changes (the Git repository at the root); their packages and the
-one variable they set come along. Commands start at the root, as theirs do.
+A file system is one JSON list of tasks and one script that creates its files. Each becomes one world. The script is
+stored at the root under its own name, because tasks read it, and it runs on this project's base image. The publisher's
+packages and its one environment variable are kept. Other parts of its Dockerfiles only support its own detection of
+changes (a Git repository at the root) and are left out. Commands start at the root, as in the original.
 
-Their images are built some time before a command runs in them, and tasks ask for what is older than five minutes
-and younger than two hours: everything the script dates "now" is ninety minutes old here.
+The publisher builds its images some time before a command runs in them. Tasks ask for files older than five minutes and
+younger than two hours. Therefore everything that the script dates "now" is ninety minutes old here.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from typing import Any, Final
 
 from evaluator.errors import FormatError, Problem, UsageError
 from evaluator.records import SuiteSource, Task
-from evaluator.suites.importers.command_traits import output_of, topic_of
-from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, Draft, DraftWorld, Read, manifest_of
-from evaluator.suites.importers.extra_variants import VARIANTS, setup_of
+from evaluator.suites.importers.command_traits import output_mode_of, topic_of
+from evaluator.suites.importers.draft import CLOCK, ENVIRONMENT, CommandReader, Draft, DraftWorld, external_manifest
+from evaluator.suites.importers.extra_variants import VARIANTS, extra_setup
 from evaluator.suites.importers.pinned_wheel import PinnedWheel, read_wheel
 
 ICALFA: Final = PinnedWheel("icalfa", "0.3.6", "621590a41cd843793f669c2c097adab4924132fa693776d4866c9a0846217eeb")
 PACKAGES: Final = (
-    # their Dockerfiles name these; Debian has cal in a package of its own and the resolver's tools under another name
+    # named in the publisher's Dockerfiles, with Debian's packages for `cal` and the resolver's tools
     *("psmisc", "bsdextrautils", "ncal", "cron", "imagemagick", "bind9-dnsutils", "git", "tree", "net-tools"),
     *("iputils-ping", "curl", "cpio", "jq", "python3"),
-    # and these are what their base and recommended packages bring along, or what references call all the same
+    # part of its base image or recommended packages, or called by references without being installed there
     *("procps", "openssl", "openssh-client", "file", "lsof", "perl", "wtmpdb", "gawk", "bc", "less", "patch"),
 )
 FILES: Final = "/testbed/hello.c /testbed/FooBar.html"
-"""The first Dockerfile's own variable, which a task refers to. One environment serves a whole suite here."""
+"""An environment variable of the first Dockerfile that a task uses. Here one environment serves the whole suite."""
 
 _AGE_MINUTES: Final = 90
+_TITLE: Final = "File system {} of the publisher's, made by its own script, and with more in it"
 _SCRIPT: Final = re.compile(r"(?:^|/)setup_nl2b_fs_(\d)\.sh$")
 _TASKS: Final = re.compile(r"(?:^|/)nl2bash_fs_(\d)\.json$")
 
 
-def draft_nl2sh_alfa(read: Read, path: Path | None = None) -> Draft:
-    """NL2SH-ALFA from its published wheel, which pip fetches unless it lies at `path`."""
+def draft_nl2sh_alfa(read: CommandReader, path: Path | None = None) -> Draft:
+    """Return the draft of NL2SH-ALFA from its published wheel. pip downloads the wheel if `path` is None."""
     files = read_wheel(ICALFA, path)
     source = SuiteSource(
         name="icalfa (InterCode-ALFA), PyPI", version=ICALFA.version, licence="MIT", digest=ICALFA.digest
@@ -50,19 +51,19 @@ def draft_nl2sh_alfa(read: Read, path: Path | None = None) -> Draft:
     return _draft("nl2sh-alfa", "NL2SH-ALFA", source, files, read)
 
 
-def draft_intercode(read: Read, path: Path | None = None) -> Draft:
-    """InterCode-Bash from a clone: `data/nl2bash/nl2bash_fs_N.json` and `docker/bash_scripts/setup_nl2b_fs_N.sh`."""
+def draft_intercode(read: CommandReader, path: Path | None = None) -> Draft:
+    """Return the draft of InterCode-Bash from a clone, with its `nl2bash_fs_N.json` and `setup_nl2b_fs_N.sh`."""
     if path is None:
         raise UsageError("intercode is imported from a clone; type: bashboard suite add intercode PATH-OF-THE-CLONE")
-    wanted = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
-    files = {str(file.relative_to(path)): file.read_bytes() for file in wanted}
+    inputs = [file for file in sorted(path.rglob("*nl2b*")) if _SCRIPT.search(str(file)) or _TASKS.search(str(file))]
+    files = {str(file.relative_to(path)): file.read_bytes() for file in inputs}
     source = SuiteSource(name="InterCode-Bash", version="clone", licence="MIT")
     return _draft("intercode", "InterCode-Bash", source, files, read)
 
 
-def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: Read) -> Draft:
-    scripts = {found[1]: data for file, data in files.items() if (found := _SCRIPT.search(file))}
-    lists = {found[1]: (file, data) for file, data in sorted(files.items()) if (found := _TASKS.search(file))}
+def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes], read: CommandReader) -> Draft:
+    scripts = {match[1]: data for file, data in files.items() if (match := _SCRIPT.search(file))}
+    lists = {match[1]: (file, data) for file, data in sorted(files.items()) if (match := _TASKS.search(file))}
     if not lists or lists.keys() - scripts.keys():
         without = ", ".join(sorted(lists.keys() - scripts.keys())) or "any number"
         raise UsageError(
@@ -70,31 +71,34 @@ def _draft(name: str, title: str, source: SuiteSource, files: Mapping[str, bytes
             f"and {len(scripts)} scripts; no pair for {without}"
         )
     tasks = [task for number, (file, data) in sorted(lists.items()) for task in _tasks(number, file, data, read)]
-    worlds = {f"fs{number}": _world(number, scripts[number]) for number in sorted(lists)}
+    worlds = {
+        f"fs{number}": DraftWorld(_TITLE.format(number), _build(number, scripts[number]), variants=VARIANTS)
+        for number in sorted(lists)
+    }
     description = f"{len(tasks)} tasks of {title} in {len(worlds)} file systems, on our base and under our rules."
-    manifest = manifest_of(
+    manifest = external_manifest(
         name, title, description, source, packages=PACKAGES, environment={**ENVIRONMENT, "FILES": FILES}
     )
     return Draft(manifest, worlds, tasks, Counter())
 
 
-def _tasks(number: str, file: str, data: bytes, read: Read) -> Iterator[Task]:
+def _tasks(number: str, file: str, data: bytes, read: CommandReader) -> Iterator[Task]:
     for index, entry in enumerate(_entries(file, data)):
         references = _references(entry)
         if not references or not str(entry.get("query", "")).strip():
             problem = f"entry {index}: expected query and gold, found {sorted(entry)}"
             raise FormatError([Problem(Path(file), 0, problem)])
-        setup = setup_of(references, read)
+        setup = extra_setup(references, read)
         yield Task(
             id=f"fs{number}-{index:03d}",
             nl=str(entry["query"]).strip(),
             references=references,
             world=f"fs{number}",
-            output=output_of(references, read),
+            output=output_mode_of(references, read),
             topic=topic_of(references[0], read),
             difficulty=min(5, int(entry.get("difficulty", 0)) + 1),
             setup=setup,
-            variants=(VARIANTS[0].name,),  # until its references are seen to hold in others
+            variants=(VARIANTS[0].name,),  # the import adds the variants in which the references agree
         )
 
 
@@ -109,23 +113,18 @@ def _entries(file: str, data: bytes) -> list[dict[str, Any]]:
 
 
 def _references(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """`gold` is a command, or in InterCode also a list of commands to be run one after the other."""
-    found = []
+    """Return the references of an entry. In InterCode, `gold` may also be a list of commands to run in sequence."""
+    references = []
     for name in ("gold", "gold2"):
-        given = entry.get(name)
-        text = "; ".join(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else given
+        gold = entry.get(name)
+        text = "; ".join(map(str, gold)) if isinstance(gold, Sequence) and not isinstance(gold, str) else gold
         if isinstance(text, str) and text.strip():
-            found.append(text.strip().encode())
-    return tuple(found)
-
-
-def _world(number: str, script: bytes) -> DraftWorld:
-    title = f"File system {number} of the publisher's, made by its own script, and with more in it"
-    return DraftWorld(title=title, build=_build(number, script), variants=VARIANTS)
+            references.append(text.strip().encode())
+    return tuple(references)
 
 
 def _build(number: str, script: bytes) -> str:
-    """The world's build script: theirs in place and run, then everything it dated now a little older."""
+    """Return a world's build script: it runs the publisher's script, then sets new files to an older time."""
     text = script.decode()
     mark = "END_OF_THEIR_SCRIPT"
     while mark in text:
@@ -133,7 +132,7 @@ def _build(number: str, script: bytes) -> str:
     path = PurePosixPath(f"/setup_nl2b_fs_{number}.sh")
     trim = "" if text.endswith("\n") else f"truncate -s -1 {path}\n"
     old = int(CLOCK.timestamp()) - _AGE_MINUTES * 60
-    # their fifth system is Alpine's: the `echo -e` of its script is what bash does, and dash does not
+    # the fifth script was written for Alpine: it needs an `echo -e` as in bash, which dash does not have
     return f"""#!/bin/bash
 # shellcheck disable=all
 set -eu

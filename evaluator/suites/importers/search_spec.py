@@ -1,7 +1,8 @@
-"""What a task's references look for, read from their structure: where, by which names, of which age, size and mode.
+"""Search specification of a task: the folders that its references search, and the properties that they ask for.
 
-Of a search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) its folders and everything it asks of what it
-finds; of everything else the files it names and the words it looks for in them.
+It is read from the structure of the commands. A search (`find`, `ls`, `du`, `tree`, `grep -r`, `diff -r`, a glob) has
+folders and predicates on names, ages, sizes and modes. Any other command has the files that it names and the words that
+it looks for in them.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 DAY_S: Final = 86_400
 USUAL_AGE_S: Final = 5400
-"""Of what nothing is asked about: as old as the worlds' own files."""
+"""The age in seconds of objects without a requested age. The other files of a world have the same age."""
 
 _UNITS: Final = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1 << 20, "G": 1 << 30}
 LARGEST: Final = 64 << 20
-"""Bytes of the largest file that is made; beyond, worlds would not fit beside each other."""
+"""The maximum size in bytes of a new file. Larger files would not fit on the disk together with other worlds."""
 
 _SIZE: Final = re.compile(r"([+-]?)(\d+)([cwbkMG]?)")
 _AGE: Final = re.compile(r"([+-]?)(\d+)")
@@ -30,7 +31,7 @@ _NAMES: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "
 _LISTS: Final = frozenset({"find", "ls", "du", "tree"})
 _SEARCHES: Final = frozenset({"grep", "egrep", "fgrep", "rgrep"})
 _PROGRAMS: Final = frozenset({"awk", "gawk", "sed", "perl"})
-_NOT_OURS: Final = re.compile(r"[-~]|.*\.\.|/+(?:proc|sys|dev|run|bin|sbin|lib|lib64|usr|boot)(?:/|\Z)")
+_NOT_WRITABLE: Final = re.compile(r"[-~]|.*\.\.|/+(?:proc|sys|dev|run|bin|sbin|lib|lib64|usr|boot)(?:/|\Z)")
 _RECURSIVE: Final = frozenset({"-r", "-R", "--recursive", "-a", "-rf"})
 _OF_FOLDERS: Final = frozenset({"diff", "tar", "zip", "rsync", "rm", "cp", "mv", "chmod", "chown", "chgrp"})
 _TARGET: Final = re.compile(r"(?<![<>&|\d])>>?\s*(/?[\w./-]+)")
@@ -43,7 +44,7 @@ _NUMBERED: Final = frozenset({"fold", "fmt", "cut", "awk", "gawk", "grep", "egre
 
 @dataclass(frozen=True, slots=True)
 class NumberPredicate:
-    """A predicate on a number: `value`, rounded to units (up for sizes, down for ages), compared by `sign`."""
+    """A predicate on a number that is rounded to units (up for sizes, down for ages) and compared with `count`."""
 
     sign: str
     count: int
@@ -51,14 +52,14 @@ class NumberPredicate:
     up: bool
 
     def holds(self, value: int) -> bool:
-        """Whether a size in bytes, or an age in seconds, fulfils it."""
+        """Return whether a size in bytes, or an age in seconds, satisfies the predicate."""
         units = ceil(value / self.unit) if self.up else value // self.unit
         return (
             units > self.count if self.sign == "+" else units < self.count if self.sign == "-" else units == self.count
         )
 
     def edges(self) -> Iterator[int]:
-        """Values on both sides of where it begins and ends to hold, and of where one unit more or less would."""
+        """Yield values on both sides of the predicate's limits, and of the limits one unit lower and higher."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))
@@ -68,10 +69,10 @@ class NumberPredicate:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpec:
-    """Where one utility looks, and what it asks of what it finds there.
+    """The folders that one utility searches, and the properties of the objects that it searches for.
 
-    `kind` is a letter of `find -type`, `beside` are files whose ages others are compared with, and `disk` tells that
-    sizes are asked for, however they are.
+    `kind` is a letter of `find -type`. `beside` are files with which ages are compared. `disk` is true if any utility
+    of the task asks for sizes.
     """
 
     roots: tuple[str, ...]
@@ -85,19 +86,19 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """A size in bytes that fulfils everything asked of sizes, None where nothing is or nothing does."""
-        return _fulfilling(self.sizes, ()) if self.sizes else None
+        """Return a size in bytes that satisfies all size predicates, or None without predicates or such a size."""
+        return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
-        """An age in seconds that fulfils everything asked of ages, as far as one does."""
-        found = _fulfilling(self.ages, (USUAL_AGE_S,))
-        return USUAL_AGE_S if found is None else found
+        """Return an age in seconds that satisfies all age predicates, or the usual age if there is no such age."""
+        age = _satisfying(self.ages, (USUAL_AGE_S,))
+        return USUAL_AGE_S if age is None else age
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSearches:
-    """What all references of a task look for together; `targets` are files that they print to."""
+    """The searches of all references of a task. `targets` are the files to which they redirect output."""
 
     searches: tuple[SearchSpec, ...]
     files: tuple[str, ...]
@@ -106,52 +107,52 @@ class TaskSearches:
     lengths: tuple[int, ...]
 
 
-def _fulfilling(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int | None:
+def _satisfying(bounds: Sequence[NumberPredicate], first: Sequence[int]) -> int | None:
     edges = sorted({edge for bound in bounds for edge in bound.edges()}, reverse=True)
     further = [bound.unit * (bound.count + 3) for bound in bounds if bound.sign == "+"]
     values = (*first, *further, *(edge for edge in edges if edge), 0)
-    return next((each for each in values if all(bound.holds(each) for bound in bounds) and each <= LARGEST), None)
+    return next((value for value in values if all(bound.holds(value) for bound in bounds) and value <= LARGEST), None)
 
 
-def wants_of(references: Sequence[bytes], read: Read) -> TaskSearches:
-    """What these references look for; nothing where they are unreadable."""
-    utilities = [each for command in references for one in read(command) or () for each in one.walk()]
-    disk = any(_asks_sizes(each) for each in utilities)
-    searches = dict.fromkeys(replace(search, disk=disk) for each in utilities if (search := _search(each)))
-    files = dict.fromkeys(path for each in utilities if each.name not in _LISTS for path in _files(each))
-    words = dict.fromkeys(word for each in utilities for word in _words(each))
-    lengths = dict.fromkeys(length for each in utilities for length in _lengths(each))
+def task_searches(references: Sequence[bytes], read: CommandReader) -> TaskSearches:
+    """Return the searches of these references. A reference that cannot be parsed adds no search."""
+    utilities = [utility for command in references for call in read(command) or () for utility in call.walk()]
+    disk = any(_asks_sizes(utility) for utility in utilities)
+    searches = dict.fromkeys(replace(search, disk=disk) for utility in utilities if (search := _search(utility)))
+    files = dict.fromkeys(path for utility in utilities if utility.name not in _LISTS for path in _files(utility))
+    words = dict.fromkeys(word for utility in utilities for word in _words(utility))
+    lengths = dict.fromkeys(length for utility in utilities for length in _lengths(utility))
     texts = [command.decode(errors="replace") for command in references]
-    targets = dict.fromkeys(each for text in texts for each in _TARGET.findall(text) if _is_ours(each))
+    targets = dict.fromkeys(path for text in texts for path in _TARGET.findall(text) if _is_writable(path))
     return TaskSearches(tuple(searches), tuple(files), tuple(targets), tuple(words)[:4], tuple(lengths)[:3])
 
 
 def _asks_sizes(utility: UtilityCall) -> bool:
-    given = {name for name, _ in utility.flags}
-    return utility.name == "du" or "-size" in given or (utility.name == "ls" and bool(given & {"-s", "-S"}))
+    options = {name for name, _ in utility.flags}
+    return utility.name == "du" or "-size" in options or (utility.name == "ls" and bool(options & {"-s", "-S"}))
 
 
 def _search(utility: UtilityCall) -> SearchSpec | None:
     if utility.name != "find":
         return _plain_search(utility)
     flags = [(name, value) for name, value in utility.flags]
-    roots = tuple(each for each in utility.arguments if _is_ours(each) and "*" not in each) or (".",)
-    globs = [glob for each in utility.arguments if (glob := _glob(each))]
+    roots = tuple(path for path in utility.arguments if _is_writable(path) and "*" not in path) or (".",)
+    globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     names = [value for name, value in flags if name in _NAMES]
     return SearchSpec(
-        roots=tuple(dict.fromkeys((*(root for root, _ in globs), *(each for each in roots if not globs)))),
+        roots=tuple(dict.fromkeys((*(root for root, _ in globs), *(() if globs else roots)))),
         patterns=tuple(dict.fromkeys((*names, *(name for _, name in globs)))),
         kind=next((value[:1] for name, value in flags if name == "-type" and value[:1] in "fdl"), "f"),
         sizes=tuple(_bound(_SIZE, value) for name, value in flags if name == "-size" and _SIZE.fullmatch(value)),
         ages=tuple(_age(name, value) for name, value in flags if name in _AGES and _AGE.fullmatch(value)),
-        modes=tuple(int(found[1], 8) for name, value in flags if name == "-perm" and (found := _MODE.fullmatch(value))),
-        beside=tuple(value for name, value in flags if name in ("-newer", "-anewer") and _is_ours(value)),
+        modes=tuple(int(match[1], 8) for name, value in flags if name == "-perm" and (match := _MODE.fullmatch(value))),
+        beside=tuple(value for name, value in flags if name in ("-newer", "-anewer") and _is_writable(value)),
     )
 
 
 def _plain_search(utility: UtilityCall) -> SearchSpec | None:
-    """Of a utility that takes folders as operands; whether they are folders is seen when the world is built."""
-    globs = [glob for each in utility.arguments if (glob := _glob(each))]
+    """Return the search of a utility that takes folders as operands. The set-up checks whether they are folders."""
+    globs = [glob for operand in utility.arguments if (glob := _glob(operand))]
     if globs:
         roots, names = zip(*globs, strict=True)
         return SearchSpec(tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(names)))
@@ -159,7 +160,7 @@ def _plain_search(utility: UtilityCall) -> SearchSpec | None:
     if not recursive and utility.name not in _LISTS | _OF_FOLDERS:
         return None
     operands = utility.arguments[1:] if _pattern_first(utility) else utility.arguments
-    roots = tuple(each for each in operands if _is_ours(each))
+    roots = tuple(path for path in operands if _is_writable(path))
     if not roots and utility.name in _LISTS and not utility.arguments:
         roots = (".",)
     include = tuple(value.strip("'\"") for name, value in utility.flags if name == "--include")
@@ -167,33 +168,33 @@ def _plain_search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _glob(operand: str) -> tuple[str, str] | None:
-    """The folder and the pattern of a path whose last part is a pattern."""
+    """Return the folder and the pattern of a path with a pattern as its last part, else None."""
     folder, _, name = operand.rpartition("/")
     if not any(letter in name for letter in "*?") or "$" in operand or " " in name or "(" in operand:
         return None
     root = folder or ("/" if operand.startswith("/") else ".")
-    return (root, name) if _is_ours(root) else None
+    return (root, name) if _is_writable(root) else None
 
 
 def _files(utility: UtilityCall) -> Iterator[str]:
     operands = utility.arguments[1:] if _pattern_first(utility) else utility.arguments
-    yield from (each for each in operands if _is_ours(each) and re.search(r"[\w]", each))
+    yield from (path for path in operands if _is_writable(path) and re.search(r"[\w]", path))
 
 
 def _pattern_first(utility: UtilityCall) -> bool:
-    given = {name for name, _ in utility.flags}
-    return utility.name in _SEARCHES | _PROGRAMS and not given & {"-e", "-f", "--regexp", "--file"}
+    options = {name for name, _ in utility.flags}
+    return utility.name in _SEARCHES | _PROGRAMS and not options & {"-e", "-f", "--regexp", "--file"}
 
 
 def _words(utility: UtilityCall) -> Iterator[str]:
-    """Literal words that a utility looks for in text."""
+    """Yield the literal words that a utility searches for in text."""
     texts: list[str] = []
     if utility.name in _SEARCHES:
         texts = [value for name, value in utility.flags if name in ("-e", "--regexp")] or list(utility.arguments[:1])
     elif utility.name in _PROGRAMS:
         programs = [value for name, value in utility.flags if name == "-e"] or utility.arguments[:1]
-        texts = [found for program in programs for found in _PATTERN.findall(program)[:2]]
-        texts += [found[1] for program in programs if (found := re.match(r"s([|,#])(.+?)\1", program))]
+        texts = [pattern for program in programs for pattern in _PATTERN.findall(program)[:2]]
+        texts += [match[1] for program in programs if (match := re.match(r"s([|,#])(.+?)\1", program))]
     for text in texts:
         literals = _LITERAL.findall(re.sub(r"\[:\w+:\]|\\[a-zA-Z<>]", " ", text))
         yield from sorted(literals, key=len)[-1:]
@@ -202,13 +203,13 @@ def _words(utility: UtilityCall) -> Iterator[str]:
 def _lengths(utility: UtilityCall) -> Iterator[int]:
     if utility.name in _NUMBERED:
         texts = (*utility.arguments[:1], *(value for _, value in utility.flags))
-        yield from (int(each) for text in texts for each in _LENGTH.findall(text) if 5 <= int(each) <= 200)
+        yield from (int(digits) for text in texts for digits in _LENGTH.findall(text) if 5 <= int(digits) <= 200)
 
 
 def _bound(pattern: re.Pattern[str], value: str) -> NumberPredicate:
-    found = pattern.fullmatch(value)
-    assert found is not None  # noqa: S101 - the caller looked
-    return NumberPredicate(found[1], int(found[2]), _UNITS[found[3]], up=True)
+    match = pattern.fullmatch(value)
+    assert match is not None  # noqa: S101 - the caller has checked
+    return NumberPredicate(match[1], int(match[2]), _UNITS[match[3]], up=True)
 
 
 def _age(name: str, value: str) -> NumberPredicate:
@@ -216,6 +217,6 @@ def _age(name: str, value: str) -> NumberPredicate:
     return NumberPredicate(sign, int(value.lstrip("+-")), _AGES[name], up=False)
 
 
-def _is_ours(path: str) -> bool:
-    """A path that may be written to; what expands is not known before it is run."""
-    return bool(_PATH.fullmatch(path)) and not _NOT_OURS.match(path)
+def _is_writable(path: str) -> bool:
+    """Return whether the set-up may write to a path. It may not if the path contains an expansion or `..`."""
+    return bool(_PATH.fullmatch(path)) and not _NOT_WRITABLE.match(path)

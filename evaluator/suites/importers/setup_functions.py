@@ -1,7 +1,7 @@
-"""The shell functions by which a set-up of ours puts objects into a world.
+"""Shell functions that a generated set-up uses to create objects in a world.
 
-Each makes what is not there and leaves alone what is; `made` holds what the folder at hand got. They call few
-programs, because a set-up runs for every task in every variant. `$CLOCK` is the world's clock, in seconds.
+No function replaces an existing object. `made` lists the new objects in the current folder. The functions start few
+programs, because a set-up runs for every task in every variant. `$CLOCK` is the world's clock in seconds.
 """
 
 from __future__ import annotations

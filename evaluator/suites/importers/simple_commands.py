@@ -1,8 +1,8 @@
-"""Which commands of a corpus stand alone: one utility, its options, and at most two operands that are words.
+"""Filter for simple commands: one utility, its options, and at most two literal operands.
 
-The filter is that of the plan for a filtered NL2Bash: no pipes, redirections or substitutions; coreutils, findutils
-and text tools only; at most two literal operands. Left out as well is what cannot be judged by what it prints: what
-changes state, what never ends, and what reads what nobody types.
+A simple command has no pipe, redirection or substitution, and its utility belongs to coreutils, findutils or the text
+tools. Commands that change state, never end or read standard input are left out too, because their output alone cannot
+be judged.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from evaluator.suites.importers.draft import Read, UtilityCall
+from evaluator.suites.importers.draft import CommandReader, UtilityCall
 
 MOST_OPERANDS: Final = 2
 
 
 class LeftOutError(Exception):
-    """A command that does not stand alone, and the reason."""
+    """A command is not simple. The message is the reason."""
 
 
-class Atomic(NamedTuple):
-    """A command that does: its utility, and the operands that name files or folders."""
+class SimpleCommand(NamedTuple):
+    """A simple command: its utility, and the operands that name files or folders."""
 
     utility: UtilityCall
     files: tuple[str, ...]
@@ -35,26 +35,26 @@ _FILTERS: Final = _names(
     "cat head tail wc sort uniq cut nl tac rev paste join comm fold fmt od expand unexpand pr column hexdump xxd "
     "strings md5sum sha1sum sha256sum sha512sum cksum sum base64 tsort shuf"
 )
-"""Read the files that all their operands name, and standard input where there is none."""
+"""Utilities that read the files in their operands, or standard input if there is none."""
 
 _SCRIPTED: Final = _names("grep egrep fgrep sed awk gawk mawk")
-"""Take a pattern or program first, unless an option gives it."""
+"""Utilities with a pattern or program as their first operand, unless an option gives it."""
 
-_LOOKERS: Final = _names("find ls stat du readlink realpath diff cmp file tree dir")
-"""Look at the files that their operands name, or at where they are."""
+_INSPECTORS: Final = _names("find ls stat du readlink realpath diff cmp file tree dir")
+"""Utilities that read the files in their operands, or information about them."""
 
-_TALKERS: Final = _names(
+_WITHOUT_FILES: Final = _names(
     "echo printf seq basename dirname date expr pwd whoami id groups uname nproc printenv arch hostid logname factor "
     "cal"
 )
-"""Read no file."""
+"""Utilities that read no file."""
 
-_CHANGERS: Final = _names(
+_STATE_CHANGERS: Final = _names(
     "cp mv rm rmdir mkdir touch ln chmod chown chgrp install truncate unlink mkfifo mknod split csplit dd tee shred "
     "sync rename mktemp link"
 )
 _ENDLESS: Final = _names("yes sleep watch top")
-_GIVES_SCRIPT: Final = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
+_SCRIPT_OPTIONS: Final = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
 _ACTIONS: Final = _names("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -quit")
 _FOLLOWS: Final = _names("-f -F --follow --retry")
 _WRITES: Final = re.compile(r"\b(system|close)\s*\(|>|\|\s*\"|(?:^|[;}/\dgip])\s*[we]\s+\S")
@@ -68,8 +68,8 @@ _STRUCTURE: Final = (
 )
 
 
-def atomic(command: str, read: Read) -> Atomic:
-    """The command's one utility and the files it names. Raises LeftOutError."""
+def read_simple_command(command: str, read: CommandReader) -> SimpleCommand:
+    """Return a command's one utility and the files that it names. Raises LeftOutError if it is not simple."""
     bare = _QUOTED.sub("x", command)
     for reason, pattern in _STRUCTURE:
         if pattern.search(bare):
@@ -78,7 +78,7 @@ def atomic(command: str, read: Read) -> Atomic:
     if utilities is None or len(utilities) != 1 or not utilities[0].name:
         raise LeftOutError("not read as one command")
     utility = utilities[0]
-    if utility.name in _CHANGERS or _changes(utility):
+    if utility.name in _STATE_CHANGERS or _changes(utility):
         raise LeftOutError("changes state")
     if utility.nested:
         raise LeftOutError("runs another command")
@@ -86,7 +86,7 @@ def atomic(command: str, read: Read) -> Atomic:
         raise LeftOutError(f"more than {MOST_OPERANDS} operands")
     if utility.name in _ENDLESS or (utility.name == "tail" and _flags(utility) & _FOLLOWS):
         raise LeftOutError("does not end")
-    return Atomic(utility, _files(utility))
+    return SimpleCommand(utility, _files(utility))
 
 
 def _flags(utility: UtilityCall) -> frozenset[str]:
@@ -107,13 +107,13 @@ def _changes(utility: UtilityCall) -> bool:
 
 
 def _files(utility: UtilityCall) -> tuple[str, ...]:
-    """The operands that name files. Raises LeftOutError for a utility of another kind, or one that waits for input."""
+    """Return the operands that name files. Raises LeftOutError if the utility reads no files."""
     operands: Sequence[str] = utility.arguments
-    if utility.name in _TALKERS:
+    if utility.name in _WITHOUT_FILES:
         return ()
-    if utility.name in _LOOKERS:
+    if utility.name in _INSPECTORS:
         return tuple(operands)
-    if utility.name in _SCRIPTED and not _flags(utility) & _GIVES_SCRIPT:
+    if utility.name in _SCRIPTED and not _flags(utility) & _SCRIPT_OPTIONS:
         operands = operands[1:]
     elif utility.name not in _FILTERS | _SCRIPTED:
         raise LeftOutError("another utility")

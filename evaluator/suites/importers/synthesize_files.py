@@ -1,7 +1,7 @@
-"""Files for commands that nobody gave any: what a command names is made, so that it has something to find.
+"""Files for commands of a corpus that has no files: whatever a command names is created, so that it finds something.
 
-A pattern gets a name that matches it, beside all those that other commands of the same world asked for. What is made
-differs in age, mode and length by turns, so that predicates on them tell something apart.
+For a pattern, a matching name is created. The files differ in age, mode and length, so that predicates on these select
+some of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from evaluator.suites.importers.draft import CLOCK, UtilityCall
-from evaluator.suites.importers.simple_commands import Atomic
+from evaluator.suites.importers.simple_commands import SimpleCommand
 
 HOME: Final = "/home/user"
 
@@ -27,28 +27,28 @@ _ACCOUNT: Final = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 
 
-def seeds_of(found: Atomic) -> dict[str, bool]:
-    """Absolute paths that a command wants to be there, each with whether it is to be a folder."""
-    utility = found.utility
+def required_paths(command: SimpleCommand) -> dict[str, bool]:
+    """Return the absolute paths that a command needs. The value of each path tells whether it must be a folder."""
+    utility = command.utility
     flags = utility.flags
-    seeds = {path: _is_folder(utility, path) for operand in found.files for path in _paths(operand, HOME)}
-    if utility.name in ("find", "ls", "du", "tree") and not found.files:
-        seeds[HOME] = True
-    roots = [path for path, folder in seeds.items() if folder] or [HOME]
+    paths = {path: _is_folder(utility, path) for operand in command.files for path in _paths(operand, HOME)}
+    if utility.name in ("find", "ls", "du", "tree") and not command.files:
+        paths[HOME] = True
+    roots = [path for path, folder in paths.items() if folder] or [HOME]
     directories = ("-type", "d") in [tuple(flag) for flag in flags]
     for name, value in flags:
         if name in _NAMES:
-            seeds |= dict.fromkeys(_paths(value.removeprefix("*/"), roots[0]), directories)
+            paths |= dict.fromkeys(_paths(value.removeprefix("*/"), roots[0]), directories)
         elif _BESIDE.fullmatch(name):
-            seeds |= dict.fromkeys(_paths(value, HOME), False)
-    return {path: folder for path, folder in seeds.items() if _is_ours(path)}
+            paths |= dict.fromkeys(_paths(value, HOME), False)
+    return {path: folder for path, folder in paths.items() if _may_create(path)}
 
 
-def accounts_of(found: Atomic) -> dict[str, str]:
-    """Users and groups that a command asks for by name, each with the program that adds one."""
+def required_accounts(command: SimpleCommand) -> dict[str, str]:
+    """Return the users and groups that a command names, each with the program that creates it."""
     programs = {"-user": "useradd -M", "-group": "groupadd"}
-    named = {value: programs[name] for name, value in found.utility.flags if name in programs}
-    return {name: program for name, program in named.items() if _ACCOUNT.fullmatch(name)}
+    accounts = {value: programs[name] for name, value in command.utility.flags if name in programs}
+    return {name: program for name, program in accounts.items() if _ACCOUNT.fullmatch(name)}
 
 
 def _is_folder(utility: UtilityCall, operand: str) -> bool:
@@ -62,27 +62,27 @@ def _is_folder(utility: UtilityCall, operand: str) -> bool:
 
 
 def _paths(pattern: str, root: str) -> Iterator[str]:
-    """A path that the pattern matches, below `root` unless it is absolute; two where it has a star."""
+    """Yield a path that the pattern matches, below `root` unless it is absolute. A pattern with `*` gives two paths."""
     for star in ("x", "long name") if "*" in pattern else ("x",):
-        plain = _BRACKETS.sub(lambda found: "z" if found[1] else found[2][0], pattern.replace("\\", ""))
+        plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")
         plain = f"{HOME}{plain[1:]}" if plain.startswith("~") else plain
-        whole = plain if plain.startswith("/") else f"{root.rstrip('/')}/{plain}" if plain not in ("", ".") else root
-        yield whole.rstrip("/") or "/"
+        path = plain if plain.startswith("/") else f"{root.rstrip('/')}/{plain}" if plain not in ("", ".") else root
+        yield path.rstrip("/") or "/"
 
 
-def _is_ours(path: str) -> bool:
+def _may_create(path: str) -> bool:
     if path == "/" or path.startswith(_UNTOUCHED) or len(path) > _MOST_CHARACTERS:
         return False
     return not _NO_FILE.search(path)
 
 
-def fits(seeds: Mapping[str, bool], placed: Mapping[str, bool]) -> bool:
-    """Whether seeds can stand in a world with others: no path is a folder for one and a file for another."""
-    for path, folder in seeds.items():
-        if placed.get(path, folder) is not folder or any(placed.get(above) is False for above in _above(path)):
+def can_share_world(paths: Mapping[str, bool], existing: Mapping[str, bool]) -> bool:
+    """Return whether new paths can share a world with existing ones: no path is both a folder and a file."""
+    for path, folder in paths.items():
+        if existing.get(path, folder) is not folder or any(existing.get(above) is False for above in _above(path)):
             return False
-        if not folder and any(each.startswith(f"{path}/") for each in placed):
+        if not folder and any(other.startswith(f"{path}/") for other in existing):
             return False
     return True
 
@@ -92,11 +92,11 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
-    """Build a world that has these paths; what the base has already is left as it is.
+def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
+    """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands look for in files: most files hold some of them. `accounts` are users and
-    groups, of which each has something of its own.
+    `words` are patterns that commands search for, and most files contain some of them. `accounts` are users and groups,
+    and each owns a file.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),
@@ -106,12 +106,12 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapp
         'file() { [ -e "$1" ] && return; mkdir -p -- "${1%/*}"; cat > "$1"; chmod "$2" "$1"; '
         'touch -d "@$3" "$1"; } 2>/dev/null',
     ]
-    looked_for = list(dict.fromkeys(word for word in words if word.isprintable() and len(word) < 40))
-    files = [path for path, folder in seeds.items() if not folder]
-    lines += [f"folder {shlex.quote(path)}" for path, folder in seeds.items() if folder]
+    patterns = list(dict.fromkeys(word for word in words if word.isprintable() and len(word) < 40))
+    files = [path for path, folder in paths.items() if not folder]
+    lines += [f"folder {shlex.quote(path)}" for path, folder in paths.items() if folder]
     for number, path in enumerate(files):
         when = int(CLOCK.timestamp()) - _AGES_S[number % len(_AGES_S)]
-        text = _text(number, looked_for)
+        text = _text(number, patterns)
         lines.append(f"file {shlex.quote(path)} {_MODES[number % len(_MODES)]} {when} <<'.'\n{text}.")
     lines += [_OTHERS]
     for name, program in accounts.items():
@@ -122,7 +122,7 @@ def build_script(seeds: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """A few lines: numbers, fields, repetition, and a word or two that somebody looks for."""
+    """Return a few lines of numbers, fields and repeated values, usually with one or two of the words."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")
@@ -140,4 +140,4 @@ ln -sf run.sh link; ln -sf nowhere broken; ln -f run.sh hard
 chown nobody:nogroup nothing; chmod 2775 deep
 find {HOME} -newermt @{int(CLOCK.timestamp()) - 60} -exec touch -h -d @{int(CLOCK.timestamp()) - 7200} {{}} +
 cd {HOME}"""
-"""One of each kind that predicates ask for, but no pipe: `grep -R` would read it until its time is up."""
+"""One object of each kind that predicates select, except a pipe: `grep -R` would read it until its time limit."""

@@ -211,24 +211,22 @@ class Pool:
         return WorkerTime(*(sum(each) for each in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Every request with its answer, in the order they are ready.
+        """Yield every request with its result, in the order of completion; `Request.run_key` identifies it.
 
-        What is appended to `requests` while answers are taken is executed as well.
+        Requests that are appended to `requests` while results are taken are executed as well.
         """
         slow: list[Request] = []
-        second_try: set[int] = set()
         with _Dispatch(self._slots, self._retry_policy, self._sleep) as shift:
             while True:
                 shift.submit(requests)
                 if not shift.open:
                     if not slow:
                         return
-                    second_try |= {id(request) for request in slow}
                     for request in slow:
-                        shift.add(request)
+                        shift.add(replace(request, is_retry=True))
                     slow = []
                 request, (answer, by_wall) = shift.next_answer()
-                if by_wall and id(request) not in second_try:
+                if by_wall and not request.is_retry:
                     slow.append(request)
                 else:
                     yield request, answer

@@ -31,11 +31,17 @@ def named(world: World) -> World:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command to be executed once in one variant of a world, at `not_before` (`time.monotonic`) or later."""
+    """One execution of a command in one variant of a world, at `not_before` (`time.monotonic`) or later.
+
+    `run_key` identifies the execution to the caller: the evidence key, and 0 for the first run or 1 for the second.
+    `is_retry` is set if an earlier try ended at the wall clock. Neither is part of the evidence key.
+    """
 
     world: World
     job: SandboxJob
     not_before: float = 0.0
+    run_key: tuple[str, int] = ("", 0)
+    is_retry: bool = False
 
     @staticmethod
     def of(
@@ -49,6 +55,10 @@ class Request:
         """A request whose world is named by its digest, as `named` names it."""
         world = world if world.layer else named(world)
         return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
+
+    def second_run(self) -> Request:
+        """Return the request of the second run under the same evidence key."""
+        return replace(self, run_key=(self.run_key[0], 1))
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:

@@ -1,7 +1,7 @@
 """An executor that runs nothing: it answers from a table or a function, and remembers what it was asked.
 
     execution = FakeExecutor({"date": "today", "reboot": InfraError("the engine went away")})
-    Grader(suite, judge, store, fingerprint, execution, Silence())
+    Grader(suite, judge, store, fingerprint, execution, NullProgress())
 
 What is tested with it is what the pipeline does with answers; what commands really show is the sandbox's part.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evaluator.errors import EngineError, InfraError, SandboxError, SilentEngineError
@@ -15,16 +17,20 @@ WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
 
 def requests(*commands: str, world: World = WORLD) -> list[Request]:
-    return [Request.of(world, command.encode()) for command in commands]
+    """Requests with their positions as run keys."""
+    return [
+        replace(Request.of(world, command.encode()), run_key=(str(position), 0))
+        for position, command in enumerate(commands)
+    ]
 
 
 def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[ExecutionResult]:
     """Answers in the order of the commands."""
     asked = requests(*commands)
     with Pool(workers.start, size, wall_s=1, sleep=workers.sleep) as pool:
-        answers = {id(request): answer for request, answer in pool.execute(asked)}
+        answers = {request.run_key: answer for request, answer in pool.execute(asked)}
     assert workers.closed == workers.started
-    return [answers[id(request)] for request in asked]
+    return [answers[request.run_key] for request in asked]
 
 
 def outputs(answers: list[ExecutionResult]) -> list[str]:

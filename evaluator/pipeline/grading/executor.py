@@ -230,11 +230,11 @@ def run_command(
     requests = {name: Request.of(worlds[name], command, observe=asked) for name in variants or list(worlds)[:1]}
     with open_executor(project, loaded, progress, workers=min(2, len(requests))) as executor:
         progress.stage("executing", len(requests))
-        answers = {id(request): answer for request, answer in executor.execute(list(requests.values()))}
-    found: dict[str, Evidence] = {}
-    for name, request in requests.items():
-        answer = answers[id(request)]
-        if isinstance(answer, InfraError):
-            raise answer
-        found[name] = answer
-    return found
+        results = {request.world.variant: result for request, result in executor.execute(list(requests.values()))}
+    evidence: dict[str, Evidence] = {}
+    for name in requests:
+        result = results[name]
+        if isinstance(result, InfraError):
+            raise result
+        evidence[name] = result
+    return evidence

@@ -28,11 +28,8 @@ from evaluator.records import (
     Result,
     Step,
     SubmissionManifest,
-    Verdict,
-    command_digest,
     digest_of,
 )
-from evaluator.store import JudgedVerdict
 from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
@@ -183,7 +180,12 @@ def ask_panel(
     items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in asked.values()]
     fresh = dict(zip(asked, panel.decide(items), strict=True))
     decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
-    grader.store.add_verdicts([_judged(grader, asked[key], parts[asked[key]], fresh[key]) for key in decided])
+    grader.store.add_verdicts(
+        [
+            grader.judged_verdict(grader.keys.plan_item(asked[key].subject), fresh[key], parts[asked[key]])
+            for key in decided
+        ]
+    )
     return {each: (known | fresh)[key] for each, key in keys.items()}
 
 
@@ -233,45 +235,33 @@ def results_with_panel(
     """The results in their order, with what the panel decides of the undecided; first candidates are asked first."""
     if panel is None:
         return results
-    undecided = [result for result in results if result.finding.outcome is Outcome.UNDECIDED]
-    places = {
-        id(result): PanelItem(result.submission, GradingItem(result.task, result.command)) for result in undecided
+    undecided = {
+        PanelItem(result.submission, GradingItem(result.task, result.command)): result
+        for result in sorted(results, key=lambda result: result.rank)
+        if result.finding.outcome is Outcome.UNDECIDED
     }
-    ordered = [places[id(result)] for result in sorted(undecided, key=lambda each: each.rank)]
-    findings = {places[id(result)].subject: result.finding for result in undecided}
+    findings = {item.subject: result.finding for item, result in undecided.items()}
     own = {slug: manifest.models for slug, manifest in manifests.items()}
-    answers = ask_panel(panel, grader, ordered, findings, own)
+    decided = ask_panel(panel, grader, undecided, findings, own)
+    items = (PanelItem(result.submission, GradingItem(result.task, result.command)) for result in results)
     return [
-        result.model_copy(update={"finding": answers[places[id(result)]]}) if id(result) in places else result
-        for result in results
+        result.model_copy(update={"finding": decided[item]}) if item in decided else result
+        for item, result in zip(items, results, strict=True)
     ]
 
 
 def _parts(panel: Panel, grader: Grader, subject: GradingItem, own: Sequence[str]) -> dict[str, str]:
     """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
     asked = digest_of(grader.suite.task(subject.task).nl.encode())
-    return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own), "asked": asked}
+    return {**grader.keys.plan_item(subject).parts, "panel": panel.digest(grader.judge.name, own), "asked": asked}
 
 
 def _undecided(grader: Grader, place: PanelItem, finding: Finding, own: Sequence[str]) -> Undecided:
     from evaluator.judges.panel.panel import Undecided
 
-    parts = grader.keys.parts(place.subject)
+    parts = grader.keys.plan_item(place.subject).parts
     evidence = digest_of(parts["command"].encode(), parts["references"].encode())
     return Undecided(grader.judge.name, grader.case(place.subject), finding, evidence, tuple(own))
-
-
-def _judged(grader: Grader, place: PanelItem, parts: Mapping[str, str], finding: Finding) -> JudgedVerdict:
-    verdict = Verdict(
-        key=key_of(parts),
-        suite=grader.suite.manifest.name,
-        task=place.subject.task,
-        command=command_digest(place.subject.command or b""),
-        judge=grader.judge.name,
-        judge_version=grader.judge.version,
-        finding=finding,
-    )
-    return JudgedVerdict(verdict, parts)
 
 
 class PanelPair(NamedTuple):

@@ -73,7 +73,7 @@ def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunMetric
     """
     wanted = dict.fromkeys(asked)
     executed = [(task, command) for task, command in wanted if command is not None and is_executable(command)]
-    runs = {each: [key for key, _ in grader.keys.requests(*each).values()] for each in executed}
+    runs = {each: grader.keys.command_runs(*each).evidence_keys for each in executed}
     keys = {each: digest_of(b"run figures %d" % RULES, *map(str.encode, found)) for each, found in runs.items()}
 
     def compute(each: tuple[str, bytes]) -> _Kept | None:

@@ -37,7 +37,7 @@ def audit_suite(
         builds = [GradingItem(task.id, _build_again(suite, task)) for task in _one_a_world(chosen)]
         grader.ensure_evidence([*asked, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
-        findings = grader.grade(subject for subject in asked if grader.keys.references(subject))
+        findings = grader.grade(subject for subject in asked if grader.keys.plan_item(subject).references)
         for task in chosen:
             notes += _command_notes(task, grader)
             graded = ((number, findings.get(subject)) for subject, number in _subjects(task))

@@ -219,9 +219,8 @@ def lend_references(project: Project, grader: Grader, tasks: Sequence[Task]) -> 
     """Take what evidence of references the project has already: nothing of a study ever goes the other way."""
     if not project.store_path.is_file():
         return
-    keys = {
-        key for task in tasks for each in task.references for key, _ in grader.keys.requests(task.id, each).values()
-    }
+    references = (grader.keys.command_runs(task.id, command) for task in tasks for command in task.references)
+    keys = {key for runs in references for key in runs.evidence_keys}
     with contextlib.closing(Store(project.store_path)) as lender:
         for run, evidence in lender.evidence((key, run) for key in keys for run in (0, 1)).items():
             grader.store.add_evidence(run, evidence)

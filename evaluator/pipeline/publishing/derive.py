@@ -21,7 +21,7 @@ from evaluator.judges.case import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
-from evaluator.pipeline.grading.cache_keys import GradingItem, is_executable
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
@@ -108,7 +108,7 @@ class SubmissionRun:
 
     def key(self, subject: GradingItem) -> str:
         """The key that a verdict on it has today."""
-        return self._keys.key(subject)
+        return self._keys.plan_item(subject).key
 
     def first_runs(self, subjects: Sequence[GradingItem]) -> set[RunKey]:
         """The first runs of these subjects' own commands, without those that belong to the references."""
@@ -116,10 +116,8 @@ class SubmissionRun:
             return set()
         return {(key, 0) for each in subjects for key in self._own_keys(each)} - self.context.needed.references
 
-    def _own_keys(self, subject: GradingItem) -> list[str]:
-        if subject.command is None or not is_executable(subject.command):
-            return []
-        return [key for key, _ in self._keys.requests(subject.task, subject.command).values()]
+    def _own_keys(self, subject: GradingItem) -> Sequence[str]:
+        return self._keys.plan_item(subject).candidate_keys
 
     def derive(
         self,

@@ -1,7 +1,7 @@
-"""What waits to be executed, and which worker is to take what.
+"""The queue of requests, and the choice of a request for a worker.
 
-A worker keeps to the worlds it has: building another takes as long as several commands. So each variant of a world
-is built by one worker, and by a second only when that one would otherwise have nothing to do.
+A worker prefers the worlds that it has already built, because building another takes as long as several commands. So
+one worker builds each variant of a world. A second worker builds it only if it would otherwise be idle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.sandbox.requests import Request
 
 
 class JobQueue:
-    """Requests by the layer they need, in the order they came; those not due yet apart. Safe to share by threads."""
+    """The waiting requests: by layer in the order of arrival, and those that are not due yet. Threads may share it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,13 +28,13 @@ class JobQueue:
         self._closed = False
 
     def add(self, request: Request) -> None:
-        """Put a request where the next worker finds it when it is due."""
+        """Add a request, which workers may take when it is due."""
         with self._changed:
             heapq.heappush(self._later, (request.not_before, next(self._numbers), request))
             self._changed.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """The next request for a worker that has these layers; waits for one, and is None once all is over."""
+        """Wait for the next request for a worker that has built these layers. Return None after `close`."""
         with self._changed:
             while not self._closed:
                 wait_s = self._sort_out()
@@ -44,7 +44,7 @@ class JobQueue:
             return None
 
     def _sort_out(self) -> float | None:
-        """Line up what is due; the seconds until more will be, None where nothing will."""
+        """Queue the requests that are due. Return the seconds until the next is due, or None if there is none."""
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             request = heapq.heappop(self._later)[2]
@@ -65,7 +65,7 @@ class JobQueue:
         return request
 
     def close(self) -> None:
-        """All is over: nobody waits any longer."""
+        """Close the queue, so that no worker waits any longer."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,15 +1,13 @@
-"""Execute many requests on several workers, and tell the candidate's failures from ours.
+"""A pool of workers that executes requests and separates the candidate's failures from infrastructure errors.
 
-What a command does to its container is the command's: the container is replaced, the command tried once more
-in a fresh one, and charged if it takes that down as well. What the engine does, or whoever else ends containers,
-is ours: the request is tried again with growing pauses and in the end answered with the error, which is no evidence
-and no score. An engine that was waited for in vain is not waited for again: the requests that follow get one try
-each, until one succeeds; and none where the engine hangs, since every try at one costs its time. A world whose own
-scripts take the container down is the suite's fault: no command is charged with it. A command
-that ran into the wall clock runs once more when all others are done, since a busy machine may have caused it;
-others of its kind may run beside it, each on a CPU of its own.
+A command that ends its container is tried once more in a new container. If it ends that one too, its evidence records
+the crash. If the engine fails, or another process removes the container, the request is tried again after growing
+pauses. In the end its result is the error, which is neither evidence nor a score. After the engine stayed away once,
+each further request has one try until one succeeds. If the engine hangs, there is no further try, because each would
+cost its whole timeout. If the scripts of a world end the container, the suite is at fault and no command is charged.
 
-One worker's place in a pool, whoever sits in it at the time, and where its time goes.
+A command that ends at the wall clock runs once more after all others, because a busy machine may have caused it. Other
+such commands may run beside it, each on its own CPU.
 """
 
 from __future__ import annotations
@@ -32,23 +30,23 @@ from evaluator.sandbox.runner.protocol import SandboxJob
 from evaluator.sandbox.worker import Line, Worker, WorkerDiedError
 
 ANSWER_GRACE_S: Final = 60.0
-"""Beyond the wall limit, for building the world and reading what the command left."""
+"""Seconds beyond the wall limit, for building the world and reading the changes of the command."""
 
 StartWorker = Callable[[int], Worker]
-"""Starts the worker of a place (0, 1, ...); raises InfraError."""
+"""Starts the worker of a slot (0, 1, ...). Raises InfraError."""
 
 
 class WorkerTime(NamedTuple):
-    """Where workers' time went, in worker-seconds: within jobs, from spawn to clean-up, and waiting for answers."""
+    """The time of workers in worker-seconds: in jobs, from spawn to clean-up, and waiting for answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
 
 
 class WorkerSlot:
-    """One place in the pool: a worker that is started when needed and replaced when lost.
+    """One slot in the pool. Its worker is started when needed and replaced after a failure.
 
-    `built` holds the layers that its worker was told of.
+    `built` holds the layers that the present worker knows.
     """
 
     def __init__(self, start: StartWorker, place: int, wall_s: float) -> None:
@@ -59,11 +57,11 @@ class WorkerSlot:
 
     @property
     def has_worker(self) -> bool:
-        """Whether it has a worker."""
+        """Return whether a worker is running in this slot."""
         return self._worker is not None
 
     def ask(self, request: Request) -> Line:
-        """Run one request on this seat's worker."""
+        """Run one request on this slot's worker."""
         if self._worker is None:
             self._worker, self.built = self._start_worker(), set()
         if request.world.layer not in self.built:
@@ -82,25 +80,25 @@ class WorkerSlot:
             raise SandboxError(f"a worker did not start: {death}") from death
 
     def replace(self) -> None:
-        """Take the worker down; the next request starts another."""
+        """Stop the worker. The next request starts another."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
 
 
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Before each new try after a failure of the engine: it has 15 seconds to come back."""
+"""Seconds before each new try after a failure of the engine, 15.5 seconds in all."""
 
 IDLE: Final = b":"
-"""A command that does nothing, to tell a world's doing from a command's."""
+"""A command that does nothing, to separate the effects of a world from those of a command."""
 
 NOTHING: Final = frozenset[Any]()
 
 
 class RetryPolicy:
-    """How long failures of ours are waited out: all of `PAUSES_S`, and nothing once that was in vain.
+    """How long infrastructure errors are retried: after each pause in `PAUSES_S`, and not at all once that was in vain.
 
-    `silent` is the error of an engine that hangs, `broken` those of worlds that nothing can be executed in, by layer.
+    `silent` is the error of an engine that hangs. `broken` holds the errors of worlds that fail to start, by layer.
     """
 
     def __init__(self) -> None:
@@ -109,32 +107,32 @@ class RetryPolicy:
         self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
-        """The pauses that a request is due."""
+        """Return the pauses between the tries of one request, or none after `exhaust`."""
         return iter(() if self._spent else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
-        """All the pauses were in vain."""
+        """Record that a request failed after all its pauses."""
         self._spent = True
         self.silent = error if isinstance(error, SilentEngineError) else None
 
     def reset(self) -> None:
-        """A request succeeded."""
+        """Record that a request succeeded."""
         self._spent, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
-        """What is known to come of a request without trying it; a worker that is there is tried all the same."""
+        """Return the error of a request that need not be tried. A running worker is tried even if the engine hangs."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
 def _crash_evidence(death: WorkerDiedError) -> Evidence:
-    """Evidence of a command that took two containers down."""
+    """Return the evidence of a command that ended two containers."""
     return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Whose doing two deaths were: the command's, unless its world brings them about with a command that does nothing.
+    """Decide whether the command or its world ended two containers, with a third run of a command that does nothing.
 
-    A world is built when the first command asks for it, so that its scripts may end a container before any command ran.
+    A world is built when the first command needs it, so its scripts may end a container before any command runs.
     """
     world = request.world
     try:
@@ -149,7 +147,7 @@ def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError)
 
 
 def _answer_of(line: Line) -> tuple[ExecutionResult, bool]:
-    """A runner's line as an answer, and whether the wall clock ended the command."""
+    """Return a runner's line as a result, and whether the wall clock ended the command."""
     if "error" in line:
         return SandboxError(line["error"]), False
     try:
@@ -161,7 +159,7 @@ def _answer_of(line: Line) -> tuple[ExecutionResult, bool]:
 def _execute(
     slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
 ) -> tuple[ExecutionResult, bool]:
-    """One request to its answer, with the retries that are its due."""
+    """Execute one request with its retries, and return its result and whether the wall clock ended the command."""
     deaths: list[WorkerDiedError] = []
     pauses = retry_policy.pauses()
     while True:
@@ -190,7 +188,7 @@ def _execute(
 
 
 class Pool:
-    """Workers for one suite. Use as a context manager: its workers are gone afterwards."""
+    """Workers for one suite. Use the pool as a context manager, which stops its workers."""
 
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
@@ -207,11 +205,11 @@ class Pool:
 
     @property
     def worker_time(self) -> WorkerTime:
-        """Where the workers' time went so far."""
+        """Return the time that the workers have spent so far."""
         return WorkerTime(*(sum(each) for each in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Yield every request with its result, in the order of completion; `Request.run_key` identifies it.
+        """Yield every request with its result, in the order of completion. `Request.run_key` identifies the request.
 
         Requests that are appended to `requests` while results are taken are executed as well.
         """
@@ -233,7 +231,7 @@ class Pool:
 
 
 class _Dispatch:
-    """The seats at work on one agenda, a thread each, from the first request to the last answer."""
+    """The worker slots that serve one job queue, a thread each, from the first request to the last result."""
 
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
@@ -254,13 +252,13 @@ class _Dispatch:
             thread.join()
 
     def submit(self, requests: Sequence[Request]) -> None:
-        """Add those that were not there when this was last called."""
+        """Add the requests that were appended since the last call."""
         for request in requests[self._enlisted :]:
             self.add(request)
         self._enlisted = len(requests)
 
     def add(self, request: Request) -> None:
-        """Have one request executed, by a seat more where there is one."""
+        """Add one request, and start another thread if a slot is idle and there is work for it."""
         self.open += 1
         self._jobs.add(request)
         if self._idle and len(self._threads) < self.open:
@@ -268,7 +266,7 @@ class _Dispatch:
             self._threads[-1].start()
 
     def next_answer(self) -> tuple[Request, tuple[ExecutionResult, bool]]:
-        """Wait for an answer. Raises what a seat's thread broke with."""
+        """Wait for a result and return it. Raises the exception of a thread that failed."""
         item = self._done.get()
         if isinstance(item, BaseException):
             raise item
@@ -284,5 +282,5 @@ class _Dispatch:
 
 
 def worker_count() -> int:
-    """One worker a CPU this process may use."""
+    """Return the number of workers: one for each CPU that this process may use."""
     return len(os.sched_getaffinity(0))

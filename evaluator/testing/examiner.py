@@ -1,4 +1,4 @@
-"""An examiner that executes nothing: a command passes where a table says so.
+"""An examiner that executes nothing. A table names the command that passes each task.
 
 study = Study("core", "1.0.0", tasks, FakeExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
 """
@@ -11,7 +11,7 @@ from evaluator.study.sitting import Shown
 
 
 class FakeExaminer:
-    """Passes the one command that `right` has for a task. `meanwhile` is called while it executes."""
+    """Passes the one command that `right` has for a task. It calls `meanwhile` in place of an execution."""
 
     def __init__(
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None
@@ -20,7 +20,7 @@ class FakeExaminer:
         self.asked: list[tuple[str, bytes]] = []
 
     def examine(self, task: str, command: bytes) -> Shown:
-        """What the table says, and always the same output."""
+        """Return whether the table has this command, always with the same output."""
         self.asked.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command

@@ -1,4 +1,4 @@
-"""A machine that installs nothing: what `evaluator.sandbox.host` would have done, told to a test."""
+"""A machine that installs nothing and records the commands that `evaluator.sandbox.host` would run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine played from a table: the first answer whose key begins the command line is given.
+    """A machine with a table of results. A command has the results of the first key that its command line begins with.
 
-    `calls` holds every command line in order, so that a test can tell what would have been done.
+    `calls` holds every command line in order.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Whether the table's machine has it."""
+        """Return whether the table's machine has a program."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Give the next answer, the last one for ever; a program that is not in the table succeeds in silence."""
+        """Return the next result, and repeat the last one. A command without a result succeeds without output."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, answers in self.answers.items():

@@ -1,4 +1,4 @@
-"""Verdict files for tests: what a board's results would be published as."""
+"""Verdict files for tests, in the published form of a board's results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JUDGE: Final = find_judge("consensus")
 
 
 def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
-    """The header of verdicts that today's judge gave; `fields` are changed in it."""
+    """Return a header of verdicts by the current judge, with `fields` changed."""
     told = {
         "format": 1,
         "suite": board.name,
@@ -28,7 +28,7 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """A submission's results as a verdict file, a line for each command of a task; infra-errors are left out."""
+    """Return a submission's results as a verdict file, a line for each command of a task, without infra-errors."""
     lines: dict[tuple[str, str], PublishedVerdict] = {}
     for each in board.results:
         digest = command_digest(each.command or b"")
@@ -41,7 +41,7 @@ def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
 
 
 def write_verdicts(project: Project, board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Write a submission's verdict file where it is published."""
+    """Write a submission's verdict file to its published path."""
     file = verdict_file(board, slug, **header)
     verdicts_path(project, slug, board.name).write_bytes(verdict_bytes(file))
     return file

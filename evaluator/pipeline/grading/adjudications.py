@@ -1,7 +1,7 @@
-"""Adjudications: read, written and checked, beside the suites' other overrides.
+"""Adjudications: rulings of maintainers on single commands, stored in `fixtures/overrides/<suite>/adjudications.jsonl`.
 
-A line that stands in the file rules every command of that digest on the task of that digest, whoever gave it. Two
-lines that rule one command differently rule nothing: reading them is an error, and `check` finds them.
+A line applies to every command with its command digest on the task with its task digest, in any submission. Two lines
+that rule the same command differently have no effect: reading them raises an error, and `check` reports them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A line, the file it stands in with all that file shall hold, and the submissions that gave the command."""
+    """A new line, the path and the complete new content of its file, and the submissions that contain the command."""
 
     path: Path
     adjudication: Adjudication
@@ -36,12 +36,12 @@ class Adjudicated(NamedTuple):
 
 
 def adjudications_path(project: Project, suite: str) -> Path:
-    """Where a suite's adjudications are."""
+    """Return the path of a suite's adjudications."""
     return project.root / "fixtures" / "overrides" / suite / FILE
 
 
 def rulings_of(project: Project, suite: Suite) -> Rulings:
-    """What is ruled of the suite's present tasks. Raises FormatError for a file that does not read."""
+    """Return the rulings on the suite's present tasks. Raises FormatError if the file cannot be read."""
     path = adjudications_path(project, suite.manifest.name)
     if not path.is_file():
         return {}
@@ -55,7 +55,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Rule a candidate's command on a task. Raises UsageError where it is ruled already, or there is none."""
+    """Rule a candidate's command on a task. Raises UsageError if it is already ruled or does not exist."""
     made = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
@@ -75,9 +75,9 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """What `adjudicate` would write, without writing it; `present` stands for what the file holds now.
+    """Return what `adjudicate` would write. `present` replaces the current content of the file.
 
-    Raises UsageError where the command is ruled already, or there is none, FormatError for a broken submission.
+    Raises UsageError if the command is already ruled or does not exist, and FormatError for a broken submission.
     """
     asked = project.suite(suite).task(task)
     (entry,) = load_submissions(project, [submission])
@@ -118,7 +118,7 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Every line that does not read, contradicts another or rules nothing any more, in all suites that are here."""
+    """Return a problem for each line of any suite that is unreadable, contradicts another line or rules nothing."""
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
@@ -130,7 +130,7 @@ def check_adjudications(project: Project) -> list[Problem]:
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:
-    """All submissions; None where one is broken, which is told elsewhere."""
+    """Return all submissions, or None if one is broken: `check` reports that elsewhere."""
     try:
         return load_submissions(project)
     except FormatError:
@@ -138,7 +138,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Lines with their numbers, and what is wrong with others; nothing where there is no file."""
+    """Read the lines with their numbers, and return the problems of the others. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:
@@ -184,7 +184,7 @@ def _orphans(
 
 
 def _given(entries: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Who gave which command, by task and digest."""
+    """Return the submissions that contain each command, by task and command digest."""
     found: dict[str, dict[str, list[str]]] = {}
     for entry in entries:
         for task, prediction in entry.predictions.get(suite, {}).items():

@@ -77,7 +77,7 @@ class PlannedItem:
 
     @property
     def candidate_keys(self) -> tuple[str, ...]:
-        """Return the evidence keys of the candidate; none if it cannot be executed."""
+        """Return the evidence keys of the candidate, or nothing if it cannot be executed."""
         return self.candidate.evidence_keys if self.candidate else ()
 
     @property
@@ -146,7 +146,7 @@ class CacheKeys:
         return requests
 
     def plan_item(self, item: GradingItem) -> PlannedItem:
-        """Return a grading item with its verdict key and its runs; the same object each time."""
+        """Return a grading item with its verdict key and its runs. Later calls return the same object."""
         planned = self._planned.get(item)
         if planned is None:
             planned = self._planned[item] = self._make_plan(item)

@@ -1,4 +1,4 @@
-"""Grading: from commands to findings, with work only for what is not known yet.
+"""Grading: from commands to findings, with no work for known verdicts.
 
 A verdict's key is the digest of everything the verdict depends on, so an item is outdated if the store has no verdict
 under its key. Evidence is also looked up by its keys, and only missing runs are executed: every command once in each
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """The number of undecided answers, the largest number of calls that they take, and the approximate cost.
+    """The number of undecided answers, the largest number of panel calls for them, and the approximate cost.
 
     `usd` is None if a price is unknown. Outdated items may also turn out undecided. They are not included.
     """
@@ -144,9 +144,9 @@ class Grader:
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
         """Judge the items, execute those that do not pass again, and judge them again until no run is missing.
 
-        If a second run fails for an infrastructure reason, the second judgement reports it. Items whose commands have
-        the same evidence are judged together, so that the order of executions cannot change a finding: a second run
-        for one of them never exists when another is judged for the first time.
+        If a second run fails for an infrastructure reason, the second judgement reports it. Items with the same
+        evidence are judged together, so that the order of executions cannot change a finding: a second run for one of
+        them never exists when another is judged for the first time.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -215,7 +215,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store; `parts` replace the item's own if the verdict depends on more than those."""
+        """Return the verdict to store. `parts` replace the item's own if the verdict depends on more than those."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),

@@ -1,8 +1,8 @@
-"""Where the panel joins: what grading leaves undecided is shown to it, and what it decides is kept.
+"""The panel's part of grading: it shows undecided answers to the panel and stores the panel's decisions.
 
-Grading itself never asks a model, so its verdicts are the same with a panel and without. The panel's stand
-under keys of their own, which add who votes; only decided ones are kept, so nothing undecided ever takes a
-decided one's place. What speaks to models is imported only where there is a panel.
+Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have keys of
+their own, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
+decided one. The modules that call models are imported only if there is a panel.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 LEDGER: Final = "panel.jsonl"
-"""The ledger's name beside the store."""
+"""The file name of the reply cache, next to the store."""
 
 KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
-"""The environment's variables that hold what nobody may see."""
+"""The environment variables that hold secret keys."""
 
 _WANTED: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
@@ -52,8 +52,9 @@ models = ["the-model-it-serves"]"""
 class PanelUse(NamedTuple):
     """How one run uses the panel.
 
-    `wanted`: True must ask, False leaves it out, None asks where `environment` holds a key and otherwise
-    decides by the ledger. `max_calls` and `max_usd` limit what it may spend, None not at all.
+    If `wanted` is True, the panel must be asked. If it is False, the panel is left out. If it is None, the panel is
+    asked if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
+    spending. None sets no limit.
     """
 
     environment: Mapping[str, str]
@@ -63,17 +64,17 @@ class PanelUse(NamedTuple):
 
 
 REPLAY: Final = PanelUse({})
-"""Decide by the ledger alone; no model is asked."""
+"""Decides by cached replies alone, without asking a model."""
 
 
 @contextlib.contextmanager
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """The project's panel, None where it has none or it is left out.
+    """Open the project's panel, or None if the project has none or `use` leaves it out.
 
-    Raises UsageError where none is set up that is wanted or that `judge` needs, MissingError where it is wanted
-    and there is no key.
+    Raises UsageError if the panel is required by `use` or `judge` and not configured, and MissingError if `use`
+    requires it and there is no key.
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
@@ -120,7 +121,7 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
 
 
 def panel_summary(panel: Panel | None) -> str | None:
-    """What asking came to, in one line; None where there is nothing to tell."""
+    """Return one line about the calls and unreadable cached replies, or None if there is nothing to report."""
     if panel is None:
         return None
     told = []
@@ -135,7 +136,7 @@ def panel_summary(panel: Panel | None) -> str | None:
 
 
 def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
-    """What a board says of its panel; nothing where it has none."""
+    """Return the panel's entry in the description of a board, or nothing if there is no panel."""
     if panel is None:
         return {}
     findings = [result.finding for result in results]
@@ -147,7 +148,7 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
 
 
 class PanelItem(NamedTuple):
-    """One answer: the submission, and the command for a task."""
+    """One answer: the submission and the grading item."""
 
     submission: str
     subject: GradingItem
@@ -160,10 +161,10 @@ def ask_panel(
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, Finding]:
-    """What the panel makes of the undecided findings, by place; asked about in the order of `places`.
+    """Return the panel's findings on the undecided answers. Models are asked in the order of `places`.
 
-    `own` are the models that each submission names as its own. Everything that is decided already is final and
-    is not shown to the panel.
+    `own` names the models that each submission declares as its own. A decided finding is final and is not shown to the
+    panel.
     """
     undecided = [each for each in dict.fromkeys(places) if findings[each.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
@@ -192,7 +193,7 @@ def ask_panel(
 def plan_panel(
     panel: Panel | None, grader: Grader, places: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
-    """What the panel would be asked about answers that are judged and undecided; nobody is asked, nothing executed."""
+    """Return how many undecided answers the panel would be asked about. No model is asked and nothing is executed."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
@@ -216,7 +217,7 @@ def replies_of(
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, tuple[Reply, ...]]:
-    """The replies in the panel's ledger about what was left undecided, by place; a place without any is left out."""
+    """Return the cached replies about the undecided answers, without the answers that have none."""
     from evaluator.judges.panel.estimate import replies_to
 
     found = {}
@@ -232,7 +233,10 @@ def replies_of(
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """The results in their order, with what the panel decides of the undecided; first candidates are asked first."""
+    """Return the results in their order, with the panel's findings on the undecided.
+
+    First candidates are asked about first.
+    """
     if panel is None:
         return results
     undecided = {
@@ -251,7 +255,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, subject: GradingItem, own: Sequence[str]) -> dict[str, str]:
-    """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
+    """Return the parts of the panel's verdict key: those of the judge's key, the voters, and the words of the task."""
     asked = digest_of(grader.suite.task(subject.task).nl.encode())
     return {**grader.keys.plan_item(subject).parts, "panel": panel.digest(grader.judge.name, own), "asked": asked}
 
@@ -265,13 +269,15 @@ def _undecided(grader: Grader, place: PanelItem, finding: Finding, own: Sequence
 
 
 class PanelPair(NamedTuple):
-    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
-    decides what is published, so that whoever has the replies comes to the same."""
+    """Two panels with the same settings. `asking` may request replies. It is None if no model may be asked.
+
+    `replay` decides by cached replies. It alone decides the published verdicts, so the same replies give the same ones.
+    """
 
     replay: Panel
     asking: Panel | None = None
 
     @property
     def unasked(self) -> PanelPair:
-        """The same where nobody is asked."""
+        """Return a pair that asks no model."""
         return PanelPair(self.replay)

@@ -1,4 +1,4 @@
-"""The evidence scheduler: it reads evidence from the store and executes what is missing.
+"""The evidence scheduler: it reads evidence from the store and executes missing runs.
 
     scheduler.submit(work, requests)
     for work in scheduler.completed():
@@ -40,7 +40,7 @@ class _Pending(Generic[Work]):
 class EvidenceScheduler(Generic[Work]):
     """The evidence in memory and the stream of executions. A second run starts at least `spacing_s` after the first.
 
-    `failures` holds the infrastructure error of every run whose last try had no evidence.
+    `failures` holds an infrastructure error for each run that failed when it was last tried.
     """
 
     store: Store
@@ -74,12 +74,12 @@ class EvidenceScheduler(Generic[Work]):
         return trials
 
     def failure(self, requests: Iterable[Request]) -> InfraError | None:
-        """Return the infrastructure error of the first of these requests whose first or second run failed."""
+        """Return the first infrastructure error among both runs of these requests, or None."""
         errors = (self.failures.get(run) for request in requests for run in _both_runs(request))
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
-        """Queue those of these runs that have no evidence; a second run only after the result of the first."""
+        """Queue the runs that have no evidence. A second run is queued only after the result of the first."""
         for request in requests:
             run = request.run_key
             if run in self.evidence or run in self._requested:

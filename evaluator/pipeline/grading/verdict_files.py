@@ -1,9 +1,9 @@
 """Published verdicts on disk: `submissions/<slug>/<suite>.verdicts.jsonl`, a header and a line for every command.
 
-The publish workflow alone writes them, but a pull request may bring any bytes under the same name. So a file is read
-as a stranger's: no more of it than the limits say, every line validated, every problem named at its line.
+Only the publish workflow writes these files, but a pull request may contain any bytes under the same name. So a file is
+read as untrusted input: its size is limited, every line is validated, and every problem names its line.
 
-Lines are sorted by key, then by task; each command of a task has one. The same verdicts make the same bytes.
+Lines are sorted by key, then by task. Each command of a task has one line. The same verdicts give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from evaluator.submissions.names import VERDICTS
 from evaluator.submissions.parsing.json_text import read_json
 
 MAX_BYTES: Final = 32 << 20
-"""Of a file: 300 tasks with five candidates each take less than one megabyte."""
+"""The size limit of a file. 300 tasks with five candidates each take less than one megabyte."""
 MAX_LINE_BYTES: Final = 1 << 20
 MAX_PROBLEMS: Final = 50
-"""After so many the rest of a file is not looked at."""
+"""The number of problems after which the rest of a file is not read."""
 
 _NESTING: Final = 6
 _SHOWN: Final = 100
@@ -40,18 +40,18 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """A file's header and its verdicts, sorted by key and task as they stand in it."""
+    """A file's header and its verdicts, sorted by key and task as in the file."""
 
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
 
     @cached_property
     def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
-        """The verdicts by task and command digest."""
+        """Return the verdicts by task and command digest."""
         return {(each.task, each.command): each for each in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
-        """The line that a verdict stands in, 1-based. Raises KeyError where there is none."""
+        """Return the line number of a verdict, counted from 1. Raises KeyError if there is none."""
         return self._lines[task, command]
 
     @cached_property
@@ -60,12 +60,12 @@ class VerdictFile:
 
 
 def verdicts_path(project: Project, slug: str, suite: str) -> Path:
-    """Where a submission's published verdicts on a suite are."""
+    """Return the path of a submission's published verdicts on a suite."""
     return project.root / "submissions" / slug / f"{suite}{VERDICTS}"
 
 
 def read_verdicts(path: Path) -> VerdictFile | None:
-    """The file at `path`, None where there is none. Raises FormatError with every problem, at its line."""
+    """Read the file at `path`, or return None if there is none. Raises FormatError with every problem and its line."""
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -79,12 +79,12 @@ def read_verdicts(path: Path) -> VerdictFile | None:
 
 
 def _unfollowed(path: str, flags: int) -> int:
-    """Open what stands there itself: no link is followed, and no FIFO waited for."""
+    """Open the file itself: follow no link, and do not wait for a FIFO."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
-    """What a file of these bytes says; `path` is only named. Raises FormatError with every problem, at its line."""
+    """Parse a verdict file. `path` is used in messages only. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
         raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: it is not read")])
     problems: list[Problem] = []
@@ -107,7 +107,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """The bytes of a file with these verdicts, whatever their order. Raises ValueError for what may not stand in it."""
+    """Return the bytes of a file with these verdicts, in any order. Raises ValueError if one is not publishable."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -120,7 +120,7 @@ def _order(verdict: PublishedVerdict) -> tuple[str, str]:
 
 
 def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
-    """The record that a line holds, None where a problem is added."""
+    """Return the record of a line, or None after adding a problem."""
     if len(line) > MAX_LINE_BYTES:
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None
@@ -140,7 +140,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """What no writer of ours would have written: another order, one command twice, a failure of ours."""
+    """Yield problems that our own writer cannot produce: another order, a command twice, an infra-error."""
     seen: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, each in verdicts:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -49,8 +49,8 @@ class WorkerSlot:
     `built` holds the layers that the present worker knows.
     """
 
-    def __init__(self, start: StartWorker, place: int, wall_s: float) -> None:
-        self._start, self._place, self._timeout_s = start, place, wall_s + ANSWER_GRACE_S
+    def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
+        self._start, self._number, self._timeout_s = start, number, wall_s + ANSWER_GRACE_S
         self._worker: Worker | None = None
         self.built: set[str] = set()
         self.worker_time = WorkerTime()
@@ -75,8 +75,8 @@ class WorkerSlot:
 
     def _start_worker(self) -> Worker:
         try:
-            return self._start(self._place)
-        except WorkerDiedError as death:  # before it was given the request, which is therefore not charged
+            return self._start(self._number)
+        except WorkerDiedError as death:  # no command was running, so none is charged
             raise SandboxError(f"a worker did not start: {death}") from death
 
     def replace(self) -> None:
@@ -92,8 +92,6 @@ PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 IDLE: Final = b":"
 """A command that does nothing, to separate the effects of a world from those of a command."""
 
-NOTHING: Final = frozenset[Any]()
-
 
 class RetryPolicy:
     """How long infrastructure errors are retried: after each pause in `PAUSES_S`, and not at all once that was in vain.
@@ -102,31 +100,26 @@ class RetryPolicy:
     """
 
     def __init__(self) -> None:
-        self._spent = False
+        self._is_exhausted = False
         self.silent: SilentEngineError | None = None
         self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
         """Return the pauses between the tries of one request, or none after `exhaust`."""
-        return iter(() if self._spent else PAUSES_S)
+        return iter(() if self._is_exhausted else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
         """Record that a request failed after all its pauses."""
-        self._spent = True
+        self._is_exhausted = True
         self.silent = error if isinstance(error, SilentEngineError) else None
 
     def reset(self) -> None:
         """Record that a request succeeded."""
-        self._spent, self.silent = False, None
+        self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
         """Return the error of a request that need not be tried. A running worker is tried even if the engine hangs."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
-
-
-def _crash_evidence(death: WorkerDiedError) -> Evidence:
-    """Return the evidence of a command that ended two containers."""
-    return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
@@ -136,24 +129,27 @@ def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError)
     """
     world = request.world
     try:
-        answer, _ = _answer_of(slot.ask(replace(request, job=SandboxJob(world.layer, IDLE, None, NOTHING, NOTHING))))
+        idle = SandboxJob(world.layer, IDLE, verify=None, observe=frozenset(), text_files=frozenset())
+        result, _ = _read_result(slot.ask(replace(request, job=idle)))
     except WorkerDiedError as again:
         slot.replace()
         return SandboxError(
             f"world {world.name}, variant {world.variant}: its build.sh, its start.sh or the task's setup ends the "
-            f"container before any command runs ({again}); mend the suite"
+            f"container before any command runs ({again}); fix the suite"
         )
-    return answer if isinstance(answer, InfraError) else _crash_evidence(death)
+    if isinstance(result, InfraError):
+        return result
+    return Evidence(ending=Ending.MEMORY if death.out_of_memory else Ending.CRASH)
 
 
-def _answer_of(line: Line) -> tuple[ExecutionResult, bool]:
+def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
     """Return a runner's line as a result, and whether the wall clock ended the command."""
     if "error" in line:
         return SandboxError(line["error"]), False
     try:
         return Evidence.model_validate(line["evidence"]), bool(line["by_wall"])
     except (ValidationError, KeyError) as error:
-        return SandboxError(f"the runner's evidence does not read: {error}"), False
+        return SandboxError(f"the runner's evidence cannot be read: {error}"), False
 
 
 def _execute(
@@ -163,14 +159,14 @@ def _execute(
     deaths: list[WorkerDiedError] = []
     pauses = retry_policy.pauses()
     while True:
-        if known := retry_policy.known_failure(request, has_worker=slot.has_worker):
-            return known, False
+        if failure := retry_policy.known_failure(request, has_worker=slot.has_worker):
+            return failure, False
         try:
             if len(deaths) == 2:
-                answer = _attribute_crash(slot, request, deaths[-1])
-                if isinstance(answer, InfraError):
-                    retry_policy.broken[request.world.layer] = answer
-                return answer, False
+                result = _attribute_crash(slot, request, deaths[-1])
+                if isinstance(result, InfraError):
+                    retry_policy.broken[request.world.layer] = result
+                return result, False
             line = slot.ask(request)
         except WorkerDiedError as death:
             slot.replace()
@@ -184,7 +180,7 @@ def _execute(
             sleep(pause)
         else:
             retry_policy.reset()
-            return _answer_of(line)
+            return _read_result(line)
 
 
 class Pool:
@@ -193,7 +189,7 @@ class Pool:
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._slots = [WorkerSlot(start, place, wall_s) for place in range(size)]
+        self._slots = [WorkerSlot(start, number, wall_s) for number in range(size)]
         self._retry_policy, self._sleep = RetryPolicy(), sleep
 
     def __enter__(self) -> Pool:
@@ -206,7 +202,7 @@ class Pool:
     @property
     def worker_time(self) -> WorkerTime:
         """Return the time that the workers have spent so far."""
-        return WorkerTime(*(sum(each) for each in zip(*(slot.worker_time for slot in self._slots), strict=True)))
+        return WorkerTime(*(sum(times) for times in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         """Yield every request with its result, in the order of completion. `Request.run_key` identifies the request.
@@ -214,20 +210,20 @@ class Pool:
         Requests that are appended to `requests` while results are taken are executed as well.
         """
         slow: list[Request] = []
-        with _Dispatch(self._slots, self._retry_policy, self._sleep) as shift:
+        with _Dispatch(self._slots, self._retry_policy, self._sleep) as dispatch:
             while True:
-                shift.submit(requests)
-                if not shift.open:
+                dispatch.submit(requests)
+                if not dispatch.unfinished:
                     if not slow:
                         return
                     for request in slow:
-                        shift.add(replace(request, is_retry=True))
+                        dispatch.add(replace(request, is_retry=True))
                     slow = []
-                request, (answer, by_wall) = shift.next_answer()
+                request, result, by_wall = dispatch.next_result()
                 if by_wall and not request.is_retry:
                     slow.append(request)
                 else:
-                    yield request, answer
+                    yield request, result
 
 
 class _Dispatch:
@@ -236,12 +232,10 @@ class _Dispatch:
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
         self._jobs = JobQueue()
-        self._done: queue.SimpleQueue[tuple[Request, tuple[ExecutionResult, bool]] | BaseException] = (
-            queue.SimpleQueue()
-        )
+        self._results: queue.SimpleQueue[tuple[Request, ExecutionResult, bool] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._enlisted = 0
-        self.open = 0
+        self._submitted = 0
+        self.unfinished = 0
 
     def __enter__(self) -> _Dispatch:
         return self
@@ -253,32 +247,32 @@ class _Dispatch:
 
     def submit(self, requests: Sequence[Request]) -> None:
         """Add the requests that were appended since the last call."""
-        for request in requests[self._enlisted :]:
+        for request in requests[self._submitted :]:
             self.add(request)
-        self._enlisted = len(requests)
+        self._submitted = len(requests)
 
     def add(self, request: Request) -> None:
         """Add one request, and start another thread if a slot is idle and there is work for it."""
-        self.open += 1
+        self.unfinished += 1
         self._jobs.add(request)
-        if self._idle and len(self._threads) < self.open:
+        if self._idle and len(self._threads) < self.unfinished:
             self._threads.append(threading.Thread(target=self._serve, args=(self._idle.pop(),), daemon=True))
             self._threads[-1].start()
 
-    def next_answer(self) -> tuple[Request, tuple[ExecutionResult, bool]]:
+    def next_result(self) -> tuple[Request, ExecutionResult, bool]:
         """Wait for a result and return it. Raises the exception of a thread that failed."""
-        item = self._done.get()
+        item = self._results.get()
         if isinstance(item, BaseException):
             raise item
-        self.open -= 1
+        self.unfinished -= 1
         return item
 
     def _serve(self, slot: WorkerSlot) -> None:
         try:
             while (request := self._jobs.take(slot.built)) is not None:
-                self._done.put((request, _execute(slot, request, self._retry_policy, self._sleep)))
-        except BaseException as error:  # a bug of ours: it is raised where the caller waits
-            self._done.put(error)
+                self._results.put((request, *_execute(slot, request, self._retry_policy, self._sleep)))
+        except BaseException as error:  # a bug: `next_result` raises it in the caller's thread
+            self._results.put(error)
 
 
 def worker_count() -> int:

@@ -70,9 +70,9 @@ def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
 def evidence_key(request: Request, machine: bytes) -> str:
     """Return the key of a request's evidence. `machine` is the suite's `machine_digest`."""
     job = request.job
-    asked = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
+    observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify
-    return digest_of(job.command, verify, job.layer.encode(), canonical_json(asked), machine)
+    return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine)
 
 
 ExecutionResult = Evidence | InfraError

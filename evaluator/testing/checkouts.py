@@ -78,10 +78,10 @@ def write_suite(
     values = "\n".join(f'{key} = "{value}"' for key, value in environment.items())
     text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values)
     (folder / "suite.toml").write_text(text)
-    for topic in sorted({each.topic.value for each in tasks}):
-        lines = json_lines(each for each in tasks if each.topic.value == topic)
+    for topic in sorted({line.topic.value for line in tasks}):
+        lines = json_lines(line for line in tasks if line.topic.value == topic)
         (folder / "tasks" / f"{topic}.jsonl").write_text(lines)
-    for world in sorted({each.world for each in tasks}):
+    for world in sorted({line.world for line in tasks}):
         _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start)
     return folder
 
@@ -123,8 +123,8 @@ def write_submission(
 def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
     """Write the suite `tiny` and submissions to it, with candidates by task and by slug, and return the project."""
     write_suite(root, tasks)
-    for slug, given in answers.items():
-        write_submission(root, slug, given)
+    for slug, candidates in answers.items():
+        write_submission(root, slug, candidates)
     return Project.find(root)
 
 

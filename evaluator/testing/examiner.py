@@ -17,11 +17,11 @@ class FakeExaminer:
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None
     ) -> None:
         self._right, self._output, self._meanwhile = right, output, meanwhile
-        self.asked: list[tuple[str, bytes]] = []
+        self.calls: list[tuple[str, bytes]] = []
 
     def examine(self, task: str, command: bytes) -> Shown:
         """Return whether the table has this command, always with the same output."""
-        self.asked.append((task, command))
+        self.calls.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command
         return Shown(passed, "done" if passed else "not done", self._output)

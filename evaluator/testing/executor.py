@@ -72,14 +72,14 @@ class FakeExecutor:
             time.sleep(max(0.0, request.not_before - time.monotonic()))
             if len(self.calls) == self._breaks_after:
                 raise self._breaks_with
-            yield request, self._answer(request)
+            yield request, self._result(request)
 
-    def _answer(self, request: Request) -> ExecutionResult:
+    def _result(self, request: Request) -> ExecutionResult:
         command, variant = request.job.command.decode(), request.world.variant
         call = RequestedExecution(command, request.world.name, variant, self.counts[command, variant], time.monotonic())
         self.calls.append(call)
-        shown = self._play(call)
-        return shown if isinstance(shown, Evidence | InfraError) else evidence(shown)
+        result = self._play(call)
+        return result if isinstance(result, Evidence | InfraError) else evidence(result)
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
@@ -99,9 +99,8 @@ def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str =
     store = Store(project.store_path)
     for suite in project.suites():
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
-        rulings, executor = rulings_of(project, suite), FakeExecutor(play)
-        named = find_judge(judge)
-        grader = Grader(suite, named, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
+        rulings, executor, suite_judge = rulings_of(project, suite), FakeExecutor(play), find_judge(judge)
+        grader = Grader(suite, suite_judge, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

@@ -15,15 +15,15 @@ class ScriptedHost:
 
     def __init__(
         self,
-        answers: Mapping[str, CompletedCommand | Sequence[CompletedCommand]] | None = None,
+        results: Mapping[str, CompletedCommand | Sequence[CompletedCommand]] | None = None,
         *,
         programs: Sequence[str] = (),
         is_root: bool = True,
         distribution: Sequence[str] = ("debian",),
     ) -> None:
-        self.answers = {
+        self.results = {
             key: [value] if isinstance(value, CompletedCommand) else list(value)
-            for key, value in (answers or {}).items()
+            for key, value in (results or {}).items()
         }
         self.programs = frozenset(programs)
         self.is_root = is_root
@@ -38,7 +38,7 @@ class ScriptedHost:
         """Return the next result, and repeat the last one. A command without a result succeeds without output."""
         line = " ".join(argv)
         self.calls.append(line)
-        for start, answers in self.answers.items():
+        for start, results in self.results.items():
             if line.startswith(start):
-                return answers.pop(0) if len(answers) > 1 else answers[0]
+                return results.pop(0) if len(results) > 1 else results[0]
         return CompletedCommand(0, "")

@@ -61,19 +61,19 @@ def _raising(error: BaseException) -> Act:
 class ScriptedWorkers:
     """Starts workers that share one script of acts. After its end every further job is echoed.
 
-    `asked` holds the lines of jobs and `told` the lines without an answer, in order. `started` and `closed` count
+    `jobs` holds the lines of jobs and `notices` the lines without an answer, in order. `started` and `closed` count
     workers, and `pauses` holds the arguments of `sleep`.
     """
 
     def __init__(self, script: Sequence[Act] = (), starts: Sequence[BaseException | None] = ()) -> None:
         self._script, self._starts = list(script), list(starts)
         self._lock = threading.Lock()
-        self.asked: list[Line] = []
-        self.told: list[Line] = []
+        self.jobs: list[Line] = []
+        self.notices: list[Line] = []
         self.pauses: list[float] = []
         self.started = self.closed = 0
 
-    def start(self, place: int) -> ScriptedWorker:
+    def start(self, slot: int) -> ScriptedWorker:
         """Return a worker for a slot, or raise the next of `starts` if it is an error."""
         error = self._starts.pop(0) if self._starts else None
         if error is not None:
@@ -88,7 +88,7 @@ class ScriptedWorkers:
     def act(self, line: Line) -> Line:
         """Perform the next act of the script."""
         with self._lock:
-            self.asked.append(line)
+            self.jobs.append(line)
             act = self._script.pop(0) if self._script else echoes()
         return act(line)
 
@@ -105,7 +105,7 @@ class ScriptedWorker:
 
     def tell(self, line: Line) -> None:
         """Record a line without an answer."""
-        self._workers.told.append(line)
+        self._workers.notices.append(line)
 
     def close(self) -> None:
         """Count the end of this worker."""

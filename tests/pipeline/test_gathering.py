@@ -27,7 +27,7 @@ class Shuffled(FakeExecutor):
             waiting += requests[taken:]
             taken = len(requests)
             request = waiting.pop(chance.randrange(len(waiting)))
-            yield request, self._answer(request)
+            yield request, self._result(request)
 
 
 def ticks(call: RequestedExecution) -> Shows:
@@ -73,7 +73,7 @@ def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarne
                 if number == len(requests):
                     return
                 assert not requests[number].not_before or number >= 8
-                yield requests[number], self._answer(requests[number])
+                yield requests[number], self._result(requests[number])
 
     execution = Due(SHOWN)
     harness.grader(execution, spacing_s=30.0).ensure_evidence(

@@ -16,12 +16,12 @@ from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.texts import compare_texts
 from evaluator.pipeline.grading.text_metrics import (
     cached_nlc2cmd_scores,
+    cached_text_metrics,
     program_digest,
     program_files,
     reference_calls,
     score_key,
     text_digest,
-    text_figures,
     text_files,
 )
 from evaluator.records import TextMetrics
@@ -119,11 +119,11 @@ def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> No
 def test_texts_are_compared_once(store: Store) -> None:
     """What is kept is what the comparison said, and it is asked no second time."""
     asked = [(TASK, b"ls -l  a"), (TASK, b"")]
-    found = text_figures(store, asked)
+    found = cached_text_metrics(store, asked)
     assert found == {("files-1", command): compare_texts(command, TASK.references) for _, command in asked}
     kept = TextMetrics(verbatim=True, full_command=True, template=True)
     store.add_figures({score_key(text_digest(), b"ls -l  a", TASK.references): kept.to_json()})
-    assert text_figures(store, asked)["files-1", b"ls -l  a"] == kept
+    assert cached_text_metrics(store, asked)["files-1", b"ls -l  a"] == kept
 
 
 def test_calls_of_references_are_counted_once(store: Store) -> None:

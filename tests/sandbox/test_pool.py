@@ -43,7 +43,7 @@ def test_every_request_is_answered_once(size: int) -> None:
     commands = ["a", "b", "c", "a"]
     workers = ScriptedWorkers()
     assert outputs(execute(workers, *commands, size=size)) == commands
-    assert len(workers.asked) == 4
+    assert len(workers.jobs) == 4
 
 
 def test_no_request_needs_no_worker() -> None:
@@ -57,7 +57,7 @@ def test_a_world_is_told_once_to_each_worker() -> None:
     """Also to the one that replaces another."""
     workers = ScriptedWorkers([echoes(), dies(), echoes()])
     execute(workers, "a", "b", "c")
-    assert [line["op"] for line in workers.told] == ["world", "world"]
+    assert [line["op"] for line in workers.notices] == ["world", "world"]
 
 
 def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
@@ -83,7 +83,7 @@ def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
     assert all(isinstance(answer, SandboxError) for answer in answers)
     assert str(answers[0]).startswith("world w, variant plain: its build.sh")
     assert answers[0] == answers[1]
-    assert [line["command"] for line in workers.asked] == ["a", "a", ":"]
+    assert [line["command"] for line in workers.jobs] == ["a", "a", ":"]
 
 
 def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
@@ -164,7 +164,7 @@ def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object
     workers = ScriptedWorkers([says(line)])
     (answer,) = execute(workers, "a")
     assert isinstance(answer, SandboxError)
-    assert len(workers.asked) == 1
+    assert len(workers.jobs) == 1
 
 
 def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
@@ -172,7 +172,7 @@ def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
     slow: Act = shows("slow", by_wall=True, ending="timeout", status=None)
     workers = ScriptedWorkers([slow, echoes(), echoes(), shows("in time")])
     assert outputs(execute(workers, "a", "b", "c")) == ["in time", "b", "c"]
-    assert [line["command"] for line in workers.asked] == ["a", "b", "c", "a"]
+    assert [line["command"] for line in workers.jobs] == ["a", "b", "c", "a"]
 
 
 def test_a_second_wall_timeout_stands() -> None:
@@ -181,7 +181,7 @@ def test_a_second_wall_timeout_stands() -> None:
     workers = ScriptedWorkers([slow, slow])
     (answer,) = execute(workers, "a")
     assert isinstance(answer, Evidence)
-    assert (answer.ending, len(workers.asked)) == (Ending.TIMEOUT, 2)
+    assert (answer.ending, len(workers.jobs)) == (Ending.TIMEOUT, 2)
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -22,7 +22,7 @@ from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
 from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan_panel, results_with_panel
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
-from evaluator.pipeline.grading.run_metrics import run_figures
+from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
 from evaluator.progress import Progress
@@ -72,7 +72,7 @@ def results_of(
     given = list(answers(suite, submissions))
     findings = grader.grade(answer.subject for answer in given)
     texts = measure_texts(grader.store, given)
-    runs = run_figures(grader, ((each.task.id, each.subject.command) for each in given))
+    runs = cached_run_metrics(grader, ((each.task.id, each.subject.command) for each in given))
     results = [
         result_of(
             suite.manifest.name, each, findings[each.subject], texts, runs.get((each.task.id, each.subject.command))

@@ -49,19 +49,20 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
     if problems:
         raise FormatError(problems)
     digests = {task.digest: task.id for task in suite.tasks}
-    return {(digests[each.task_digest], each.command_digest): each for _, each in lines if each.task_digest in digests}
+    present = [adjudication for _, adjudication in lines if adjudication.task_digest in digests]
+    return {(digests[ruling.task_digest], ruling.command_digest): ruling for ruling in present}
 
 
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
     """Rule a candidate's command on a task. Raises UsageError if it is already ruled or does not exist."""
-    made = adjudication_of(
+    change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
-    made.path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(made.path, made.content)
-    return made
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(change.path, change.content)
+    return change
 
 
 def adjudication_of(
@@ -79,28 +80,26 @@ def adjudication_of(
 
     Raises UsageError if the command is already ruled or does not exist, and FormatError for a broken submission.
     """
-    asked = project.suite(suite).task(task)
-    (entry,) = load_submissions(project, [submission])
-    command = _command(entry, suite, task, rank)
+    suite_task = project.suite(suite).task(task)
+    (loaded,) = load_submissions(project, [submission])
+    candidates = loaded.candidates(suite, task)
+    if not 1 <= rank <= len(candidates):
+        count = f"{len(candidates)} candidates for {task} of {suite}"
+        raise UsageError(f"{submission} has {count}: there is no candidate {rank}")
+    command = candidates[rank - 1].command
     path = adjudications_path(project, suite)
     lines, problems = _read(path, present)
     if problems:
         raise FormatError(problems)
-    made = _adjudication(asked, command, ruling, because)
-    for number, each in lines:
-        if (each.task_digest, each.command_digest) == (made.task_digest, made.command_digest):
-            place = path.relative_to(project.root)
-            raise UsageError(f"{place}:{number}: rules this command {each.ruling.value} already: change that line")
-    ordered = sorted([*(each for _, each in lines), made], key=lambda each: (each.task, each.command_digest))
-    givers = _givers(load_sound(project).submissions, suite, task, made.command_digest)
-    return Adjudicated(path, made, command, tuple(givers), json_lines(ordered).encode())
-
-
-def _command(entry: Submission, suite: str, task: str, rank: int) -> bytes:
-    given = entry.candidates(suite, task)
-    if not 1 <= rank <= len(given):
-        raise UsageError(f"{entry.slug} gave {len(given)} candidates for {task} of {suite}: there is no number {rank}")
-    return given[rank - 1].command
+    new = _adjudication(suite_task, command, ruling, because)
+    for number, line in lines:
+        if (line.task_digest, line.command_digest) == (new.task_digest, new.command_digest):
+            position = f"{path.relative_to(project.root)}:{number}"
+            raise UsageError(f"{position}: rules this command {line.ruling.value} already: change that line")
+    ordered = sorted([*(line for _, line in lines), new], key=lambda line: (line.task, line.command_digest))
+    sources = _submissions_by_command(load_sound(project).submissions, suite)
+    submissions = tuple(sources.get(task, {}).get(new.command_digest, ()))
+    return Adjudicated(path, new, command, submissions, json_lines(ordered).encode())
 
 
 def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> Adjudication:
@@ -122,8 +121,8 @@ def check_adjudications(project: Project) -> list[Problem]:
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
-        lines, faults = _read(path)
-        problems += faults
+        lines, unreadable = _read(path)
+        problems += unreadable
         if lines:
             problems += _orphans(path, lines, suite, _readable_submissions(project))
     return problems
@@ -150,50 +149,48 @@ def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adj
             lines.append((number, Adjudication.model_validate(value)))
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+            problems += [
+                Problem(path, number, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in details
+            ]
         except ValueError as error:
-            problems.append(Problem(path, number, f"does not read as an adjudication: {error}"))
+            problems.append(Problem(path, number, f"cannot be read as an adjudication: {error}"))
     return lines, problems + list(_contradictions(path, lines))
 
 
 def _contradictions(path: Path, lines: Iterable[tuple[int, Adjudication]]) -> Iterator[Problem]:
-    seen: dict[tuple[str, str], tuple[int, Adjudication]] = {}
-    for number, each in lines:
-        first, earlier = seen.setdefault((each.task_digest, each.command_digest), (number, each))
+    firsts: dict[tuple[str, str], tuple[int, Adjudication]] = {}
+    for number, line in lines:
+        first, earlier = firsts.setdefault((line.task_digest, line.command_digest), (number, line))
         if first != number:
-            said = f"{each.ruling.value} here, {earlier.ruling.value} there"
-            yield Problem(path, number, f"rules the command of line {first} on {each.task} again: {said}; keep one")
+            rulings = f"{line.ruling.value} here, {earlier.ruling.value} there"
+            yield Problem(path, number, f"rules the command of line {first} on {line.task} again: {rulings}; keep one")
 
 
 def _orphans(
-    path: Path, lines: Iterable[tuple[int, Adjudication]], suite: Suite, entries: Iterable[Submission] | None
+    path: Path, lines: Iterable[tuple[int, Adjudication]], suite: Suite, submissions: Iterable[Submission] | None
 ) -> Iterator[Problem]:
     tasks = {task.id: task for task in suite.tasks}
-    given = None if entries is None else _given(entries, suite.manifest.name)
-    for number, each in lines:
-        task = tasks.get(each.task)
+    sources = None if submissions is None else _submissions_by_command(submissions, suite.manifest.name)
+    for number, line in lines:
+        task = tasks.get(line.task)
         if task is None:
-            message = f"rules nothing: the suite has no task {each.task}; remove the line"
-        elif task.digest != each.task_digest:
-            message = f"rules nothing: {each.task} was reworded, or its references changed; rule it anew"
-        elif given is not None and each.command_digest not in given.get(each.task, {}):
-            message = f"rules a command on {each.task} that no submission gives any more"
+            message = f"rules nothing: the suite has no task {line.task}; remove the line"
+        elif task.digest != line.task_digest:
+            message = f"rules nothing: the words or references of {line.task} changed; rule the command again"
+        elif sources is not None and line.command_digest not in sources.get(line.task, {}):
+            message = f"rules a command on {line.task} that no submission contains any more"
         else:
             continue
         yield Problem(path, number, message, Severity.WARNING)
 
 
-def _given(entries: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
+def _submissions_by_command(submissions: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
     """Return the submissions that contain each command, by task and command digest."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for entry in entries:
-        for task, prediction in entry.predictions.get(suite, {}).items():
+    sources: dict[str, dict[str, list[str]]] = {}
+    for submission in submissions:
+        for task, prediction in submission.predictions.get(suite, {}).items():
             for candidate in prediction.candidates or ():
-                givers = found.setdefault(task, {}).setdefault(candidate.digest, [])
-                if entry.slug not in givers:
-                    givers.append(entry.slug)
-    return found
-
-
-def _givers(entries: Iterable[Submission], suite: str, task: str, digest: str) -> list[str]:
-    return list(_given(entries, suite).get(task, {}).get(digest, []))
+                slugs = sources.setdefault(task, {}).setdefault(candidate.digest, [])
+                if submission.slug not in slugs:
+                    slugs.append(submission.slug)
+    return sources

@@ -19,7 +19,6 @@ from evaluator.suites.load import Suite
 Rulings = Mapping[tuple[str, str], Adjudication]
 """The rulings of maintainers, by task id and command digest."""
 
-
 MutantLookup = Callable[[Task, tuple[bytes, ...]], Collection[str]]
 """Returns the digests of the commands that are one mutation away from one of a task's references and not marked
 equivalent."""
@@ -154,7 +153,7 @@ class CacheKeys:
 
     def _make_plan(self, item: GradingItem) -> PlannedItem:
         task, command = self._tasks[item.task], item.command
-        commands = tuple(each for number, each in enumerate(task.references) if number != item.without)
+        commands = tuple(command for number, command in enumerate(task.references) if number != item.without)
         references = tuple(self.command_runs(task.id, reference) for reference in commands)
         candidate = None if command is None else self.command_runs(task.id, command)
         ruling, is_known_mutant = None, False

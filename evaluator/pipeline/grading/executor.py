@@ -98,7 +98,9 @@ class Executor:
             known = self.store.fingerprint(image_reference(self._suite.manifest))
             image = self.find_image()
             if known not in (None, image.fingerprint):
-                raise BaseChangedError("the sandbox image was rebuilt with other package versions; run the same again")
+                raise BaseChangedError(
+                    "the sandbox image was rebuilt with other package versions; run the command again"
+                )
             if self._engine is None:
                 raise InfraError("no engine was found")
             self._pool = self._open_pool(self._engine, image)
@@ -112,19 +114,19 @@ class Executor:
         cpus = sorted(os.sched_getaffinity(0))
         name = self._stack.enter_context(worker_group(engine, self._notes))
 
-        def start(place: int) -> ContainerWorker:
-            if ready and place == 0:
+        def start(slot: int) -> ContainerWorker:
+            if ready and slot == 0:
                 return ready.pop()
-            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, cpus[place % len(cpus)], name))
+            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, cpus[slot % len(cpus)], name))
 
-        # the first is started here: what keeps every worker from starting is told once, not for every request
+        # the first worker starts here, so that an error of every start is reported once and not for every request
         ready: list[ContainerWorker] = []
         self._stack.callback(_close_all, ready)
-        ready.append(_patiently(lambda: start(0)))
+        ready.append(_start_with_pauses(lambda: start(0)))
         return self._stack.enter_context(Pool(start, self._size, self._suite.manifest.limits.wall_s))
 
 
-def _patiently(start: Callable[[], ContainerWorker]) -> ContainerWorker:
+def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
     """Start a worker, with pauses if the engine is unavailable. An error of the runner itself is raised at once."""
     for pause in PAUSES_S:
         try:
@@ -142,7 +144,7 @@ def _close_all(workers: Iterable[Worker]) -> None:
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
     """Return the error for missing evidence, with the command that produces the evidence."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
-    return MissingError(f"evidence is missing; make it with: bashboard score{' '.join(options)}")
+    return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 
 
 @contextlib.contextmanager
@@ -178,20 +180,20 @@ def open_grader(
     If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
     a maintainer overrides the judge, and no known mutant is doubted: the findings then rest on the worlds alone.
     """
-    named = find_judge(judge or project.settings.judge)
+    named_judge = find_judge(judge or project.settings.judge)
 
     def refuse(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         raise _refusal(suite, judge)
 
     with open_executor(project, suite, progress, workers=workers) as executor:
-        if not execute and not executor.is_known():  # its keys cannot be told, and an image is not built for that
+        if not execute and not executor.is_known():  # without the fingerprint there are no keys; do not build an image
             raise _refusal(suite, judge)
         rulings = rulings_of(project, suite) if adjudicated else {}
         known_mutants = known_mutants_of(project, suite, executor.store) if adjudicated else no_known_mutants
         run = executor.execute if execute else refuse
         yield Grader(
             suite,
-            named,
+            named_judge,
             executor.store,
             executor.fingerprint(),
             run,
@@ -217,7 +219,7 @@ def run_command(
     Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if there is no evidence.
     """
     if b"\0" in command:
-        raise UsageError("the command holds a NUL byte, which no shell can be given")
+        raise UsageError("the command has a NUL byte: a shell cannot be given one")
     loaded = project.suite(suite)
     if world not in loaded.worlds:
         raise UsageError(f"suite {suite} has no world {world!r}; there are: {', '.join(loaded.worlds)}")
@@ -225,8 +227,8 @@ def run_command(
     unknown = [name for name in variants if name not in worlds]
     if unknown:
         raise UsageError(f"world {world} has no variant {unknown[0]!r}; there are: {', '.join(worlds)}")
-    asked = frozenset(each.value for each in observe)
-    requests = {name: Request.of(worlds[name], command, observe=asked) for name in variants or list(worlds)[:1]}
+    observed = frozenset(observation.value for observation in observe)
+    requests = {name: Request.of(worlds[name], command, observe=observed) for name in variants or list(worlds)[:1]}
     with open_executor(project, loaded, progress, workers=min(2, len(requests))) as executor:
         progress.stage("executing", len(requests))
         results = {request.world.variant: result for request, result in executor.execute(list(requests.values()))}

@@ -95,11 +95,11 @@ class Grader:
     def plan(self, items: Iterable[GradingItem]) -> Plan:
         """Return the items that have no verdict yet, the reason for each, and the executions that they take."""
         planned = self._plan_items(items)
-        known = self.store.verdicts(each.key for each in planned)
-        pending = [each for each in planned if each.key not in known]
+        findings = self._stored_findings(planned)
+        pending = [plan for plan in planned if plan.item not in findings]
         runs = self._required_runs(pending)
         stored = self.store.known_runs({key for key, _ in runs})
-        return Plan(tuple(Outdated(each.item, self._why_outdated(each)) for each in pending), len(runs.keys() - stored))
+        return Plan(tuple(Outdated(plan.item, self._why_outdated(plan)) for plan in pending), len(runs.keys() - stored))
 
     def _plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
         return [self.keys.plan_item(item) for item in dict.fromkeys(items)]
@@ -126,14 +126,14 @@ class Grader:
         return self._stored_findings(self._plan_items(items))
 
     def _stored_findings(self, planned: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        verdicts = self.store.verdicts(each.key for each in planned)
-        return {each.item: verdicts[each.key].finding for each in planned if each.key in verdicts}
+        verdicts = self.store.verdicts(plan.key for plan in planned)
+        return {plan.item: verdicts[plan.key].finding for plan in planned if plan.key in verdicts}
 
     def grade(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
         """Return a finding for every item, and store new verdicts. An infra-error is never stored."""
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
-        pending = {each.item: each for each in planned if each.item not in findings}
+        pending = {plan.item: plan for plan in planned if plan.item not in findings}
         if pending:
             fresh = self._judge(list(pending.values()))
             decided = (item for item, finding in fresh.items() if finding.outcome is not Outcome.INFRA_ERROR)
@@ -178,10 +178,10 @@ class Grader:
             return {}
         references: dict[tuple[str, bytes], CommandRuns] = {}
         candidates: dict[tuple[str, bytes], CommandRuns] = {}
-        for each in planned:
-            references |= {(each.item.task, runs.command): runs for runs in each.references}
-            if each.candidate:
-                candidates[each.item.task, each.candidate.command] = each.candidate
+        for plan in planned:
+            references |= {(plan.task.id, runs.command): runs for runs in plan.references}
+            if plan.candidate:
+                candidates[plan.task.id, plan.candidate.command] = plan.candidate
         commands = sorted((candidates | references).items(), key=lambda entry: (entry[1].task.world, entry[0]))
         first = [request for _, runs in commands for request in runs.requests.values()]
         repeated = (runs for position, runs in commands if position in references)
@@ -237,10 +237,10 @@ class Grader:
         """Load the evidence of these items from the store, and return the items that lack none. Execute nothing."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
-            return [each.item for each in planned]
-        self._scheduler.load_cached({key for each in planned for key in each.evidence_keys})
-        known = self._scheduler.evidence
-        return [each.item for each in planned if all((key, 0) in known for key in each.evidence_keys)]
+            return [plan.item for plan in planned]
+        self._scheduler.load_cached({key for plan in planned for key in plan.evidence_keys})
+        evidence = self._scheduler.evidence
+        return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
 
     def case(self, item: GradingItem) -> Case:
         """Return the case of an item from the evidence in memory. Call `ensure_evidence` first."""

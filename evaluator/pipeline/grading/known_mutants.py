@@ -41,28 +41,28 @@ class KnownMutants:
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Load the known mutants of all references of these tasks in one query. Compute and store the missing ones."""
-        self._learn({(task.id, task.references): task for task in tasks})
+        self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
         """Return the digests of the commands that are one unmarked mutation away from one of these references."""
-        place = (task.id, references)
-        if place not in self._known:
-            self._learn({place: task})
-        return self._known[place]
+        question = (task.id, references)
+        if question not in self._known:
+            self._load({question: task})
+        return self._known[question]
 
-    def _learn(self, asked: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
-        program = f"slips {mutation_digest()}"
-        keys = {place: score_key(program, b"", place[1]) for place in asked}
-        made = cached_values(self.store, keys, lambda place: _mutant_digests(place[1]), _DIGESTS)
-        for place, digests in made.items():
-            task = asked[place]
-            self._known[place] = frozenset(each for each in digests if (task.digest, each) not in self.marks)
+    def _load(self, tasks: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
+        program = f"slips {mutation_digest()}"  # part of stored keys
+        keys = {question: score_key(program, b"", question[1]) for question in tasks}
+        mutants = cached_values(self.store, keys, lambda question: _mutant_digests(question[1]), _DIGESTS)
+        for question, digests in mutants.items():
+            task = tasks[question]
+            self._known[question] = frozenset(digest for digest in digests if (task.digest, digest) not in self.marks)
 
 
 def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:
     from evaluator.shell.mutation import mutants_of
 
-    return frozenset(command_digest(mutant.command) for each in references for mutant in mutants_of(each))
+    return frozenset(command_digest(mutant.command) for command in references for mutant in mutants_of(command))
 
 
 def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:

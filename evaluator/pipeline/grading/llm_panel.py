@@ -15,27 +15,18 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.judges import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.judges.panel.panel import Panel
-from evaluator.judges.panel.reply_cache import Reply, ReplyCache
+from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
 from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import (
-    Finding,
-    Outcome,
-    Result,
-    Step,
-    SubmissionManifest,
-    digest_of,
-)
+from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, digest_of
 from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel, Undecided
     from evaluator.judges.panel.reply_cache import Reply
-
 
 LEDGER: Final = "panel.jsonl"
 """The file name of the reply cache, next to the store."""
@@ -43,7 +34,7 @@ LEDGER: Final = "panel.jsonl"
 KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
 """The environment variables that hold secret keys."""
 
-_WANTED: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
+_NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"
 models = ["the-model-it-serves"]"""
@@ -78,8 +69,8 @@ def open_panel(
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
-        if use.wanted or (judge or project.settings.judge) in {each.name for each in BY_MODEL}:
-            raise UsageError(_WANTED)
+        if use.wanted or (judge or project.settings.judge) in {model_judge.name for model_judge in BY_MODEL}:
+            raise UsageError(_NO_MODEL)
         settings = None
     if settings is None or use.wanted is False:
         yield None
@@ -100,7 +91,7 @@ def _key(use: PanelUse) -> str | None:
     key = use.environment.get(KEY_VARIABLE) or None
     if use.wanted and key is None:
         raise MissingError(
-            f"{KEY_VARIABLE} is not set, so the panel cannot be asked; a server that needs no key takes any, type: "
+            f"{KEY_VARIABLE} is not set, so the panel cannot be asked; if the server needs no key, run: "
             f"export {KEY_VARIABLE}=none"
         )
     return key
@@ -109,10 +100,10 @@ def _key(use: PanelUse) -> str | None:
 def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
     from evaluator.judges.panel.similarity import EMBEDDING
 
-    asked = settings.models
+    models = settings.models
     if judge in EMBEDDING:
-        asked = (settings.embeddings.model,) if settings.embeddings else ()
-    unpriced = [model.name for model in asked if not model.is_priced]
+        models = (settings.embeddings.model,) if settings.embeddings else ()
+    unpriced = [model.name for model in models if not model.is_priced]
     if use.max_usd is not None and unpriced:
         raise UsageError(
             f"--max-usd needs the prices of {', '.join(unpriced)}: give input_usd and output_usd per million tokens "
@@ -124,15 +115,14 @@ def panel_summary(panel: Panel | None) -> str | None:
     """Return one line about the calls and unreadable cached replies, or None if there is nothing to report."""
     if panel is None:
         return None
-    told = []
+    notes = []
     if panel.stopped:
-        told.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all kept")
+        notes.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all replies are kept")
     elif panel.budget.calls:
-        told.append(f"the panel: {panel.budget}")
+        notes.append(f"the panel: {panel.budget}")
     if broken := panel.reply_cache.unreadable:
-        lines = f"{pluralize(broken, 'line')} of {panel.reply_cache.path}"
-        told.append(f"passed over {lines} that no reply can be read from")
-    return "; ".join(told) or None
+        notes.append(f"skipped {pluralize(broken, 'unreadable line')} of {panel.reply_cache.path}")
+    return "; ".join(notes) or None
 
 
 def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
@@ -140,11 +130,13 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
     if panel is None:
         return {}
     findings = [result.finding for result in results]
-    left = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
     decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
     models = ", ".join(model.name for model in panel.settings.models) or "no model"
     votes = pluralize(panel.settings.votes, "vote")
-    return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
+    return {
+        "Panel": f"{models}; {votes}; decided {decided} of {decided + undecided} answers left undecided by execution"
+    }
 
 
 class PanelItem(NamedTuple):
@@ -157,77 +149,80 @@ class PanelItem(NamedTuple):
 def ask_panel(
     panel: Panel | None,
     grader: Grader,
-    places: Iterable[PanelItem],
+    items: Iterable[PanelItem],
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, Finding]:
-    """Return the panel's findings on the undecided answers. Models are asked in the order of `places`.
+    """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
     `own` names the models that each submission declares as its own. A decided finding is final and is not shown to the
     panel.
     """
-    undecided = [each for each in dict.fromkeys(places) if findings[each.subject].outcome is Outcome.UNDECIDED]
+    undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
         return {}
-    parts = {each: _parts(panel, grader, each.subject, own[each.submission]) for each in undecided}
-    keys = {each: key_of(parts[each]) for each in undecided}
+    parts = {item: _parts(panel, grader, item, own) for item in undecided}
+    keys = {item: key_of(parts[item]) for item in undecided}
     known = {key: verdict.finding for key, verdict in grader.store.verdicts(keys.values()).items()}
-    asked: dict[str, PanelItem] = {}
-    for each in undecided:
-        if keys[each] not in known:
-            asked.setdefault(keys[each], each)
-    if asked and grader.judge.basis is not EvidenceNeed.TEXT:
-        grader.ensure_evidence(each.subject for each in asked.values())
-    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in asked.values()]
-    fresh = dict(zip(asked, panel.decide(items), strict=True))
-    decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
-    grader.store.add_verdicts(
-        [
-            grader.judged_verdict(grader.keys.plan_item(asked[key].subject), fresh[key], parts[asked[key]])
-            for key in decided
-        ]
-    )
-    return {each: (known | fresh)[key] for each, key in keys.items()}
+    pending: dict[str, PanelItem] = {}  # answers with equal keys share one verdict
+    for item, key in keys.items():
+        if key not in known:
+            pending.setdefault(key, item)
+    if pending and grader.judge.basis is not EvidenceNeed.TEXT:
+        grader.ensure_evidence(item.subject for item in pending.values())
+    questions = [_undecided(grader, item, findings[item.subject], own) for item in pending.values()]
+    fresh = dict(zip(pending, panel.decide(questions), strict=True))
+    verdicts = [
+        grader.judged_verdict(grader.keys.plan_item(item.subject), fresh[key], parts[item])
+        for key, item in pending.items()
+        if fresh[key].outcome is not Outcome.UNDECIDED
+    ]
+    grader.store.add_verdicts(verdicts)
+    return {item: (known | fresh)[key] for item, key in keys.items()}
 
 
 def plan_panel(
-    panel: Panel | None, grader: Grader, places: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
+    panel: Panel | None, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
     """Return how many undecided answers the panel would be asked about. No model is asked and nothing is executed."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
 
-    asked = list(dict.fromkeys(places))
-    findings = grader.known(each.subject for each in asked)
-    left = [each for each in asked if each.subject in findings and findings[each.subject].outcome is Outcome.UNDECIDED]
-    keys = {each: key_of(_parts(panel, grader, each.subject, own[each.submission])) for each in left}
+    distinct = list(dict.fromkeys(items))
+    findings = grader.known(item.subject for item in distinct)
+    judged = [item for item in distinct if item.subject in findings]
+    undecided = [item for item in judged if findings[item.subject].outcome is Outcome.UNDECIDED]
+    keys = {item: key_of(_parts(panel, grader, item, own)) for item in undecided}
     decided = grader.store.verdicts(keys.values())
-    preloaded = set(grader.load_cached({each.subject for each in left}))
-    chosen = [each for each in left if keys[each] not in decided and each.subject in preloaded]
-    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
-    found = estimate(panel.settings, panel.reply_cache, items)
-    return PanelPlan(len(items), found.calls, found.usd)
+    complete = set(grader.load_cached({item.subject for item in undecided}))
+    pending = [item for item in undecided if keys[item] not in decided and item.subject in complete]
+    cost = estimate(
+        panel.settings,
+        panel.reply_cache,
+        [_undecided(grader, item, findings[item.subject], own) for item in pending],
+    )
+    return PanelPlan(len(pending), cost.calls, cost.usd)
 
 
 def replies_of(
     panel: Panel,
     grader: Grader,
-    places: Iterable[PanelItem],
+    items: Iterable[PanelItem],
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, tuple[Reply, ...]]:
     """Return the cached replies about the undecided answers, without the answers that have none."""
     from evaluator.judges.panel.estimate import replies_to
 
-    found = {}
-    for each in dict.fromkeys(places):
-        finding = findings[each.subject]
+    replies = {}
+    for item in dict.fromkeys(items):
+        finding = findings[item.subject]
         if finding.outcome is Outcome.UNDECIDED:
-            item = _undecided(grader, each, finding, own[each.submission])
-            if replies := replies_to(panel.settings, panel.reply_cache, [item]):
-                found[each] = replies
-    return found
+            question = _undecided(grader, item, finding, own)
+            if cached := replies_to(panel.settings, panel.reply_cache, [question]):
+                replies[item] = cached
+    return replies
 
 
 def results_with_panel(
@@ -254,18 +249,19 @@ def results_with_panel(
     ]
 
 
-def _parts(panel: Panel, grader: Grader, subject: GradingItem, own: Sequence[str]) -> dict[str, str]:
+def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the parts of the panel's verdict key: those of the judge's key, the voters, and the words of the task."""
-    asked = digest_of(grader.suite.task(subject.task).nl.encode())
-    return {**grader.keys.plan_item(subject).parts, "panel": panel.digest(grader.judge.name, own), "asked": asked}
+    planned = grader.keys.plan_item(item.subject)
+    voters = panel.digest(grader.judge.name, own[item.submission])
+    return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
 
 
-def _undecided(grader: Grader, place: PanelItem, finding: Finding, own: Sequence[str]) -> Undecided:
+def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[str, Sequence[str]]) -> Undecided:
     from evaluator.judges.panel.panel import Undecided
 
-    parts = grader.keys.plan_item(place.subject).parts
+    parts = grader.keys.plan_item(item.subject).parts
     evidence = digest_of(parts["command"].encode(), parts["references"].encode())
-    return Undecided(grader.judge.name, grader.case(place.subject), finding, evidence, tuple(own))
+    return Undecided(grader.judge.name, grader.case(item.subject), finding, evidence, tuple(own[item.submission]))
 
 
 class PanelPair(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, text_figures
+from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cached_text_metrics
 from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
@@ -41,17 +41,17 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Submitt
     A submission is not graded on tasks that are newer than the suite version that it answers.
     """
     for submission in submissions:
-        answered = submission.manifest.suites.get(suite.manifest.name)
-        if answered is None:
+        version = submission.manifest.suites.get(suite.manifest.name)
+        if version is None:
             continue
         for task in suite.tasks:
-            if not task.is_asked_of(answered):
+            if not task.is_asked_of(version):
                 continue
-            given = submission.candidates(suite.manifest.name, task.id)
+            candidates = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
-            if not given:
+            if not candidates:
                 yield SubmittedCandidate(submission.slug, task, 1, None, usage)
-            for rank, candidate in enumerate(given, 1):
+            for rank, candidate in enumerate(candidates, 1):
                 yield SubmittedCandidate(submission.slug, task, rank, candidate, usage)
 
 
@@ -61,22 +61,24 @@ def _usage(prediction: Prediction | None) -> Usage | None:
     return Usage(**fields) if any(value is not None for value in fields.values()) else None
 
 
-class Texts(NamedTuple):
+class TextMeasurements(NamedTuple):
     """Measurements of the commands' texts, by task and command."""
 
     scores: Mapping[tuple[str, bytes], float]
-    figures: Mapping[tuple[str, bytes], TextMetrics]
+    metrics: Mapping[tuple[str, bytes], TextMetrics]
 
 
-def measure_texts(store: Store, given: Sequence[SubmittedCandidate]) -> Texts:
+def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMeasurements:
     """Return the scores and metrics of all answers' texts. Missing ones are computed and stored."""
-    return Texts(
-        cached_nlc2cmd_scores(store, ((each.task, each.candidate.command) for each in given if each.candidate)),
-        text_figures(store, ((each.task, each.command) for each in given)),
+    return TextMeasurements(
+        cached_nlc2cmd_scores(store, ((answer.task, answer.command) for answer in answers if answer.candidate)),
+        cached_text_metrics(store, ((answer.task, answer.command) for answer in answers)),
     )
 
 
-def result_of(suite: str, answer: SubmittedCandidate, finding: Finding, texts: Texts, run: RunMetrics | None) -> Result:
+def result_of(
+    suite: str, answer: SubmittedCandidate, finding: Finding, texts: TextMeasurements, run: RunMetrics | None
+) -> Result:
     """Return the result of one answer. `run` describes the execution, or is None if nothing was executed."""
     candidate = answer.candidate
     return Result(
@@ -88,7 +90,7 @@ def result_of(suite: str, answer: SubmittedCandidate, finding: Finding, texts: T
         confidence=candidate.confidence if candidate else 0.0,
         finding=finding,
         nlc2cmd=texts.scores[answer.task.id, candidate.command] if candidate else -1.0,
-        text=texts.figures.get((answer.task.id, answer.command)),
+        text=texts.metrics.get((answer.task.id, answer.command)),
         run=run,
         usage=answer.usage,
     )

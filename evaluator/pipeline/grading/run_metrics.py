@@ -33,20 +33,20 @@ NOTHING_RUN: Final = RunMetrics(valid=False, runnable=False, exit_zero=False, cl
 """The metrics of a command that cannot be executed: missing, blank, or cut short by a NUL byte."""
 
 
-Asked = tuple[str, bytes | None]
+TaskCommand = tuple[str, bytes | None]
 """A task and a command for it, or None if there is no command."""
 
-_Kept = tuple[bool, bool, bool, bool, float]
-_FORM: Final[TypeAdapter[_Kept]] = TypeAdapter(_Kept)
+_Fields = tuple[bool, bool, bool, bool, float]
+_FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
 """The fields of `RunMetrics` in order. The stored form includes the time, which no published file contains."""
 
 
-def figures_of(runs: Sequence[Evidence]) -> RunMetrics:
+def run_metrics_of(runs: Sequence[Evidence]) -> RunMetrics:
     """Return a command's metrics from its evidence, one run in each variant. Expects at least one run."""
-    return _record(_figures(runs))
+    return _record(_fields(runs))
 
 
-def _figures(runs: Sequence[Evidence]) -> _Kept:
+def _fields(runs: Sequence[Evidence]) -> _Fields:
     valid = not any(map(syntax_error, runs))
     return (
         valid,
@@ -57,8 +57,8 @@ def _figures(runs: Sequence[Evidence]) -> _Kept:
     )
 
 
-def _record(kept: _Kept) -> RunMetrics:
-    valid, runnable, exit_zero, clean_stderr, wall_ms = kept
+def _record(fields: _Fields) -> RunMetrics:
+    valid, runnable, exit_zero, clean_stderr, wall_ms = fields
     return RunMetrics(valid=valid, runnable=runnable, exit_zero=exit_zero, clean_stderr=clean_stderr, wall_ms=wall_ms)
 
 
@@ -66,21 +66,22 @@ def _was_started(run: Evidence) -> bool:
     return run.status not in NOT_STARTED and not _NOT_FOUND.search(run.stderr.data)
 
 
-def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunMetrics]:
+def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
     """Return how commands ran, by task and command, without the commands that lack evidence in a variant.
 
     Return nothing if no command has evidence: then the judge compares texts and needs no execution.
     """
-    wanted = dict.fromkeys(asked)
-    executed = [(task, command) for task, command in wanted if command is not None and is_executable(command)]
-    runs = {each: grader.keys.command_runs(*each).evidence_keys for each in executed}
-    keys = {each: digest_of(b"run figures %d" % RULES, *map(str.encode, found)) for each, found in runs.items()}
+    distinct = dict.fromkeys(commands)
+    executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]
+    runs = {command: grader.keys.command_runs(*command).evidence_keys for command in executable}
+    # the words "run figures" are part of stored keys
+    keys = {command: digest_of(b"run figures %d" % RULES, *map(str.encode, own)) for command, own in runs.items()}
 
-    def compute(each: tuple[str, bytes]) -> _Kept | None:
-        found = grader.store.evidence((key, 0) for key in runs[each])
-        return _figures(list(found.values())) if len(found) == len(runs[each]) else None
+    def compute(command: tuple[str, bytes]) -> _Fields | None:
+        evidence = grader.store.evidence((key, 0) for key in runs[command])
+        return _fields(list(evidence.values())) if len(evidence) == len(runs[command]) else None
 
-    kept = cached_values(grader.store, keys, compute, _FORM)
-    measured: dict[Asked, RunMetrics] = {each: _record(figures) for each, figures in kept.items()}
-    nothing = {each: NOTHING_RUN for each in wanted if not is_executable(each[1])}
+    values = cached_values(grader.store, keys, compute, _FORM)
+    measured: dict[TaskCommand, RunMetrics] = {command: _record(fields) for command, fields in values.items()}
+    nothing = {command: NOTHING_RUN for command in distinct if not is_executable(command[1])}
     return measured | nothing if measured else {}

@@ -26,8 +26,8 @@ _PACKAGE: Final = Path(__file__).parents[2]
 _TEXT: Final = TypeAdapter(TextMetrics)
 _CALLS: Final = TypeAdapter(dict[str, float])
 
-Each = TypeVar("Each")
-Kept = TypeVar("Kept")
+Name = TypeVar("Name")
+Value = TypeVar("Value")
 
 
 def reading_files(package: Path = _PACKAGE) -> list[Path]:
@@ -70,32 +70,32 @@ def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
     return digest_of(program.encode(), command, *references)
 
 
-def cached_nlc2cmd_scores(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
+def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
     """Return the NLC2CMD score of every command against its task's references, by task and command."""
     program = program_digest()
-    tasks = {(task.id, command): task for task, command in asked}
-    keys = {each: score_key(program, each[1], task.references) for each, task in tasks.items()}
+    tasks = {(task.id, command): task for task, command in commands}
+    keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
     known = store.scores(keys.values())
-    missing = [each for each, key in keys.items() if key not in known]
+    missing = [name for name, key in keys.items() if key not in known]
     if missing:
         from evaluator.metrics.nlc2cmd import score_candidate
 
-        fresh = {keys[each]: score_candidate(each[1], tasks[each].references) for each in missing}
+        fresh = {keys[name]: score_candidate(name[1], tasks[name].references) for name in missing}
         store.add_scores(fresh)
         known |= fresh
-    return {each: known[key] for each, key in keys.items()}
+    return {name: known[key] for name, key in keys.items()}
 
 
-def text_figures(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
+def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
     """Return the similarity of every command's text to its task's references, by task and command."""
     program = text_digest()
-    tasks = {(task.id, command): task for task, command in asked}
-    keys = {each: score_key(program, each[1], task.references) for each, task in tasks.items()}
+    tasks = {(task.id, command): task for task, command in commands}
+    keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
 
-    def compute(each: tuple[str, bytes]) -> TextMetrics:
+    def compute(name: tuple[str, bytes]) -> TextMetrics:
         from evaluator.metrics.texts import compare_texts
 
-        return compare_texts(each[1], tasks[each].references)
+        return compare_texts(name[1], tasks[name].references)
 
     return cached_values(store, keys, compute, _TEXT)
 
@@ -103,30 +103,30 @@ def text_figures(store: Store, asked: Iterable[tuple[Task, bytes]]) -> dict[tupl
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
     """Return the utilities that each task's references call, with the mean number of calls in a reference, by task."""
     program = f"calls {text_digest()}"
-    asked = {task.id: task for task in tasks}
-    keys = {name: score_key(program, b"", task.references) for name, task in asked.items()}
+    references = {task.id: task.references for task in tasks}
+    keys = {task: score_key(program, b"", commands) for task, commands in references.items()}
 
-    def compute(name: str) -> dict[str, float]:
+    def compute(task: str) -> dict[str, float]:
         from evaluator.metrics.texts import calls_of_references
 
-        return calls_of_references(asked[name].references)
+        return calls_of_references(references[task])
 
     return cached_values(store, keys, compute, _CALLS)
 
 
 def cached_values(
-    store: Store, keys: Mapping[Each, str], compute: Callable[[Each], Kept | None], form: TypeAdapter[Kept]
-) -> dict[Each, Kept]:
+    store: Store, keys: Mapping[Name, str], compute: Callable[[Name], Value | None], form: TypeAdapter[Value]
+) -> dict[Name, Value]:
     """Return the stored values under these keys. Compute and store the missing ones.
 
     A value that `compute` cannot give (None) is left out and tried again the next time.
     """
     texts = store.figures(keys.values())
     fresh: dict[str, str] = {}
-    for each, key in keys.items():
-        if key not in texts and (made := compute(each)) is not None:
-            texts[key] = fresh[key] = form.dump_json(made).decode()
+    for name, key in keys.items():
+        if key not in texts and (value := compute(name)) is not None:
+            texts[key] = fresh[key] = form.dump_json(value).decode()
     if fresh:
         store.add_figures(fresh)
     known = {key: form.validate_json(text) for key, text in texts.items()}
-    return {each: known[key] for each, key in keys.items() if key in known}
+    return {name: known[key] for name, key in keys.items() if key in known}

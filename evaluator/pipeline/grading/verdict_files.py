@@ -48,7 +48,7 @@ class VerdictFile:
     @cached_property
     def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
         """Return the verdicts by task and command digest."""
-        return {(each.task, each.command): each for each in self.verdicts}
+        return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
         """Return the line number of a verdict, counted from 1. Raises KeyError if there is none."""
@@ -56,7 +56,7 @@ class VerdictFile:
 
     @cached_property
     def _lines(self) -> Mapping[tuple[str, str], int]:
-        return {(each.task, each.command): number for number, each in enumerate(self.verdicts, 2)}
+        return {(verdict.task, verdict.command): number for number, verdict in enumerate(self.verdicts, 2)}
 
 
 def verdicts_path(project: Project, slug: str, suite: str) -> Path:
@@ -69,7 +69,9 @@ def read_verdicts(path: Path) -> VerdictFile | None:
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise FormatError([Problem(path, 0, "no regular file: expected one that the publish workflow wrote")])
+                raise FormatError(
+                    [Problem(path, 0, "not a regular file: expected a file that the publish workflow wrote")]
+                )
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None
@@ -86,20 +88,22 @@ def _unfollowed(path: str, flags: int) -> int:
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
     """Parse a verdict file. `path` is used in messages only. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
-        raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: it is not read")])
+        raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: the file is not read")])
     problems: list[Problem] = []
     first, *lines = data.split(b"\n")
     header = _read(first, VerdictsHeader, path, 1, problems)
     if header is None:
         raise FormatError([*problems, Problem(path, 1, _HEADER_FIRST)])
     if lines[-1:] != [b""]:
-        problems.append(Problem(path, 1 + len(lines), "does not end with a newline: is it cut off?"))
+        problems.append(
+            Problem(path, 1 + len(lines), "the last line does not end with a newline: the file may be cut off")
+        )
     verdicts = []
     for number, line in enumerate(lines[:-1] if lines[-1:] == [b""] else lines, 2):
         verdict = _read(line, PublishedVerdict, path, number, problems)
         verdicts += [] if verdict is None else [(number, verdict)]
         if len(problems) >= MAX_PROBLEMS:
-            raise FormatError([*problems, Problem(path, number, "too much is wrong: the rest is not read")])
+            raise FormatError([*problems, Problem(path, number, "too many problems: the rest of the file is not read")])
     problems += _contradictions(verdicts, path)
     if problems:
         raise FormatError(problems)
@@ -131,25 +135,25 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
         read_format(value, path.name, record.newest_format)
         return record.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        for each in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
-            place = ".".join(map(str, each["loc"])) or "the line"
-            problems.append(Problem(path, number, f"{place}: {each['msg']}, found {each['input']!r:.{_SHOWN}}"))
-    except ValueError as error:  # UnicodeDecodeError is one
-        problems.append(Problem(path, number, f"does not read: {error}"[: 3 * _SHOWN]))
+        for fault in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
+            field = ".".join(map(str, fault["loc"])) or "the line"
+            problems.append(Problem(path, number, f"{field}: {fault['msg']}, found {fault['input']!r:.{_SHOWN}}"))
+    except ValueError as error:  # includes UnicodeDecodeError
+        problems.append(Problem(path, number, f"cannot be read: {error}"[: 3 * _SHOWN]))
     return None
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
     """Yield problems that our own writer cannot produce: another order, a command twice, an infra-error."""
-    seen: dict[tuple[str, str], int] = {}
+    first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
-    for number, each in verdicts:
-        if each.finding.outcome is Outcome.INFRA_ERROR:
+    for number, verdict in verdicts:
+        if verdict.finding.outcome is Outcome.INFRA_ERROR:
             yield Problem(path, number, "finding.outcome: an infra-error is no verdict and is never published")
-        if previous is not None and _order(each) <= previous:
-            what = "stands twice" if _order(each) == previous else "stands after a greater one"
-            yield Problem(path, number, f"key: {each.key[:16]}… {what}: expected lines sorted by key")
-        first = seen.setdefault((each.task, each.command), number)
+        if previous is not None and _order(verdict) <= previous:
+            order = "is repeated" if _order(verdict) == previous else "follows a greater key"
+            yield Problem(path, number, f"key: {verdict.key[:16]}… {order}: expected lines sorted by key")
+        first = first_lines.setdefault((verdict.task, verdict.command), number)
         if first != number:
-            yield Problem(path, number, f"rules a command of {each.task} again, which line {first} does already")
-        previous = _order(each)
+            yield Problem(path, number, f"judges a command of {verdict.task} again: line {first} judges it already")
+        previous = _order(verdict)

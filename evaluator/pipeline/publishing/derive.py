@@ -25,7 +25,7 @@ from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
-from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
+from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.grading.verdict_files import VerdictFile
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
@@ -218,7 +218,7 @@ class SubmissionRun:
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return None
         keys = self._own_keys(subject)
-        figures = figures_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
+        figures = run_metrics_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
         return figures.model_copy(update={"wall_ms": None})
 
 

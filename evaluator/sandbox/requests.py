@@ -1,7 +1,7 @@
-"""What is asked of the sandbox, and the key under which its answer holds.
+"""Requests to the sandbox, and the keys of their evidence.
 
-Two requests with one key give the same evidence, whoever asks and whenever: the key covers the command's
-bytes, everything the world is built from, what is observed, the limits, the clock and the base's packages.
+Two requests with the same key have the same evidence at any time. The key covers the command's bytes, everything the
+world is built from, the observed parts, the limits, the clock and the packages of the base.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluator.sandbox.runner.protocol import SandboxJob, World
 
 
 def layer_digest(world: World) -> str:
-    """Digest of everything one variant of a world is built from, a task's set-up included.
+    """Return the digest of everything that a variant of a world is built from, including a task's set-up.
 
     >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
     '9a9c8a5e'
@@ -25,17 +25,23 @@ def layer_digest(world: World) -> str:
 
 
 def named(world: World) -> World:
-    """The world with its digest as the name of its layer."""
+    """Return the world with its digest as the name of its layer."""
     return replace(world, layer=layer_digest(world))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command to be executed once in one variant of a world, at `not_before` (`time.monotonic`) or later."""
+    """One execution of a command in one variant of a world, at `not_before` (`time.monotonic`) or later.
+
+    `run_key` identifies the execution to the caller: the evidence key, and 0 for the first run or 1 for the second.
+    `is_retry` is set if an earlier try ended at the wall clock. Neither is part of the evidence key.
+    """
 
     world: World
     job: SandboxJob
     not_before: float = 0.0
+    run_key: tuple[str, int] = ("", 0)
+    is_retry: bool = False
 
     @staticmethod
     def of(
@@ -46,24 +52,28 @@ class Request:
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
     ) -> Request:
-        """A request whose world is named by its digest, as `named` names it."""
+        """Return a request for a command. The world's layer is named by its digest."""
         world = world if world.layer else named(world)
         return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
 
+    def second_run(self) -> Request:
+        """Return the request of the second run under the same evidence key."""
+        return replace(self, run_key=(self.run_key[0], 1))
+
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
-    """Digest of what is the same for every command of a suite: limits, clock, environment, base."""
+    """Return the digest of the facts that all commands of a suite share: limits, clock, environment and base."""
     shared = manifest.model_dump(mode="json", include={"shell", "limits", "clock", "environment"})
     return digest_of(canonical_json(shared), fingerprint.encode()).encode()
 
 
 def evidence_key(request: Request, machine: bytes) -> str:
-    """The key of a request's evidence; `machine` is the suite's `machine_digest`."""
+    """Return the key of a request's evidence. `machine` is the suite's `machine_digest`."""
     job = request.job
-    asked = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
+    observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify
-    return digest_of(job.command, verify, job.layer.encode(), canonical_json(asked), machine)
+    return digest_of(job.command, verify, job.layer.encode(), canonical_json(observed), machine)
 
 
 ExecutionResult = Evidence | InfraError
-"""What became of a request: evidence, or the failure of ours that kept us from having any."""
+"""The result of a request: evidence, or the infrastructure error that prevented it."""

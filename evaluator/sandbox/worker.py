@@ -1,4 +1,4 @@
-"""What a worker is to those who feed it, whatever it runs in."""
+"""The interface of a worker, independent of the container that it runs in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Line = dict[str, Any]
 
 
 class WorkerDiedError(SandboxError):
-    """The container went away while a job was in it; the next worker can tell whose fault it was."""
+    """The container ended during a job. Further tries show whether the command or the world caused it."""
 
     def __init__(self, message: str, *, out_of_memory: bool) -> None:
         super().__init__(message)
@@ -18,7 +18,7 @@ class WorkerDiedError(SandboxError):
 
 
 class Worker(Protocol):
-    """Where jobs run. Raises WorkerDiedError when it is gone, EngineError when the engine is."""
+    """Executes jobs. Raises WorkerDiedError if the container has ended, and EngineError if the engine has failed."""
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         """Send one line and wait for its answer, at most `timeout_s` seconds."""
@@ -29,5 +29,5 @@ class Worker(Protocol):
         ...
 
     def close(self) -> None:
-        """Take the worker down; nothing of it is left."""
+        """Stop the worker and remove everything that belongs to it."""
         ...

@@ -1,1 +1,1 @@
-"""Doubles that the package ships, so that tests of any room need patch nothing."""
+"""Test doubles that the package ships, so that a test has nothing to patch."""

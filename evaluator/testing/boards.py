@@ -1,4 +1,4 @@
-"""Boards for tests: of any size from a seed, whose outcomes are drawn, or of results at hand."""
+"""Boards for tests: random boards of any size from a seed, or boards of given results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A small checkout made in an empty folder: suites and submissions on disk, as a repository holds them.
+"""A small checkout in an empty folder: suites and submissions on disk, as in a repository.
 
-Everything the pipeline and the command line read comes from such a folder, so both are tested whole.
+The pipeline and the command line read all their input from such a folder, so a test can exercise them end to end.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "HOME": "/root
 
 
 def small_task(name: str, references: Iterable[Raw] = ("right", "right too"), **fields: Any) -> Task:
-    """A task of topic files in the world `world` that compares standard output byte by byte."""
+    """Return a task about files in the world `world` that compares standard output byte by byte."""
     mode, observe = fields.pop("output", "exact"), fields.pop("observe", ())
     return task(mode, observe, **{"id": name, "references": tuple(map(raw, references)), "topic": "files", **fields})
 
@@ -69,19 +69,19 @@ def write_suite(
     build: bytes = BUILD,
     start: bytes | None = None,
 ) -> Path:
-    """Write a suite below `root`, replacing what it had; every world its tasks name is built alike. Its folder.
+    """Write a suite below `root` in place of its previous files, and return its folder.
 
-    `variants` are seeds by name; without them there are `one` and `two`.
+    All worlds of its tasks have the same scripts. `variants` are seeds by name, by default those of `one` and `two`.
     """
     folder = root / "fixtures" / name
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     values = "\n".join(f'{key} = "{value}"' for key, value in environment.items())
     text = _SUITE.format(name=name, version=version, clock=clock, cpu_s=cpu_s, environment=values)
     (folder / "suite.toml").write_text(text)
-    for topic in sorted({each.topic.value for each in tasks}):
-        lines = json_lines(each for each in tasks if each.topic.value == topic)
+    for topic in sorted({line.topic.value for line in tasks}):
+        lines = json_lines(line for line in tasks if line.topic.value == topic)
         (folder / "tasks" / f"{topic}.jsonl").write_text(lines)
-    for world in sorted({each.world for each in tasks}):
+    for world in sorted({line.world for line in tasks}):
         _write_world(folder / "worlds" / world, variants or {"one": 1, "two": 2}, build, start)
     return folder
 
@@ -96,7 +96,7 @@ def _write_world(folder: Path, variants: Mapping[str, int], build: bytes, start:
 
 
 def small_suite(root: Path, tasks: Sequence[Task], **fields: Any) -> Suite:
-    """The suite that `write_suite` writes, loaded."""
+    """Write a suite with `write_suite`, and load it."""
     return load_suite(write_suite(root, tasks, **fields))
 
 
@@ -108,7 +108,7 @@ def write_submission(
     suite: str = "tiny",
     version: str = "1.0.0",
 ) -> Path:
-    """Write a submission below `root`: candidates by task, best first. Its folder."""
+    """Write a submission below `root` and return its folder. `answers` holds candidates by task, best first."""
     folder = root / "submissions" / slug
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "submission.toml").write_text(_SUBMISSION.format(system=slug, suites=f'{suite} = "{version}"'))
@@ -121,15 +121,15 @@ def write_submission(
 
 
 def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
-    """A checkout with the suite `tiny` and submissions to it: candidates by task, by slug."""
+    """Write the suite `tiny` and submissions to it, with candidates by task and by slug, and return the project."""
     write_suite(root, tasks)
-    for slug, given in answers.items():
-        write_submission(root, slug, given)
+    for slug, candidates in answers.items():
+        write_submission(root, slug, candidates)
     return Project.find(root)
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """A copy of a repository's tracked files; with `topics`, asking only these topics of its suites and answers."""
+    """Copy a repository's tracked files. `topics` keep only these topics of the suites and of the answers."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

@@ -1,11 +1,11 @@
-"""Evidence made by hand, so that judges, metrics and pages are tested without running anything.
+"""Evidence for tests of judges, metrics and pages, built without an execution.
 
     >>> from evaluator.testing.evidence import added, case, evidence
     >>> one = evidence("3\\n", changes=[added("/srv/x", "hello")])
     >>> case([one, one], one).variants
     ('one',)
 
-Sizes and digests are computed from what is given, so no double can contradict itself.
+Sizes and digests are computed from the content, so evidence cannot contradict itself.
 """
 
 from __future__ import annotations
@@ -35,87 +35,87 @@ from evaluator.records import (
 Raw = bytes | str
 
 CAP: Final = 262_144
-"""Bytes of a stream that doubles keep, as the default limits do."""
+"""Bytes of a stream that the evidence keeps, as with the default limits."""
 
 SCRATCH: Final = ("/tmp", "/var/tmp", "~/.cache")  # noqa: S108 - paths inside a task's world
 
 
 def raw(value: Raw) -> bytes:
-    """The value's bytes."""
+    """Return the bytes of a value."""
     return value.encode() if isinstance(value, str) else value
 
 
 def output(data: Raw = b"", cap: int = CAP) -> Output:
-    """A stream that printed these bytes, of which `cap` are kept."""
+    """Return a stream that printed these bytes, of which it keeps `cap`."""
     data = raw(data)
     return Output(data=data[:cap], size=len(data), digest=hashlib.sha256(data).hexdigest())
 
 
 def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """A new regular file of root's with mode 0644; `text` keeps its bytes as for a listed file."""
+    """Return a new regular file of root's with mode 0644. `text` keeps the bytes, as for a file that the task lists."""
     return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
 
 
 def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """An existing regular file of root's with new bytes and its mode 0644 as before."""
+    """Return an existing regular file of root's with new bytes and the same mode 0644."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
 
 
 def deleted(path: Raw) -> PathChange:
-    """A path that is gone."""
+    """Return a removed path."""
     return PathChange(path=raw(path), kind=Kind.DELETED)
 
 
 def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
-    """A file whose mode or owner alone changed, from 0644 and root's unless `fields` say otherwise."""
+    """Return a file with another mode or owner and the same bytes. It was root's with mode 0644."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
     return PathChange(path=raw(path), kind=Kind.MODE, **values)
 
 
 def directory(path: Raw, mode: int = 0o755, **fields: Any) -> PathChange:
-    """A new directory of root's."""
+    """Return a new directory of root's."""
     values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
     return PathChange(path=raw(path), kind=Kind.ADDED, **values)
 
 
 def link(path: Raw, target: Raw) -> PathChange:
-    """A new symbolic link."""
+    """Return a new symbolic link."""
     values: dict[str, Any] = {"type": FileType.LINK, "mode": 0o777, "uid": 0, "gid": 0}
     return PathChange(path=raw(path), kind=Kind.ADDED, target=raw(target), **values)
 
 
 def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> PathChange:
-    """A new archive that holds these members; `content` stands for its own bytes."""
+    """Return a new archive with these members. `content` stands for its own bytes."""
     return added(path, content, members=tuple(members), packing=packing)
 
 
 def member(name: Raw, content: Raw = b"", mode: int = 0o644) -> Member:
-    """A regular file in an archive."""
+    """Return a regular file in an archive."""
     return Member(name=raw(name), type=FileType.FILE, mode=mode, content=hashlib.sha256(raw(content)).hexdigest())
 
 
 def folder(name: Raw, mode: int = 0o755) -> Member:
-    """A directory in an archive."""
+    """Return a directory in an archive."""
     return Member(name=raw(name), type=FileType.DIRECTORY, mode=mode)
 
 
 def shell(variables: Mapping[str, Raw] | None = None, **fields: Any) -> ShellState:
-    """A shell that is still there, in /root with umask 0022."""
+    """Return the state of a shell that still runs, in /root with umask 0022."""
     values = {name: raw(value) for name, value in (variables or {}).items()}
     return ShellState(**{"alive": True, "cwd": b"/root", "umask": "0022", "variables": values, **fields})
 
 
 def process(arguments: Raw, uid: int = 0, state: str = "S") -> Process:
-    """A process left running; words of its command line are separated by one blank."""
+    """Return a process that still runs. Single blanks separate the words of its command line."""
     return Process(arguments=raw(arguments).replace(b" ", b"\0") + b"\0", uid=uid, state=state)
 
 
 def evidence(
     stdout: Raw = b"", *, changes: Iterable[PathChange] = (), status: int | None = 0, **fields: Any
 ) -> Evidence:
-    """What a command showed that ended by itself; `stderr` may be given as bytes or text."""
+    """Return the evidence of a command that ended normally. `stderr` may be bytes or text."""
     stderr = fields.pop("stderr", b"")
     return Evidence(
         **{
@@ -130,12 +130,12 @@ def evidence(
 
 
 def trial(first: Evidence | Raw, again: Evidence | Raw | None = None) -> Trial:
-    """A command's runs in one variant; bytes and text stand for evidence that shows only that output."""
+    """Return a command's runs in one variant. Bytes and text stand for evidence with this output alone."""
     return Trial(first=_evidence(first), again=None if again is None else _evidence(again))
 
 
 def executed(shows: Shown, command: Raw = b"true") -> Executed:
-    """A command with its trials: by the variant's name, or one that stands for the only variant, `one`."""
+    """Return a command with its trials by variant. A single trial belongs to the only variant, `one`."""
     trials = shows if isinstance(shows, Mapping) else {"one": shows}
     return Executed(
         raw(command), {name: value if isinstance(value, Trial) else trial(value) for name, value in trials.items()}
@@ -143,7 +143,7 @@ def executed(shows: Shown, command: Raw = b"true") -> Executed:
 
 
 def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observation | str] = (), **fields: Any) -> Task:
-    """A task that compares standard output as told."""
+    """Return a task that compares standard output in this mode."""
     values = {
         "id": "task-1",
         "nl": "Do what is asked",
@@ -157,7 +157,7 @@ def task(mode: OutputMode | str = OutputMode.EXACT, observe: Sequence[Observatio
 
 
 def case(references: Sequence[Shown], candidate: Shown | None, of: Task | None = None, **fields: Any) -> Case:
-    """A case of what the references and the candidate show; `command` is the candidate's text."""
+    """Return a case from the evidence of the references and of the candidate. `command` is the candidate's text."""
     command = fields.pop("command", b"candidate")
     return Case(
         **{
@@ -172,7 +172,7 @@ def case(references: Sequence[Shown], candidate: Shown | None, of: Task | None =
 
 
 Shown = Evidence | Trial | bytes | str | Mapping[str, Evidence | Trial | bytes | str]
-"""What a command shows: in the only variant, or by the variant's name."""
+"""The evidence of a command in the only variant, or by variant."""
 
 
 def _evidence(value: Evidence | Raw) -> Evidence:

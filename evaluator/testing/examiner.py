@@ -1,4 +1,4 @@
-"""An examiner that executes nothing: a command passes where a table says so.
+"""An examiner that executes nothing. A table names the command that passes each task.
 
 study = Study("core", "1.0.0", tasks, FakeExaminer({"files-001": b"ls"}), lines.append, clock, measured=2)
 """
@@ -11,17 +11,17 @@ from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
-    """Passes the one command that `right` has for a task. `meanwhile` is called while it executes."""
+    """Passes the one command that `right` has for a task. It calls `meanwhile` in place of an execution."""
 
     def __init__(
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None
     ) -> None:
         self._right, self._output, self._meanwhile = right, output, meanwhile
-        self.asked: list[tuple[str, bytes]] = []
+        self.calls: list[tuple[str, bytes]] = []
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """What the table says, and always the same output."""
-        self.asked.append((task, command))
+        """Return whether the table has this command, always with the same output."""
+        self.calls.append((task, command))
         self._meanwhile(command)
         passed = self._right[task] == command
         return AttemptResult(passed, "done" if passed else "not done", self._output)

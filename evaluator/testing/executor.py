@@ -1,9 +1,9 @@
-"""An executor that runs nothing: it answers from a table or a function, and remembers what it was asked.
+"""An executor that runs nothing. It takes results from a table or a function, and records the requests.
 
     execution = FakeExecutor({"date": "today", "reboot": InfraError("the engine went away")})
-    Grader(suite, judge, store, fingerprint, execution, Silence())
+    Grader(suite, judge, store, fingerprint, execution, NullProgress())
 
-What is tested with it is what the pipeline does with answers; what commands really show is the sandbox's part.
+It tests what the pipeline does with results. The sandbox's own tests cover the real evidence of commands.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from evaluator.store import Store
 from evaluator.testing.evidence import Raw, evidence
 
 FINGERPRINT: Final = "f" * 64
-"""Of the base that nothing was executed on."""
+"""The fingerprint of an imaginary base image."""
 
 Shows = ExecutionResult | Raw
-"""What a command shows: evidence, our failure, or only its standard output."""
+"""The result of a command: evidence, an infrastructure error, or standard output alone."""
 
 
 class RequestedExecution(NamedTuple):
-    """One execution asked for: the command, world and variant, how often that was asked before, and when."""
+    """One requested execution: the command, its world and variant, the number of earlier executions, and the time."""
 
     command: str
     world: str
@@ -49,10 +49,10 @@ Play = Callable[[RequestedExecution], Shows]
 
 
 class FakeExecutor:
-    """Answers every request by `play`; a table of commands stands for one that shows the same everywhere.
+    """Returns the result of `play` for every request. A table of commands gives the same result in every variant.
 
-    `calls` holds what was asked, in order. With `breaks_after` it raises `breaks_with` once it has given so
-    many answers, as a run that is interrupted does.
+    `calls` records the requests in order. `breaks_after` is the number of results after which the executor raises
+    `breaks_with`, as an interrupted run does.
     """
 
     def __init__(
@@ -67,41 +67,40 @@ class FakeExecutor:
         self.calls: list[RequestedExecution] = []
 
     def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Every request with its answer, in the order asked, when it is due."""
+        """Yield every request with its result, in the order of the requests and not before each is due."""
         for request in requests:
             time.sleep(max(0.0, request.not_before - time.monotonic()))
             if len(self.calls) == self._breaks_after:
                 raise self._breaks_with
-            yield request, self._answer(request)
+            yield request, self._result(request)
 
-    def _answer(self, request: Request) -> ExecutionResult:
+    def _result(self, request: Request) -> ExecutionResult:
         command, variant = request.job.command.decode(), request.world.variant
         call = RequestedExecution(command, request.world.name, variant, self.counts[command, variant], time.monotonic())
         self.calls.append(call)
-        shown = self._play(call)
-        return shown if isinstance(shown, Evidence | InfraError) else evidence(shown)
+        result = self._play(call)
+        return result if isinstance(result, Evidence | InfraError) else evidence(result)
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
-        """How often each command was executed in each variant."""
+        """Return the number of executions by command and variant."""
         return Counter((call.command, call.variant) for call in self.calls)
 
     @property
     def commands(self) -> set[str]:
-        """The commands that were executed at all."""
+        """Return the executed commands."""
         return {call.command for call in self.calls}
 
 
 def fake_boards(project: Project, play: Play | Mapping[str, Shows], judge: str = "consensus") -> list[SuiteBoard]:
-    """The boards of a checkout, graded with its own store and no engine: afterwards nothing needs executing."""
+    """Grade a checkout with its own store and without an engine, and return its boards. All evidence is then stored."""
     submissions = load_submissions(project)
     boards = []
     store = Store(project.store_path)
     for suite in project.suites():
         store.set_fingerprint(image_reference(suite.manifest), FINGERPRINT)
-        rulings, executor = rulings_of(project, suite), FakeExecutor(play)
-        named = find_judge(judge)
-        grader = Grader(suite, named, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
+        rulings, executor, suite_judge = rulings_of(project, suite), FakeExecutor(play), find_judge(judge)
+        grader = Grader(suite, suite_judge, store, FINGERPRINT, executor, NullProgress(), spacing_s=0, rulings=rulings)
         boards.append(board_of(suite, submissions, grader))
     store.close()
     return boards

@@ -1,4 +1,4 @@
-"""A machine that installs nothing: what `evaluator.sandbox.host` would have done, told to a test."""
+"""A machine that installs nothing and records the commands that `evaluator.sandbox.host` would run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine played from a table: the first answer whose key begins the command line is given.
+    """A machine with a table of results. A command has the results of the first key that its command line begins with.
 
-    `calls` holds every command line in order, so that a test can tell what would have been done.
+    `calls` holds every command line in order.
     """
 
     def __init__(
         self,
-        answers: Mapping[str, CompletedCommand | Sequence[CompletedCommand]] | None = None,
+        results: Mapping[str, CompletedCommand | Sequence[CompletedCommand]] | None = None,
         *,
         programs: Sequence[str] = (),
         is_root: bool = True,
         distribution: Sequence[str] = ("debian",),
     ) -> None:
-        self.answers = {
+        self.results = {
             key: [value] if isinstance(value, CompletedCommand) else list(value)
-            for key, value in (answers or {}).items()
+            for key, value in (results or {}).items()
         }
         self.programs = frozenset(programs)
         self.is_root = is_root
@@ -31,14 +31,14 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Whether the table's machine has it."""
+        """Return whether the table's machine has a program."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Give the next answer, the last one for ever; a program that is not in the table succeeds in silence."""
+        """Return the next result, and repeat the last one. A command without a result succeeds without output."""
         line = " ".join(argv)
         self.calls.append(line)
-        for start, answers in self.answers.items():
+        for start, results in self.results.items():
             if line.startswith(start):
-                return answers.pop(0) if len(answers) > 1 else answers[0]
+                return results.pop(0) if len(results) > 1 else results[0]
         return CompletedCommand(0, "")

@@ -1,4 +1,4 @@
-"""Verdict files for tests: what a board's results would be published as."""
+"""Verdict files for tests, in the published form of a board's results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ JUDGE: Final = find_judge("consensus")
 
 
 def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
-    """The header of verdicts that today's judge gave; `fields` are changed in it."""
-    told = {
+    """Return a header of verdicts by the current judge, with `fields` changed."""
+    values = {
         "format": 1,
         "suite": board.name,
         "suite_version": board.manifest.version,
@@ -24,24 +24,24 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
         "judge_version": JUDGE.version,
         "fingerprint": FINGERPRINT,
     }
-    return VerdictsHeader.model_validate({**told, **fields})
+    return VerdictsHeader.model_validate({**values, **fields})
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """A submission's results as a verdict file, a line for each command of a task; infra-errors are left out."""
+    """Return a submission's results as a verdict file, a line for each command of a task, without infra-errors."""
     lines: dict[tuple[str, str], PublishedVerdict] = {}
-    for each in board.results:
-        digest = command_digest(each.command or b"")
-        if each.submission == slug and each.finding.outcome is not Outcome.INFRA_ERROR:
-            key = digest_of(each.task.encode(), digest.encode())
-            run = each.run.model_copy(update={"wall_ms": None}) if each.run else None
-            verdict = PublishedVerdict(key=key, task=each.task, command=digest, finding=each.finding, run=run)
-            lines[each.task, digest] = verdict
-    return VerdictFile(header_of(board, **header), tuple(sorted(lines.values(), key=lambda each: each.key)))
+    for result in board.results:
+        digest = command_digest(result.command or b"")
+        if result.submission == slug and result.finding.outcome is not Outcome.INFRA_ERROR:
+            key = digest_of(result.task.encode(), digest.encode())
+            run = result.run.model_copy(update={"wall_ms": None}) if result.run else None
+            verdict = PublishedVerdict(key=key, task=result.task, command=digest, finding=result.finding, run=run)
+            lines[result.task, digest] = verdict
+    return VerdictFile(header_of(board, **header), tuple(sorted(lines.values(), key=lambda verdict: verdict.key)))
 
 
 def write_verdicts(project: Project, board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Write a submission's verdict file where it is published."""
+    """Write a submission's verdict file to its published path."""
     file = verdict_file(board, slug, **header)
     verdicts_path(project, slug, board.name).write_bytes(verdict_bytes(file))
     return file

@@ -112,7 +112,7 @@ def next_day(board: ReportHarness) -> ReportHarness:
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_kind_of_pull_request_has_its_state_and_says_what_to_do(lasting: ReportHarness, name: str) -> None:
-    """A pull request that is not valid shows no numbers of its own run, and the run's artifact is not even requested."""
+    """A pull request that is not valid shows no numbers of its own run. The run's artifact is not even requested."""
     make, labels, words = CASES[name]
     board = next_day(lasting)
     pull = board.offer(make(board), name.replace(" ", "-"))
@@ -416,7 +416,7 @@ def test_pull_requests_without_a_submission_do_not_count(board: ReportHarness) -
 
 
 def test_the_last_submission_too_many_to_a_suites_version_is_held(harness: GithubHarness, tmp_path: Path) -> None:
-    """Submissions on the board and earlier open ones count. Other accounts' submissions and changes to own ones do not."""
+    """Submissions on the board and earlier open ones count. Others' submissions and changes to own ones do not."""
     board = ReportHarness(harness, tmp_path, "[tool.bashboard.pulls]\na_suite_version = 2\n")
     second = board.offer(clean(board), "second")
     third = board.offer(board.submission("third"), "third")

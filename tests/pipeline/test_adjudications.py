@@ -113,7 +113,7 @@ def test_a_ruling_ends_with_the_tasks_wording(project: Project) -> None:
     assert rulings_of(project, project.suite("tiny")) == {}
     (problem,) = check_adjudications(project)
     assert (problem.line, problem.severity) == (1, Severity.WARNING)
-    assert "files-1 was reworded" in problem.message
+    assert "the words or references of files-1 changed" in problem.message
 
 
 def test_a_ruling_on_a_task_that_is_gone_is_found(project: Project) -> None:
@@ -128,7 +128,7 @@ def test_a_ruling_on_a_command_that_nobody_gives_is_found(project: Project) -> N
     for slug in ("first", "second"):
         write_submission(project.root, slug, {"files-1": ["ls a"]})
     (problem,) = check_adjudications(project)
-    assert "that no submission gives any more" in problem.message
+    assert "that no submission contains any more" in problem.message
 
 
 def test_what_is_given_and_ruled_once_is_in_order(project: Project) -> None:
@@ -168,8 +168,8 @@ def test_a_broken_submission_does_not_keep_rulings_from_being_checked(project: P
     [
         ({"submission": "forth"}, "no submission is named 'forth'"),
         ({"task": "files-9"}, "no task 'files-9'"),
-        ({"task": "files-2", "submission": "third"}, "third gave 0 candidates for files-2"),
-        ({"rank": 2}, "there is no number 2"),
+        ({"task": "files-2", "submission": "third"}, "third has 0 candidates for files-2"),
+        ({"rank": 2}, "there is no candidate 2"),
         ({"because": "so"}, "expected 8 to 500 characters"),
     ],
 )

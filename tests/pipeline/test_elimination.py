@@ -7,7 +7,7 @@ import pytest
 from evaluator.errors import InfraError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.maintenance.mutant_judging import Elimination
+from evaluator.pipeline.maintenance.mutant_judging import MutantJudging
 from evaluator.records import Finding, Outcome
 from evaluator.sandbox.requests import ExecutionResult
 from evaluator.suites.mutation_report import AskedMutant
@@ -37,7 +37,7 @@ def asked(harness: GradingHarness) -> list[AskedMutant]:
 def judge(harness: GradingHarness, play: FakeExecutor) -> dict[bytes, Finding]:
     """Findings on the mutants that have none yet."""
     suite = small_suite(harness.root, harness.tasks)
-    elimination = Elimination(suite, find_judge("consensus"), harness.store, FINGERPRINT, play, spacing_s=0.0)
+    elimination = MutantJudging(suite, find_judge("consensus"), harness.store, FINGERPRINT, play, spacing_s=0.0)
     known = elimination.known(asked(harness))
     pending = [mutant for mutant in asked(harness) if mutant not in known]
     return {mutant.command: found for mutant, found in elimination.judge(pending, lambda found: None).items()}

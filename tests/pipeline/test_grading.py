@@ -113,8 +113,8 @@ def test_what_no_shell_could_be_given_is_judged_without_being_executed(
 
 
 def test_an_unanswered_task_and_an_empty_command_have_other_keys(harness: GradingHarness) -> None:
-    grader = harness.grader()
-    assert grader.keys.key(GradingItem("files-1", None)) != grader.keys.key(GradingItem("files-1", b""))
+    keys = harness.grader().keys
+    assert keys.plan_item(GradingItem("files-1", None)).key != keys.plan_item(GradingItem("files-1", b"")).key
 
 
 def test_another_judge_grades_again_without_executing(harness: GradingHarness) -> None:

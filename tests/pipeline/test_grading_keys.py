@@ -61,7 +61,8 @@ def keys(harness: GradingHarness, change: dict[str, Any]) -> tuple[str, str]:
     grader = harness.grader(**fields, **change.get("suite", {}))
     command = change.get("command", b"also right")
     subject = GradingItem("files-1", command, change.get("without"))
-    return grader.keys.requests("files-1", command)["one"][0], grader.keys.key(subject)
+    evidence_key, _ = grader.keys.command_runs("files-1", command).requests["one"].run_key
+    return evidence_key, grader.keys.plan_item(subject).key
 
 
 @pytest.mark.parametrize("change", EXECUTION, ids=identify)
@@ -107,7 +108,7 @@ def test_the_order_of_what_is_compared_is_in_no_key(
 
 
 def test_variants_have_keys_of_their_own(harness: GradingHarness) -> None:
-    one, two = (key for key, _ in harness.grader().keys.requests("files-1", b"also right").values())
+    one, two = harness.grader().keys.command_runs("files-1", b"also right").evidence_keys
     assert one != two
 
 

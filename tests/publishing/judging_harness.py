@@ -169,8 +169,8 @@ class Board:
         """Return the evidence keys of a command."""
         (suite,) = self.project.suites()
         with closing(Store(self.project.store_path)) as store:
-            requests = self._grader(store).keys.requests(suite.task(task).id, command.encode())
-        return [key for key, _ in requests.values()]
+            runs = self._grader(store).keys.command_runs(suite.task(task).id, command.encode())
+        return list(runs.evidence_keys)
 
     def bundle(self, slug: str, runs: Mapping[RunKey, Evidence], **header: Any) -> Bundle:
         """Return a bundle with this evidence, in the name of a submission."""

@@ -150,7 +150,7 @@ def test_each_appeal_has_a_pull_request_of_its_own(hosted: HostedCheckout) -> No
         ({"submission": "frist"}, "`no submission is named 'frist'; did you mean first"),
         ({"suite": "core"}, "`no suite is named 'core'"),
         ({"task": "files-9"}, "no task 'files-9'"),
-        ({"rank": "3"}, "there is no number 3"),
+        ({"rank": "3"}, "there is no candidate 3"),
     ],
 )
 def test_what_is_not_there_is_answered_and_nothing_proposed(

@@ -49,13 +49,13 @@ BROKEN = {
     "a newer format": (small().replace(b'"format":1', b'"format":2'), 1, "upgrade bashboard"),
     "no newline at the end": (small()[:-1], 4, "newline"),
     "a blank line": (small() + b"\n", 5, "JSON"),
-    "not UTF-8": (small().replace(b"another", b"\xff"), 2, "does not read"),
+    "not UTF-8": (small().replace(b"another", b"\xff"), 2, "cannot be read"),
     "an unknown field": (small().replace(b'"task"', b'"more":1,"task"', 1), 2, "more"),
     "a field twice": (small().replace(b'"task"', b'"task":"files-1","task"', 1), 2, "more than once"),
     "an outcome that is none": (small().replace(b'"fail"', b'"passed"', 1), 2, "finding.outcome"),
     "an infra-error": (small().replace(b'"fail"', b'"infra-error"', 1), 2, "never published"),
     "another order": (b"\n".join([lines()[0], lines()[2], lines()[1], lines()[3], b""]), 3, "sorted by key"),
-    "a line twice": (b"\n".join([*lines()[:4], lines()[3], b""]), 5, "twice"),
+    "a line twice": (b"\n".join([*lines()[:4], lines()[3], b""]), 5, "is repeated"),
     "deep nesting": (b"[" * 100_000, 1, "nested"),
     "a lone surrogate": (small().replace(b"another row", b"\\ud800", 1), 2, "JSON"),
     "a long line": (small().replace(b"another row", b"x" * 2_000_000, 1), 2, "bytes"),
@@ -80,11 +80,11 @@ def test_too_much_wrong_is_not_listed_to_the_end() -> None:
     with pytest.raises(FormatError) as raised:
         verdicts_in(lines()[0] + b"\n{}" * 1000 + b"\n", PATH)
     assert len(raised.value.problems) <= MAX_PROBLEMS + 10
-    assert "the rest is not read" in raised.value.problems[-1].message
+    assert "the rest of the file is not read" in raised.value.problems[-1].message
 
 
 def test_no_more_is_read_than_a_file_may_have() -> None:
-    with pytest.raises(FormatError, match="it is not read"):
+    with pytest.raises(FormatError, match="the file is not read"):
         verdicts_in(b"x" * (MAX_BYTES + 1), PATH)
 
 

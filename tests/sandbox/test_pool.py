@@ -1,6 +1,8 @@
-"""Whose failure it was: a command's is charged to it, the engine's is tried again, a bug of ours is raised."""
+"""The pool: a command's failure is its evidence, an engine's failure is retried, and a bug is raised."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -15,16 +17,20 @@ WORLD = World("", "w", "plain", 1, b"true", None, None, "/", "root")
 
 
 def requests(*commands: str, world: World = WORLD) -> list[Request]:
-    return [Request.of(world, command.encode()) for command in commands]
+    """Return requests with their positions as run keys."""
+    return [
+        replace(Request.of(world, command.encode()), run_key=(str(position), 0))
+        for position, command in enumerate(commands)
+    ]
 
 
 def execute(workers: ScriptedWorkers, *commands: str, size: int = 1) -> list[ExecutionResult]:
-    """Answers in the order of the commands."""
+    """Return the results in the order of the commands."""
     asked = requests(*commands)
     with Pool(workers.start, size, wall_s=1, sleep=workers.sleep) as pool:
-        answers = {id(request): answer for request, answer in pool.execute(asked)}
+        answers = {request.run_key: answer for request, answer in pool.execute(asked)}
     assert workers.closed == workers.started
-    return [answers[id(request)] for request in asked]
+    return [answers[request.run_key] for request in asked]
 
 
 def outputs(answers: list[ExecutionResult]) -> list[str]:
@@ -33,29 +39,29 @@ def outputs(answers: list[ExecutionResult]) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_every_request_is_answered_once(size: int) -> None:
-    """However many workers there are, more or fewer than requests."""
+    """This holds with fewer and with more workers than requests."""
     commands = ["a", "b", "c", "a"]
     workers = ScriptedWorkers()
     assert outputs(execute(workers, *commands, size=size)) == commands
-    assert len(workers.asked) == 4
+    assert len(workers.jobs) == 4
 
 
 def test_no_request_needs_no_worker() -> None:
-    """Nothing is started for nothing."""
+    """No worker starts without a request."""
     workers = ScriptedWorkers()
     assert execute(workers) == []
     assert workers.started == 0
 
 
 def test_a_world_is_told_once_to_each_worker() -> None:
-    """Also to the one that replaces another."""
+    """This includes a worker that replaces another."""
     workers = ScriptedWorkers([echoes(), dies(), echoes()])
     execute(workers, "a", "b", "c")
-    assert [line["op"] for line in workers.told] == ["world", "world"]
+    assert [line["op"] for line in workers.notices] == ["world", "world"]
 
 
 def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
-    """One death may be chance: the second run's evidence stands."""
+    """One death may be chance, so the evidence of the second run counts."""
     workers = ScriptedWorkers([dies(), shows("alive")])
     assert outputs(execute(workers, "a")) == ["alive"]
     assert (workers.started, workers.pauses) == (2, [])
@@ -63,7 +69,7 @@ def test_a_death_is_tried_once_more_in_a_fresh_container() -> None:
 
 @pytest.mark.parametrize(("out_of_memory", "ending"), [(False, Ending.CRASH), (True, Ending.MEMORY)])
 def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Ending) -> None:
-    """Who takes two containers down has evidence that says so, and the next command has a new one."""
+    """The evidence records that the command ended two containers, and the next command has a new container."""
     workers = ScriptedWorkers([dies(), dies(out_of_memory=out_of_memory), echoes()])
     first, second = execute(workers, "killer", "next")
     assert first == Evidence(ending=ending)
@@ -71,17 +77,17 @@ def test_two_deaths_are_charged_to_the_command(out_of_memory: bool, ending: Endi
 
 
 def test_a_world_that_ends_its_container_is_the_suites_fault() -> None:
-    """Told by a command that does nothing and dies as well; who asks for the same world again is told at once."""
+    """A command that does nothing dies in it as well. Further requests for this world fail without a try."""
     workers = ScriptedWorkers([dies(), dies(), dies()])
     answers = execute(workers, "a", "b")
     assert all(isinstance(answer, SandboxError) for answer in answers)
     assert str(answers[0]).startswith("world w, variant plain: its build.sh")
     assert answers[0] == answers[1]
-    assert [line["command"] for line in workers.asked] == ["a", "a", ":"]
+    assert [line["command"] for line in workers.jobs] == ["a", "a", ":"]
 
 
 def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
-    """The command that does nothing is tried again as any other is."""
+    """The command that does nothing is retried as any other is."""
     workers = ScriptedWorkers([dies(), dies(), fails(), echoes()])
     assert execute(workers, "a") == [Evidence(ending=Ending.CRASH)]
     assert workers.pauses == list(PAUSES_S[:1])
@@ -89,14 +95,14 @@ def test_a_failure_of_the_engine_while_blame_is_found_blames_nobody() -> None:
 
 @pytest.mark.parametrize("failures", range(1, len(PAUSES_S) + 1))
 def test_the_engine_is_given_time_to_come_back(failures: int) -> None:
-    """Each failure is followed by a longer pause and another try."""
+    """A longer pause and another try follow each failure."""
     workers = ScriptedWorkers([*[fails()] * failures, shows("back")])
     assert outputs(execute(workers, "a")) == ["back"]
     assert workers.pauses == list(PAUSES_S[:failures])
 
 
 def test_an_engine_that_stays_away_is_an_infra_error() -> None:
-    """After the last try the answer is the error, which is no evidence."""
+    """After the last try the result is the error, which is no evidence."""
     workers = ScriptedWorkers([fails()] * (len(PAUSES_S) + 1))
     (answer,) = execute(workers, "a")
     assert isinstance(answer, EngineError)
@@ -104,7 +110,7 @@ def test_an_engine_that_stays_away_is_an_infra_error() -> None:
 
 
 def test_a_container_that_will_not_start_is_an_infra_error() -> None:
-    """It is tried as often as any other failure of the engine."""
+    """A start is retried as often as any other failure of the engine."""
     workers = ScriptedWorkers(starts=[EngineError("no room")] * (len(PAUSES_S) + 1))
     (answer,) = execute(workers, "a")
     assert isinstance(answer, InfraError)
@@ -112,7 +118,7 @@ def test_a_container_that_will_not_start_is_an_infra_error() -> None:
 
 
 def test_an_engine_that_hangs_is_waited_for_once() -> None:
-    """Each try at one costs its whole time, so the requests that follow are not even tried."""
+    """Each try costs its whole timeout, so the next requests are not tried."""
     workers = ScriptedWorkers(starts=[SilentEngineError("no answer")] * (len(PAUSES_S) + 1))
     answers = execute(workers, *"abcdefgh")
     assert [str(answer) for answer in answers] == ["no answer"] * 8
@@ -120,7 +126,7 @@ def test_an_engine_that_hangs_is_waited_for_once() -> None:
 
 
 def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
-    """Its stream may live on, and when it has answered the engine is tried again."""
+    """Its connection may still work. After its result the engine is tried again."""
     patience = RetryPolicy()
     (request,) = requests("a")
     hangs = SilentEngineError("no answer")
@@ -134,13 +140,13 @@ def test_a_worker_that_is_there_is_asked_although_the_engine_hangs() -> None:
 
 
 def test_the_engines_failures_do_not_count_as_deaths() -> None:
-    """A command is charged for two deaths of its own and for nothing else."""
+    """A command is charged with two deaths of its own and nothing else."""
     workers = ScriptedWorkers([dies(), fails(), fails(), shows("fine")])
     assert outputs(execute(workers, "a")) == ["fine"]
 
 
 def test_a_command_that_kills_between_failures_is_charged() -> None:
-    """Two deaths are two deaths, whatever happened in between."""
+    """Two deaths count, whatever happened in between."""
     assert execute(ScriptedWorkers([dies(), fails(), dies()]), "a") == [Evidence(ending=Ending.CRASH)]
 
 
@@ -154,34 +160,34 @@ def test_a_command_that_kills_between_failures_is_charged() -> None:
     ],
 )
 def test_a_runner_that_fails_or_babbles_is_an_infra_error(line: dict[str, object]) -> None:
-    """It is not the command's failure, and trying again would tell the same."""
+    """It is not the command's failure, and another try would have the same result."""
     workers = ScriptedWorkers([says(line)])
     (answer,) = execute(workers, "a")
     assert isinstance(answer, SandboxError)
-    assert len(workers.asked) == 1
+    assert len(workers.jobs) == 1
 
 
 def test_a_wall_timeout_is_tried_once_more_when_nothing_else_runs() -> None:
-    """A busy machine may have caused the first; it comes after all others, and its second answer stands."""
+    """A busy machine may have caused the first timeout. The second try comes last, and its result counts."""
     slow: Act = shows("slow", by_wall=True, ending="timeout", status=None)
     workers = ScriptedWorkers([slow, echoes(), echoes(), shows("in time")])
     assert outputs(execute(workers, "a", "b", "c")) == ["in time", "b", "c"]
-    assert [line["command"] for line in workers.asked] == ["a", "b", "c", "a"]
+    assert [line["command"] for line in workers.jobs] == ["a", "b", "c", "a"]
 
 
 def test_a_second_wall_timeout_stands() -> None:
-    """It is not tried for ever."""
+    """There is no third try."""
     slow: Act = shows(by_wall=True, ending="timeout", status=None)
     workers = ScriptedWorkers([slow, slow])
     (answer,) = execute(workers, "a")
     assert isinstance(answer, Evidence)
-    assert (answer.ending, len(workers.asked)) == (Ending.TIMEOUT, 2)
+    assert (answer.ending, len(workers.jobs)) == (Ending.TIMEOUT, 2)
 
 
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("bug", [ZeroDivisionError("ours"), KeyboardInterrupt()])
 def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
-    """It is neither evidence nor retried, and no worker stays behind."""
+    """It is neither evidence nor retried, and no worker remains."""
     workers = ScriptedWorkers([fails(bug)])
     with pytest.raises(type(bug)):
         execute(workers, "a", "b", "c", size=size)
@@ -189,7 +195,7 @@ def test_a_bug_of_ours_is_raised(size: int, bug: BaseException) -> None:
 
 
 def test_who_stops_listening_leaves_no_worker_behind() -> None:
-    """The generator may be left half way."""
+    """The caller may stop iterating before the end."""
     workers = ScriptedWorkers()
     with Pool(workers.start, 2, wall_s=1, sleep=workers.sleep) as pool:
         next(iter(pool.execute(requests(*"abcdefgh"))))

@@ -63,12 +63,12 @@ def digests(
     def start(slot: int) -> ContainerWorker:
         return ContainerWorker(engine, replace(plan, cpu=cpus[(slot + seed) % len(cpus)]))
 
-    by_request = {id(requests[key]): key for key in keys}
+    numbered = [replace(requests[key], run_key=(str(number), 0)) for number, key in enumerate(keys)]
     results = {}
     with Pool(start, len(cpus), plan.manifest.limits.wall_s) as pool:
-        for request, answer in pool.execute([requests[key] for key in keys]):
+        for request, answer in pool.execute(numbered):
             assert isinstance(answer, Evidence), answer
-            key = by_request[id(request)]
+            key = keys[int(request.run_key[0])]
             results[key] = steady(suite.task(key[0]), answer).digest
     return results
 

@@ -22,7 +22,7 @@ from evaluator.pipeline.grading.executor import BaseChangedError, open_grader
 from evaluator.pipeline.grading.grader import Grader, Plan
 from evaluator.pipeline.grading.llm_panel import PanelItem, describe_panel, plan_panel, results_with_panel
 from evaluator.pipeline.grading.results import answers, measure_texts, result_of
-from evaluator.pipeline.grading.run_metrics import run_figures
+from evaluator.pipeline.grading.run_metrics import cached_run_metrics
 from evaluator.pipeline.project import Project
 from evaluator.pipeline.submissions.repository import load_submissions, suites_on_board
 from evaluator.progress import Progress
@@ -77,7 +77,7 @@ def results_of(
     candidates = list(answers(suite, submissions))
     findings = grader.grade(candidate.subject for candidate in candidates)
     texts = measure_texts(grader.store, candidates)
-    runs = run_figures(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
+    runs = cached_run_metrics(grader, ((candidate.task.id, candidate.subject.command) for candidate in candidates))
     results = []
     for candidate in candidates:
         run = runs.get((candidate.task.id, candidate.subject.command))

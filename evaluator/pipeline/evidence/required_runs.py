@@ -32,7 +32,7 @@ class RequiredRuns:
 
     def _runs(self, commands: Iterable[tuple[str, bytes]]) -> Iterable[RunKey]:
         for task, command in dict.fromkeys(commands):
-            for key, _ in self._keys.requests(task, command).values():
+            for key in self._keys.command_runs(task, command).evidence_keys:
                 yield key, 0
                 yield key, 1
 

@@ -1,7 +1,7 @@
-"""Adjudications: read, written and checked, beside the suites' other overrides.
+"""Adjudications: rulings of maintainers on single commands, stored in `fixtures/overrides/<suite>/adjudications.jsonl`.
 
-A line that stands in the file rules every command of that digest on the task of that digest, whoever gave it. Two
-lines that rule one command differently rule nothing: reading them is an error, and `check` finds them.
+A line applies to every command with its command digest on the task with its task digest, in any submission. Two lines
+that rule the same command differently have no effect: reading them raises an error, and `check` reports them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A line, the file it stands in with all that file shall hold, and the submissions that gave the command."""
+    """A new line, the path and the complete new content of its file, and the submissions that contain the command."""
 
     path: Path
     adjudication: Adjudication
@@ -36,12 +36,12 @@ class Adjudicated(NamedTuple):
 
 
 def adjudications_path(project: Project, suite: str) -> Path:
-    """Where a suite's adjudications are."""
+    """Return the path of a suite's adjudications."""
     return project.root / "fixtures" / "overrides" / suite / FILE
 
 
 def rulings_of(project: Project, suite: Suite) -> Rulings:
-    """What is ruled of the suite's present tasks. Raises FormatError for a file that does not read."""
+    """Return the rulings on the suite's present tasks. Raises FormatError if the file cannot be read."""
     path = adjudications_path(project, suite.manifest.name)
     if not path.is_file():
         return {}
@@ -49,19 +49,20 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
     if problems:
         raise FormatError(problems)
     digests = {task.digest: task.id for task in suite.tasks}
-    return {(digests[each.task_digest], each.command_digest): each for _, each in lines if each.task_digest in digests}
+    present = [adjudication for _, adjudication in lines if adjudication.task_digest in digests]
+    return {(digests[ruling.task_digest], ruling.command_digest): ruling for ruling in present}
 
 
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Rule a candidate's command on a task. Raises UsageError where it is ruled already, or there is none."""
-    made = adjudication_of(
+    """Rule a candidate's command on a task. Raises UsageError if it is already ruled or does not exist."""
+    change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
-    made.path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(made.path, made.content)
-    return made
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(change.path, change.content)
+    return change
 
 
 def adjudication_of(
@@ -75,32 +76,30 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """What `adjudicate` would write, without writing it; `present` stands for what the file holds now.
+    """Return what `adjudicate` would write. `present` replaces the current content of the file.
 
-    Raises UsageError where the command is ruled already, or there is none, FormatError for a broken submission.
+    Raises UsageError if the command is already ruled or does not exist, and FormatError for a broken submission.
     """
-    asked = project.suite(suite).task(task)
-    (entry,) = load_submissions(project, [submission])
-    command = _command(entry, suite, task, rank)
+    suite_task = project.suite(suite).task(task)
+    (loaded,) = load_submissions(project, [submission])
+    candidates = loaded.candidates(suite, task)
+    if not 1 <= rank <= len(candidates):
+        count = f"{len(candidates)} candidates for {task} of {suite}"
+        raise UsageError(f"{submission} has {count}: there is no candidate {rank}")
+    command = candidates[rank - 1].command
     path = adjudications_path(project, suite)
     lines, problems = _read(path, present)
     if problems:
         raise FormatError(problems)
-    made = _adjudication(asked, command, ruling, because)
-    for number, each in lines:
-        if (each.task_digest, each.command_digest) == (made.task_digest, made.command_digest):
-            place = path.relative_to(project.root)
-            raise UsageError(f"{place}:{number}: rules this command {each.ruling.value} already: change that line")
-    ordered = sorted([*(each for _, each in lines), made], key=lambda each: (each.task, each.command_digest))
-    givers = _givers(load_sound(project).submissions, suite, task, made.command_digest)
-    return Adjudicated(path, made, command, tuple(givers), json_lines(ordered).encode())
-
-
-def _command(entry: Submission, suite: str, task: str, rank: int) -> bytes:
-    given = entry.candidates(suite, task)
-    if not 1 <= rank <= len(given):
-        raise UsageError(f"{entry.slug} gave {len(given)} candidates for {task} of {suite}: there is no number {rank}")
-    return given[rank - 1].command
+    new = _adjudication(suite_task, command, ruling, because)
+    for number, line in lines:
+        if (line.task_digest, line.command_digest) == (new.task_digest, new.command_digest):
+            position = f"{path.relative_to(project.root)}:{number}"
+            raise UsageError(f"{position}: rules this command {line.ruling.value} already: change that line")
+    ordered = sorted([*(line for _, line in lines), new], key=lambda line: (line.task, line.command_digest))
+    sources = _submissions_by_command(load_sound(project).submissions, suite)
+    submissions = tuple(sources.get(task, {}).get(new.command_digest, ()))
+    return Adjudicated(path, new, command, submissions, json_lines(ordered).encode())
 
 
 def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> Adjudication:
@@ -118,19 +117,19 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Every line that does not read, contradicts another or rules nothing any more, in all suites that are here."""
+    """Return a problem for each line of any suite that is unreadable, contradicts another line or rules nothing."""
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
-        lines, faults = _read(path)
-        problems += faults
+        lines, unreadable = _read(path)
+        problems += unreadable
         if lines:
             problems += _orphans(path, lines, suite, _readable_submissions(project))
     return problems
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:
-    """All submissions; None where one is broken, which is told elsewhere."""
+    """Return all submissions, or None if one is broken: `check` reports that elsewhere."""
     try:
         return load_submissions(project)
     except FormatError:
@@ -138,7 +137,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Lines with their numbers, and what is wrong with others; nothing where there is no file."""
+    """Read the lines with their numbers, and return the problems of the others. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:
@@ -150,50 +149,48 @@ def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adj
             lines.append((number, Adjudication.model_validate(value)))
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False)
-            problems += [Problem(path, number, f"{'.'.join(map(str, each['loc']))}: {each['msg']}") for each in details]
+            problems += [
+                Problem(path, number, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in details
+            ]
         except ValueError as error:
-            problems.append(Problem(path, number, f"does not read as an adjudication: {error}"))
+            problems.append(Problem(path, number, f"cannot be read as an adjudication: {error}"))
     return lines, problems + list(_contradictions(path, lines))
 
 
 def _contradictions(path: Path, lines: Iterable[tuple[int, Adjudication]]) -> Iterator[Problem]:
-    seen: dict[tuple[str, str], tuple[int, Adjudication]] = {}
-    for number, each in lines:
-        first, earlier = seen.setdefault((each.task_digest, each.command_digest), (number, each))
+    firsts: dict[tuple[str, str], tuple[int, Adjudication]] = {}
+    for number, line in lines:
+        first, earlier = firsts.setdefault((line.task_digest, line.command_digest), (number, line))
         if first != number:
-            said = f"{each.ruling.value} here, {earlier.ruling.value} there"
-            yield Problem(path, number, f"rules the command of line {first} on {each.task} again: {said}; keep one")
+            rulings = f"{line.ruling.value} here, {earlier.ruling.value} there"
+            yield Problem(path, number, f"rules the command of line {first} on {line.task} again: {rulings}; keep one")
 
 
 def _orphans(
-    path: Path, lines: Iterable[tuple[int, Adjudication]], suite: Suite, entries: Iterable[Submission] | None
+    path: Path, lines: Iterable[tuple[int, Adjudication]], suite: Suite, submissions: Iterable[Submission] | None
 ) -> Iterator[Problem]:
     tasks = {task.id: task for task in suite.tasks}
-    given = None if entries is None else _given(entries, suite.manifest.name)
-    for number, each in lines:
-        task = tasks.get(each.task)
+    sources = None if submissions is None else _submissions_by_command(submissions, suite.manifest.name)
+    for number, line in lines:
+        task = tasks.get(line.task)
         if task is None:
-            message = f"rules nothing: the suite has no task {each.task}; remove the line"
-        elif task.digest != each.task_digest:
-            message = f"rules nothing: {each.task} was reworded, or its references changed; rule it anew"
-        elif given is not None and each.command_digest not in given.get(each.task, {}):
-            message = f"rules a command on {each.task} that no submission gives any more"
+            message = f"rules nothing: the suite has no task {line.task}; remove the line"
+        elif task.digest != line.task_digest:
+            message = f"rules nothing: the words or references of {line.task} changed; rule the command again"
+        elif sources is not None and line.command_digest not in sources.get(line.task, {}):
+            message = f"rules a command on {line.task} that no submission contains any more"
         else:
             continue
         yield Problem(path, number, message, Severity.WARNING)
 
 
-def _given(entries: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Who gave which command, by task and digest."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for entry in entries:
-        for task, prediction in entry.predictions.get(suite, {}).items():
+def _submissions_by_command(submissions: Iterable[Submission], suite: str) -> Mapping[str, Mapping[str, list[str]]]:
+    """Return the submissions that contain each command, by task and command digest."""
+    sources: dict[str, dict[str, list[str]]] = {}
+    for submission in submissions:
+        for task, prediction in submission.predictions.get(suite, {}).items():
             for candidate in prediction.candidates or ():
-                givers = found.setdefault(task, {}).setdefault(candidate.digest, [])
-                if entry.slug not in givers:
-                    givers.append(entry.slug)
-    return found
-
-
-def _givers(entries: Iterable[Submission], suite: str, task: str, digest: str) -> list[str]:
-    return list(_given(entries, suite).get(task, {}).get(digest, []))
+                slugs = sources.setdefault(task, {}).setdefault(candidate.digest, [])
+                if submission.slug not in slugs:
+                    slugs.append(submission.slug)
+    return sources

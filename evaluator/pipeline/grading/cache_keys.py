@@ -1,12 +1,13 @@
 """The keys that evidence and verdicts of one suite are stored under.
 
-A verdict's key is the digest of all it depends on: the evidence keys of the command and of the references,
-what the task compares, and the judge. So nothing ever has to be told that it is stale.
+A verdict's key is the digest of everything the verdict depends on: the evidence keys of the command and of the
+references, the comparison that the task asks for, and the judge. So no verdict has to be marked as outdated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evaluator.judges.case import Judge
@@ -16,22 +17,22 @@ from evaluator.sandbox.runner.protocol import World
 from evaluator.suites.load import Suite
 
 Rulings = Mapping[tuple[str, str], Adjudication]
-"""What maintainers ruled, by task id and command digest."""
-
+"""The rulings of maintainers, by task id and command digest."""
 
 MutantLookup = Callable[[Task, tuple[bytes, ...]], Collection[str]]
-"""Digests of the commands that are one slip away from one of these references of a task and not found harmless."""
+"""Returns the digests of the commands that are one mutation away from one of a task's references and not marked
+equivalent."""
 
 
 def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
-    """Nothing is held to be a slip: for whoever asks what the worlds themselves tell."""
+    """Return nothing, so that no verdict depends on known mutants."""
     return ()
 
 
 class GradingItem(NamedTuple):
-    """What is judged: a command for a task, against all references or those that `without` leaves.
+    """A command for a task, to be judged against all references or all but the one with the index `without`.
 
-    `command` is None where nothing was given.
+    `command` is None if the submission has no candidate.
     """
 
     task: str
@@ -39,8 +40,55 @@ class GradingItem(NamedTuple):
     without: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CommandRuns:
+    """A command of a task with the request of its first run in every variant, by variant.
+
+    `requests` is empty if the command cannot be executed.
+    """
+
+    task: Task
+    command: bytes
+    requests: Mapping[str, Request]
+
+    @property
+    def evidence_keys(self) -> tuple[str, ...]:
+        """Return the evidence keys in the order of the variants."""
+        return tuple(request.run_key[0] for request in self.requests.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """A grading item with its verdict key, the parts of that key, and the runs that a judge may need.
+
+    `key` is the digest of `parts`, which name everything that the verdict depends on. `candidate` is None if the
+    item has no command.
+    """
+
+    item: GradingItem
+    key: str
+    parts: Mapping[str, str]
+    task: Task
+    candidate: CommandRuns | None
+    references: tuple[CommandRuns, ...]
+    ruling: Adjudication | None
+    is_known_mutant: bool
+
+    @property
+    def candidate_keys(self) -> tuple[str, ...]:
+        """Return the evidence keys of the candidate, or nothing if it cannot be executed."""
+        return self.candidate.evidence_keys if self.candidate else ()
+
+    @property
+    def evidence_keys(self) -> Iterator[str]:
+        """Yield the evidence keys of the candidate and of the references."""
+        yield from self.candidate_keys
+        for reference in self.references:
+            yield from reference.evidence_keys
+
+
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """The variants of a world as the sandbox builds them, by the name of the variant."""
+    """Return the variants of a world as the sandbox builds them, by the name of the variant."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
@@ -50,12 +98,12 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """False for what no shell could be given: nothing, blanks, or bytes that end early at a NUL."""
+    """Return whether a shell can be given the command: it is neither missing nor blank and has no NUL byte."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
 class CacheKeys:
-    """Requests and keys of one suite's commands, on one base, by one judge."""
+    """Requests and keys of one suite's commands, for one sandbox image and one judge."""
 
     def __init__(
         self,
@@ -69,80 +117,72 @@ class CacheKeys:
         self._tasks = {task.id: task for task in suite.tasks}
         self._machine = machine_digest(suite.manifest, fingerprint)
         self._worlds: dict[str, dict[str, World]] = {}
-        self._requests: dict[tuple[str, bytes], dict[str, tuple[str, Request]]] = {}
+        self._commands: dict[tuple[str, bytes], CommandRuns] = {}
         self._references: dict[tuple[str, int | None], str] = {}
         self._comparisons: dict[str, str] = {}
+        self._planned: dict[GradingItem, PlannedItem] = {}
 
-    def requests(self, task_id: str, command: bytes) -> Mapping[str, tuple[str, Request]]:
-        """Evidence key and request of a command in every variant, by variant."""
-        known = self._requests.get((task_id, command))
-        if known is None:
-            known = self._requests[task_id, command] = self._make_requests(self._tasks[task_id], command)
-        return known
+    def command_runs(self, task_id: str, command: bytes) -> CommandRuns:
+        """Return a command with the request of its first run in every variant."""
+        runs = self._commands.get((task_id, command))
+        if runs is None:
+            task = self._tasks[task_id]
+            requests = self._make_requests(task, command) if is_executable(command) else {}
+            runs = self._commands[task_id, command] = CommandRuns(task, command, requests)
+        return runs
 
-    def _make_requests(self, task: Task, command: bytes) -> dict[str, tuple[str, Request]]:
+    def _make_requests(self, task: Task, command: bytes) -> dict[str, Request]:
         if task.id not in self._worlds:
             worlds = worlds_of_suite(self._suite, task.world, task.setup)
             self._worlds[task.id] = {name: named(worlds[name]) for name in self._suite.variants(task)}
-        # exit status and stderr are always in evidence: asking for them must not make it another one
-        observe = frozenset(each.value for each in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
+        # evidence always holds the exit status and stderr: a task that observes them must have the same evidence key
+        observe = frozenset(name.value for name in task.observe) - {Observation.EXIT.value, Observation.STDERR.value}
         files = frozenset(path.encode() for path in task.text_files)
-        made = {}
-        for name, world in self._worlds[task.id].items():
+        requests = {}
+        for variant, world in self._worlds[task.id].items():
             request = Request.of(world, command, verify=task.verify, observe=observe, text_files=files)
-            made[name] = (evidence_key(request, self._machine), request)
-        return made
+            requests[variant] = replace(request, run_key=(evidence_key(request, self._machine), 0))
+        return requests
 
-    def references(self, subject: GradingItem) -> tuple[bytes, ...]:
-        """The references a subject is judged against."""
-        references = self._tasks[subject.task].references
-        return tuple(each for number, each in enumerate(references) if number != subject.without)
+    def plan_item(self, item: GradingItem) -> PlannedItem:
+        """Return a grading item with its verdict key and its runs. Later calls return the same object."""
+        planned = self._planned.get(item)
+        if planned is None:
+            planned = self._planned[item] = self._make_plan(item)
+        return planned
 
-    def ruling(self, subject: GradingItem) -> Adjudication | None:
-        """What is ruled of a subject. Who is judged by some of the references was asked something else."""
-        if not self._rulings or subject.command is None or subject.without is not None:
-            return None
-        return self._rulings.get((subject.task, command_digest(subject.command)))
-
-    def is_known_mutant(self, subject: GradingItem) -> bool:
-        """Whether a subject's command is a reference's with one slip in it, and no reference itself."""
-        if subject.command is None or subject.command in (references := self.references(subject)):
-            return False
-        return command_digest(subject.command) in self._known_mutants(self._tasks[subject.task], references)
-
-    def _keys(self, task: str, command: bytes | None) -> list[str]:
-        if command is None or not is_executable(command):
-            return []
-        return [key for key, _ in self.requests(task, command).values()]
-
-    def parts(self, subject: GradingItem) -> dict[str, str]:
-        """What a verdict on `subject` depends on, by name; the verdict's key is the digest of all of it."""
-        own = [
-            command_digest(subject.command or b""),
-            str(subject.command is None),
-            *self._keys(subject.task, subject.command),
-        ]
-        ruling = self.ruling(subject)
-        slip = {"slip": "one slip away from a reference"} if self.is_known_mutant(subject) else {}
-        return slip | {
+    def _make_plan(self, item: GradingItem) -> PlannedItem:
+        task, command = self._tasks[item.task], item.command
+        commands = tuple(command for number, command in enumerate(task.references) if number != item.without)
+        references = tuple(self.command_runs(task.id, reference) for reference in commands)
+        candidate = None if command is None else self.command_runs(task.id, command)
+        ruling, is_known_mutant = None, False
+        if command is not None and self._rulings and item.without is None:  # a ruling compares with all references
+            ruling = self._rulings.get((task.id, command_digest(command)))
+        if command is not None and command not in commands:
+            is_known_mutant = command_digest(command) in self._known_mutants(task, commands)
+        own = (command_digest(command or b""), str(command is None), *(candidate.evidence_keys if candidate else ()))
+        # these names and texts are hashed and stored: another word is another key
+        parts = {"slip": "one slip away from a reference"} if is_known_mutant else {}
+        parts |= {
             "command": digest_of(*(key.encode() for key in own)),
-            "references": self._references_digest(subject),
-            "against": "all references" if subject.without is None else f"all but reference {subject.without + 1}",
-            "comparison": self._comparison_digest(subject.task),
+            "references": self._references_digest(item, references),
+            "against": "all references" if item.without is None else f"all but reference {item.without + 1}",
+            "comparison": self._comparison_digest(task),
             "judge": f"{self._judge.name} {self._judge.version}",
             "adjudication": f"{ruling.ruling.value}: {ruling.because}" if ruling else "none",
         }
+        return PlannedItem(item, key_of(parts), parts, task, candidate, references, ruling, is_known_mutant)
 
-    def _references_digest(self, subject: GradingItem) -> str:
-        place = (subject.task, subject.without)
-        if place not in self._references:
-            keys = (key for each in self.references(subject) for key in self._keys(subject.task, each))
-            self._references[place] = digest_of(*(key.encode() for key in keys))
-        return self._references[place]
+    def _references_digest(self, item: GradingItem, references: tuple[CommandRuns, ...]) -> str:
+        position = (item.task, item.without)
+        if position not in self._references:
+            keys = (key for reference in references for key in reference.evidence_keys)
+            self._references[position] = digest_of(*(key.encode() for key in keys))
+        return self._references[position]
 
-    def _comparison_digest(self, task_id: str) -> str:
-        if task_id not in self._comparisons:
-            task = self._tasks[task_id]
+    def _comparison_digest(self, task: Task) -> str:
+        if task.id not in self._comparisons:
             compared = {
                 **task.model_dump(mode="json", include={"nl", "output", "verify"}),
                 "observe": sorted(task.observe),
@@ -150,24 +190,20 @@ class CacheKeys:
                 "scratch": self._suite.manifest.scratch,
                 "home": home_of(self._suite.manifest),
             }
-            self._comparisons[task_id] = digest_of(canonical_json(compared))
-        return self._comparisons[task_id]
-
-    def key(self, subject: GradingItem) -> str:
-        """The key of a verdict on `subject`."""
-        return key_of(self.parts(subject))
+            self._comparisons[task.id] = digest_of(canonical_json(compared))
+        return self._comparisons[task.id]
 
 
 def key_of(parts: Mapping[str, str]) -> str:
-    """The key that a verdict's parts make."""
+    """Return the verdict key for these parts."""
     return digest_of(*(part.encode() for part in parts.values()))
 
 
 def cwd_of(suite: Suite, task: Task) -> str:
-    """The folder that a task's commands start in."""
+    """Return the folder that a task's commands start in."""
     return suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
 
 
 def home_of(manifest: SuiteManifest) -> str:
-    """The folder that `~` means in a suite's scratch paths."""
+    """Return the folder that `~` stands for in a suite's scratch paths."""
     return manifest.environment.get("HOME", "/root")

@@ -1,8 +1,7 @@
-"""A suite's bench: its image, its workers and the grader that uses them, started only when needed.
+"""The executor of a suite: it finds the engine, builds the image and starts workers when the first request comes.
 
-The engine's client is imported with them: where nothing has changed, none of it is needed.
-
-Execute one command by hand, exactly as scoring does, and keep nothing of it.
+The client library of the engine is imported at that moment, so a command that executes nothing does not load it.
+`run_command` executes one command in the same way as scoring does, and stores nothing.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The image was rebuilt with other packages than the keys at hand were made for."""
+    """The image was rebuilt with other packages than those of the current cache keys."""
 
 
 class Executor:
-    """Executes a suite's requests. The first call finds the engine, the image and starts the workers."""
+    """Executes a suite's requests. The first call finds the engine and the image, and starts the workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
         self._suite, self.store, self._progress = suite, store, progress
@@ -52,36 +51,36 @@ class Executor:
 
     @property
     def workers(self) -> int:
-        """How many workers it has once it has any."""
+        """Return the number of workers that the executor starts."""
         return self._size
 
     @property
     def worker_time(self) -> WorkerTime:
-        """Where the workers' time went so far."""
+        """Return the time that the workers have spent so far."""
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove what runs of this checkout left in the engine when they were killed, which their notes tell."""
+        """Remove the containers of killed runs of this checkout. Notes in its folder `workers` name them."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
             clear_up(self._notes)
 
     def close(self) -> None:
-        """Take the workers down."""
+        """Stop the workers."""
         self._stack.close()
 
     def fingerprint(self) -> str:
-        """The image's fingerprint: remembered from when it was last seen, so that no engine need be asked."""
+        """Return the image's fingerprint. The stored value is used if there is one, so that no engine is needed."""
         known = self.store.fingerprint(image_reference(self._suite.manifest))
         return known or self.find_image().fingerprint
 
     def is_known(self) -> bool:
-        """Whether the image's fingerprint is remembered."""
+        """Return whether the store has the image's fingerprint."""
         return self.store.fingerprint(image_reference(self._suite.manifest)) is not None
 
     def find_image(self) -> SuiteImage:
-        """The suite's image, built where it is not there, and its fingerprint remembered."""
+        """Return the suite's image. Build it if it is missing, and store its fingerprint."""
         from evaluator.sandbox.engine import find_engine
         from evaluator.sandbox.image import ensure_image
 
@@ -91,7 +90,7 @@ class Executor:
         return image
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Answers in the order they are ready. Raises MissingError where this machine has no engine."""
+        """Yield results in the order of completion. Raises MissingError if this machine has no engine."""
         return self._ensure_pool().execute(requests)
 
     def _ensure_pool(self) -> Pool:
@@ -99,7 +98,9 @@ class Executor:
             known = self.store.fingerprint(image_reference(self._suite.manifest))
             image = self.find_image()
             if known not in (None, image.fingerprint):
-                raise BaseChangedError("the sandbox image was rebuilt with other package versions; run the same again")
+                raise BaseChangedError(
+                    "the sandbox image was rebuilt with other package versions; run the command again"
+                )
             if self._engine is None:
                 raise InfraError("no engine was found")
             self._pool = self._open_pool(self._engine, image)
@@ -113,20 +114,20 @@ class Executor:
         cpus = sorted(os.sched_getaffinity(0))
         name = self._stack.enter_context(worker_group(engine, self._notes))
 
-        def start(place: int) -> ContainerWorker:
-            if ready and place == 0:
+        def start(slot: int) -> ContainerWorker:
+            if ready and slot == 0:
                 return ready.pop()
-            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, cpus[place % len(cpus)], name))
+            return ContainerWorker(engine, WorkerPlan(image, self._suite.manifest, cpus[slot % len(cpus)], name))
 
-        # the first is started here: what keeps every worker from starting is told once, not for every request
+        # the first worker starts here, so that an error of every start is reported once and not for every request
         ready: list[ContainerWorker] = []
         self._stack.callback(_close_all, ready)
-        ready.append(_patiently(lambda: start(0)))
+        ready.append(_start_with_pauses(lambda: start(0)))
         return self._stack.enter_context(Pool(start, self._size, self._suite.manifest.limits.wall_s))
 
 
-def _patiently(start: Callable[[], ContainerWorker]) -> ContainerWorker:
-    """A worker, from an engine that may be about to come back. What its runner says against starting is final."""
+def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
+    """Start a worker, with pauses if the engine is unavailable. An error of the runner itself is raised at once."""
     for pause in PAUSES_S:
         try:
             return start()
@@ -141,16 +142,16 @@ def _close_all(workers: Iterable[Worker]) -> None:
 
 
 def _refusal(suite: Suite, judge: str | None) -> MissingError:
-    """Why nothing can be shown, and the line to type."""
+    """Return the error for missing evidence, with the command that produces the evidence."""
     options = ["", f"--suite {suite.manifest.name}", *([f"--judge {judge}"] if judge else [])]
-    return MissingError(f"evidence is missing; make it with: bashboard score{' '.join(options)}")
+    return MissingError(f"evidence is missing; produce it with: bashboard score{' '.join(options)}")
 
 
 @contextlib.contextmanager
 def open_executor(
     project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
 ) -> Iterator[Executor]:
-    """A suite's bench over the project's store; its workers are gone afterwards."""
+    """Open the executor of a suite with the project's store, and stop its workers afterwards."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     store = Store(project.store_path)
@@ -174,25 +175,25 @@ def open_grader(
     execute: bool = True,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
-    """A grader of one suite with the project's store and judge; its workers are gone afterwards.
+    """Open a grader of one suite with the project's store and judge, and stop its workers afterwards.
 
-    With `execute` false it raises MissingError where evidence would have to be made. With `adjudicated` false no
-    ruling of a maintainer outranks the judge, and no slip is doubted: for whoever asks what the worlds tell.
+    If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
+    a maintainer overrides the judge, and no known mutant is doubted: the findings then rest on the worlds alone.
     """
-    named = find_judge(judge or project.settings.judge)
+    named_judge = find_judge(judge or project.settings.judge)
 
     def refuse(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
         raise _refusal(suite, judge)
 
     with open_executor(project, suite, progress, workers=workers) as executor:
-        if not execute and not executor.is_known():  # its keys cannot be told, and an image is not built for that
+        if not execute and not executor.is_known():  # without the fingerprint there are no keys; do not build an image
             raise _refusal(suite, judge)
         rulings = rulings_of(project, suite) if adjudicated else {}
         known_mutants = known_mutants_of(project, suite, executor.store) if adjudicated else no_known_mutants
         run = executor.execute if execute else refuse
         yield Grader(
             suite,
-            named,
+            named_judge,
             executor.store,
             executor.fingerprint(),
             run,
@@ -213,12 +214,12 @@ def run_command(
     observe: Sequence[Observation] = (),
     setup: bytes | None = None,
 ) -> dict[str, Evidence]:
-    """Evidence of `command` in the variants named (the first where none is), by variant.
+    """Execute `command` in the named variants, or in the first variant, and return its evidence by variant.
 
-    Raises UsageError for a NUL byte or an unknown world or variant, InfraError where there is no evidence.
+    Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if there is no evidence.
     """
     if b"\0" in command:
-        raise UsageError("the command holds a NUL byte, which no shell can be given")
+        raise UsageError("the command has a NUL byte: a shell cannot be given one")
     loaded = project.suite(suite)
     if world not in loaded.worlds:
         raise UsageError(f"suite {suite} has no world {world!r}; there are: {', '.join(loaded.worlds)}")
@@ -226,15 +227,15 @@ def run_command(
     unknown = [name for name in variants if name not in worlds]
     if unknown:
         raise UsageError(f"world {world} has no variant {unknown[0]!r}; there are: {', '.join(worlds)}")
-    asked = frozenset(each.value for each in observe)
-    requests = {name: Request.of(worlds[name], command, observe=asked) for name in variants or list(worlds)[:1]}
+    observed = frozenset(observation.value for observation in observe)
+    requests = {name: Request.of(worlds[name], command, observe=observed) for name in variants or list(worlds)[:1]}
     with open_executor(project, loaded, progress, workers=min(2, len(requests))) as executor:
         progress.stage("executing", len(requests))
-        answers = {id(request): answer for request, answer in executor.execute(list(requests.values()))}
-    found: dict[str, Evidence] = {}
-    for name, request in requests.items():
-        answer = answers[id(request)]
-        if isinstance(answer, InfraError):
-            raise answer
-        found[name] = answer
-    return found
+        results = {request.world.variant: result for request, result in executor.execute(list(requests.values()))}
+    evidence: dict[str, Evidence] = {}
+    for name in requests:
+        result = results[name]
+        if isinstance(result, InfraError):
+            raise result
+        evidence[name] = result
+    return evidence

@@ -1,53 +1,54 @@
-"""From commands to findings, doing only what is not known yet.
+"""Grading: from commands to findings, with no work for known verdicts.
 
-A verdict's key is the digest of all it depends on, so what is stale is simply what has no verdict under its
-key. For that, evidence is looked up by its own keys and only what is missing is executed: every command once
-in each variant, references twice, spaced. A candidate that does not pass is run once more in the variant that
-decided, and judged again: what differs between its own two runs does not count.
+A verdict's key is the digest of everything the verdict depends on, so an item is outdated if the store has no verdict
+under its key. Evidence is also looked up by its keys, and only missing runs are executed: every command once in each
+variant, and references twice with a pause between the runs. A candidate that does not pass is executed once more in
+the variant that decided, and judged again: a difference between its own two runs does not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import Case, EvidenceNeed, Executed, Judge, needs_second_run
 from evaluator.pipeline.grading.cache_keys import (
     CacheKeys,
+    CommandRuns,
     GradingItem,
     MutantLookup,
+    PlannedItem,
     Rulings,
     cwd_of,
     home_of,
-    is_executable,
     key_of,
     no_known_mutants,
 )
 from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
 from evaluator.progress import Progress
-from evaluator.records import Evidence, Finding, Outcome, Step, Task, Trial, Verdict, command_digest
+from evaluator.records import Evidence, Finding, Outcome, Step, Trial, Verdict, command_digest
 from evaluator.sandbox.requests import Request
 from evaluator.store import JudgedVerdict, RunKey, Store
 from evaluator.suites.load import Suite
 
 SPACING_S: Final = 2.0
-"""Between a command's two runs. The clock is pinned, so only what leaks past the pins can differ by it."""
+"""Seconds between a command's two runs. The clock is pinned, so only an effect that escapes the pinning can differ."""
 
 
 class Outdated(NamedTuple):
-    """A subject without a verdict under its key, and why."""
+    """An item without a verdict under its key, and the reason."""
 
     subject: GradingItem
     why: str
 
 
 class Plan(NamedTuple):
-    """What grading would do: subjects to judge, and how many executions that takes at least.
+    """The work that grading would take: the items to judge, and the least number of executions.
 
-    `panel` says what a panel would be asked about what is undecided already, None where there is none.
+    `panel` describes the panel's work on items that are already undecided. It is None if there is no panel.
     """
 
     stale: tuple[Outdated, ...]
@@ -56,9 +57,9 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """How many answers are undecided, and at most how many calls at about what cost that takes.
+    """The number of undecided answers, the largest number of panel calls for them, and the approximate cost.
 
-    `usd` is None where a price is not known. What is stale may turn out undecided too, and is not in these.
+    `usd` is None if a price is unknown. Outdated items may also turn out undecided. They are not included.
     """
 
     undecided: int
@@ -68,9 +69,9 @@ class PanelPlan(NamedTuple):
 
 @dataclass
 class Grader:
-    """Grades commands of one suite by one judge. `execute` is called with what has no evidence yet.
+    """Grades commands of one suite by one judge. `execute` is called with the runs that have no evidence yet.
 
-    `preloaded` is evidence that need not be asked of the store; where both have some of a run, it is what counts.
+    `preloaded` is evidence that takes precedence over the evidence in the store.
     """
 
     suite: Suite
@@ -84,38 +85,34 @@ class Grader:
     known_mutants: MutantLookup = no_known_mutants
     preloaded: Mapping[RunKey, Evidence] = field(default_factory=dict)
     keys: CacheKeys = field(init=False)
-    _tasks: dict[str, Task] = field(init=False)
-    _scheduler: EvidenceScheduler = field(init=False)
+    _scheduler: EvidenceScheduler[list[PlannedItem]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tasks = {task.id: task for task in self.suite.tasks}
         self.keys = CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
         self._scheduler = EvidenceScheduler(self.store, self.execute, self.progress, self.spacing_s)
         self._scheduler.evidence.update(self.preloaded)
 
-    # -- what is stale
+    def plan(self, items: Iterable[GradingItem]) -> Plan:
+        """Return the items that have no verdict yet, the reason for each, and the executions that they take."""
+        planned = self._plan_items(items)
+        findings = self._stored_findings(planned)
+        pending = [plan for plan in planned if plan.item not in findings]
+        runs = self._required_runs(pending)
+        stored = self.store.known_runs({key for key, _ in runs})
+        return Plan(tuple(Outdated(plan.item, self._why_outdated(plan)) for plan in pending), len(runs.keys() - stored))
 
-    def plan(self, subjects: Iterable[GradingItem]) -> Plan:
-        """What has no verdict yet, why, and what it would take."""
-        stale = [Outdated(each, self._why(each)) for each in self._without_verdict(dict.fromkeys(subjects))]
-        runs = {} if self.judge.basis is EvidenceNeed.TEXT else self._first_runs([each.subject for each in stale])
-        known = self.store.known_runs({key for key, _ in runs})
-        return Plan(tuple(stale), len(runs.keys() - known))
+    def _plan_items(self, items: Iterable[GradingItem]) -> list[PlannedItem]:
+        return [self.keys.plan_item(item) for item in dict.fromkeys(items)]
 
-    def _without_verdict(self, subjects: Iterable[GradingItem]) -> list[GradingItem]:
-        keys = {subject: self.keys.key(subject) for subject in subjects}
-        known = self.store.verdicts(keys.values())
-        return [subject for subject, key in keys.items() if key not in known]
-
-    def _why(self, subject: GradingItem) -> str:
-        parts = self.keys.parts(subject)
-        digest = command_digest(subject.command or b"")
-        judged = self.store.earlier(self.suite.manifest.name, subject.task, digest)
-        # a reference that `suite verify` judged by the others was asked something else
-        earlier = [each for each in judged if each.parts.get("against") == parts["against"]]
+    def _why_outdated(self, planned: PlannedItem) -> str:
+        parts = planned.parts
+        digest = command_digest(planned.item.command or b"")
+        judged = self.store.earlier(self.suite.manifest.name, planned.item.task, digest)
+        # `suite verify` judges a reference by the other references, which is another question
+        earlier = [verdict for verdict in judged if verdict.parts.get("against") == parts["against"]]
         if not earlier:
             return "never judged"
-        closest = max(earlier, key=lambda each: sum(each.parts.get(name) == value for name, value in parts.items()))
+        closest = max(earlier, key=lambda old: sum(old.parts.get(name) == value for name, value in parts.items()))
         changed = [name for name, value in parts.items() if closest.parts.get(name) != value]
         words = {
             "command": "world, limits, clock or base changed",
@@ -124,172 +121,149 @@ class Grader:
         }
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
-    def known(self, subjects: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """The findings on those of the subjects that have a verdict."""
-        keys = {subject: self.keys.key(subject) for subject in dict.fromkeys(subjects)}
-        known = self.store.verdicts(keys.values())
-        return {subject: known[key].finding for subject, key in keys.items() if key in known}
+    def known(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
+        """Return the findings on those of the items that have a verdict."""
+        return self._stored_findings(self._plan_items(items))
 
-    # -- grading
+    def _stored_findings(self, planned: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
+        verdicts = self.store.verdicts(plan.key for plan in planned)
+        return {plan.item: verdicts[plan.key].finding for plan in planned if plan.key in verdicts}
 
-    def grade(self, subjects: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """A finding for every subject. Verdicts are kept as soon as they are known; infra-errors never are."""
-        asked = list(dict.fromkeys(subjects))
-        findings = self.known(asked)
-        pending = [subject for subject in asked if subject not in findings]
+    def grade(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
+        """Return a finding for every item, and store new verdicts. An infra-error is never stored."""
+        planned = self._plan_items(items)
+        findings = self._stored_findings(planned)
+        pending = {plan.item: plan for plan in planned if plan.item not in findings}
         if pending:
-            fresh = self._judge(pending)
-            self._keep(fresh)
+            fresh = self._judge(list(pending.values()))
+            decided = (item for item, finding in fresh.items() if finding.outcome is not Outcome.INFRA_ERROR)
+            self.store.add_verdicts([self.judged_verdict(pending[item], fresh[item]) for item in decided])
             findings |= fresh
         return findings
 
-    def trials(self, task: str, command: bytes) -> dict[str, Trial]:
-        """Evidence of a command by variant, as far as there is any."""
-        found = {}
-        for name, (key, _) in self.keys.requests(task, command).items():
-            first = self._scheduler.evidence.get((key, 0))
-            if first is not None:
-                found[name] = Trial(first=first, again=self._scheduler.evidence.get((key, 1)))
-        return found
+    def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
+        """Judge the items, execute those that do not pass again, and judge them again until no run is missing.
 
-    def case(self, subject: GradingItem) -> Case:
-        """The case of a subject from the evidence at hand; call `ensure_evidence` before."""
-        candidate = None
-        if subject.command is not None:
-            trials = self.trials(subject.task, subject.command) if is_executable(subject.command) else {}
-            candidate = Executed(subject.command, trials)
-        references = tuple(Executed(each, self.trials(subject.task, each)) for each in self.keys.references(subject))
-        manifest, task = self.suite.manifest, self._tasks[subject.task]
-        cwd, slip = cwd_of(self.suite, task), self.keys.is_known_mutant(subject)
-        return Case(task, references, candidate, home_of(manifest), manifest.scratch, cwd, slip)
-
-    def ensure_evidence(self, subjects: Iterable[GradingItem]) -> None:
-        """See to it that the evidence of these subjects is at hand, executing what is missing."""
-        self._request_runs(list(subjects))
-        self._scheduler.finish()
-
-    def load_cached(self, subjects: Iterable[GradingItem]) -> list[GradingItem]:
-        """Bring the evidence of these to hand as far as the store has it; those that lack none. Executes nothing."""
-        asked = list(subjects)
-        if self.judge.basis is EvidenceNeed.TEXT:
-            return asked
-        self._scheduler.load_cached({key for subject in asked for key in self._keys(subject)})
-        known = self._scheduler.evidence
-        return [subject for subject in asked if all((key, 0) in known for key in self._keys(subject))]
-
-    def failure(self, task: str, command: bytes) -> InfraError | None:
-        """The failure of ours that keeps a command from having evidence, if there is one."""
-        keys = [key for key, _ in self.keys.requests(task, command).values()]
-        failed = (self._scheduler.failures.get((key, run)) for key in keys for run in (0, 1))
-        return next((each for each in failed if each is not None), None)
-
-    def _first_runs(self, subjects: Sequence[GradingItem]) -> dict[RunKey, Request]:
-        commands = {(subject.task, subject.command) for subject in subjects}
-        references = {(subject.task, each) for subject in subjects for each in self.keys.references(subject)}
-        ordered = sorted(
-            (
-                (task, command)
-                for task, command in commands | references
-                if command is not None and is_executable(command)
-            ),
-            key=lambda pair: (self._tasks[pair[0]].world, pair),
-        )
-        runs: dict[RunKey, Request] = {}
-        for task, command in ordered:
-            runs |= {(key, 0): request for key, request in self.keys.requests(task, command).values()}
-        for task, command in ordered:
-            if (task, command) in references:
-                runs |= {(key, 1): request for key, request in self.keys.requests(task, command).values()}
-        return runs
-
-    def _request_runs(self, subjects: Sequence[GradingItem]) -> dict[RunKey, Request]:
-        """Want first runs of these subjects' commands and references, and second ones of references."""
-        if self.judge.basis is EvidenceNeed.TEXT:
-            return {}
-        runs = self._first_runs(subjects)
-        self._scheduler.load_cached({key for key, _ in runs})
-        self._scheduler.when_available(runs)
-        return runs
-
-    def _judge(self, subjects: Sequence[GradingItem]) -> dict[GradingItem, Finding]:
-        """Judge, run again what did not pass, and judge that again until nothing new is to be run.
-
-        Where the second run fails for a reason of ours, judging again says so. Subjects that share a command's
-        evidence are judged together, so that the order of executions leaves no trace: a second run that one of
-        them asked for is never there when another is judged for the first time.
+        If a second run fails for an infrastructure reason, the second judgement reports it. Items with the same
+        evidence are judged together, so that the order of executions cannot change a finding: a second run for one of
+        them never exists when another is judged for the first time.
         """
         findings: dict[GradingItem, Finding] = {}
-        planned = self._request_runs(subjects)
-        for together in self._sharing(subjects):
-            needed = {run for subject in together for key in self._keys(subject) for run in ((key, 0), (key, 1))}
-            runs = {run: planned[run] for run in sorted(needed & planned.keys())}
-            self._scheduler.when_available(runs, partial(self._judge_round, together, findings))
-        self._scheduler.finish()
+        required = self._request_runs(pending)
+        groups: dict[object, list[PlannedItem]] = {}
+        for planned in pending:
+            groups.setdefault(planned.candidate_keys or planned.item, []).append(planned)
+        for group in groups.values():
+            runs = {(key, repeat) for planned in group for key in planned.evidence_keys for repeat in (0, 1)}
+            self._scheduler.submit(group, [required[run] for run in sorted(runs & required.keys())])
+        with closing(self._scheduler.completed()) as completed:
+            for group in completed:
+                findings |= {planned.item: self._find(planned) for planned in group}
+                repeats = [self._second_runs(planned, findings[planned.item]) for planned in group]
+                if any(repeats):
+                    again = [planned for planned, requests in zip(group, repeats, strict=True) if requests]
+                    self._scheduler.submit(again, [request for requests in repeats for request in requests])
         return findings
 
-    def _judge_round(self, together: Sequence[GradingItem], findings: dict[GradingItem, Finding]) -> None:
-        findings |= {subject: self._find(subject) for subject in together}
-        again = {subject: runs for subject in together if (runs := self._second_runs(subject, findings[subject]))}
-        if again:
-            runs = {run: request for each in again.values() for run, request in each.items()}
-            self._scheduler.when_available(runs, partial(self._judge_round, list(again), findings))
+    def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
+        """Have the scheduler load or execute the runs that these items require, and return the runs."""
+        runs = self._required_runs(planned)
+        self._scheduler.load_cached({key for key, _ in runs})
+        self._scheduler.request(runs.values())
+        return runs
 
-    def _sharing(self, subjects: Iterable[GradingItem]) -> list[list[GradingItem]]:
-        """Subjects whose commands have one evidence together; any other by itself."""
-        found: dict[object, list[GradingItem]] = {}
-        for subject in subjects:
-            found.setdefault(self._own_keys(subject) or subject, []).append(subject)
-        return list(found.values())
+    def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
+        """Return the first runs of all commands, then the second runs of references, each ordered by world."""
+        if self.judge.basis is EvidenceNeed.TEXT:
+            return {}
+        references: dict[tuple[str, bytes], CommandRuns] = {}
+        candidates: dict[tuple[str, bytes], CommandRuns] = {}
+        for plan in planned:
+            references |= {(plan.task.id, runs.command): runs for runs in plan.references}
+            if plan.candidate:
+                candidates[plan.task.id, plan.candidate.command] = plan.candidate
+        commands = sorted((candidates | references).items(), key=lambda entry: (entry[1].task.world, entry[0]))
+        first = [request for _, runs in commands for request in runs.requests.values()]
+        repeated = (runs for position, runs in commands if position in references)
+        second = [request.second_run() for runs in repeated for request in runs.requests.values()]
+        return {request.run_key: request for request in (*first, *second)}
 
-    def _own_keys(self, subject: GradingItem) -> tuple[str, ...]:
-        if subject.command is None or not is_executable(subject.command):
-            return ()
-        return tuple(key for key, _ in self.keys.requests(subject.task, subject.command).values())
-
-    def _keys(self, subject: GradingItem) -> Iterator[str]:
-        """Evidence keys of a subject's command and of its references."""
-        yield from self._own_keys(subject)
-        for command in self.keys.references(subject):
-            yield from (key for key, _ in self.keys.requests(subject.task, command).values())
-
-    def _find(self, subject: GradingItem) -> Finding:
-        commands = [*self.keys.references(subject), *([subject.command] if is_executable(subject.command) else [])]
-        for command in commands:
-            if command is not None and (failure := self.failure(subject.task, command)):
+    def _find(self, planned: PlannedItem) -> Finding:
+        for runs in (*planned.references, *([planned.candidate] if planned.candidate else [])):
+            if failure := self._scheduler.failure(runs.requests.values()):
                 return Finding(outcome=Outcome.INFRA_ERROR, step=Step.INFRA, reason=str(failure)[:500])
-        found = self.judge.judge(self.case(subject))
-        ruling = self.keys.ruling(subject)
+        finding = self.judge.judge(self._case(planned))
+        ruling = planned.ruling
         if ruling is None:
-            return found
+            return finding
         return Finding(
             outcome=ruling.ruling.outcome,
             step=Step.ADJUDICATION,
             reason=f"a maintainer ruled so: {ruling.because}",
-            collateral=found.collateral,
+            collateral=finding.collateral,
         )
 
-    def _second_runs(self, subject: GradingItem, finding: Finding) -> dict[RunKey, Request]:
-        if subject.command is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
-            return {}
-        requests = self.keys.requests(subject.task, subject.command)
-        names = [finding.variant] if finding.variant in requests else list(requests)
-        runs = {(requests[name][0], 1): requests[name][1] for name in names if name is not None}
-        return {run: request for run, request in runs.items() if run not in self._scheduler.evidence}
+    def _second_runs(self, planned: PlannedItem, finding: Finding) -> list[Request]:
+        """Return the second runs that may change the finding and are missing."""
+        if planned.candidate is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
+            return []
+        requests = planned.candidate.requests
+        decisive = requests.get(finding.variant or "")
+        seconds = (request.second_run() for request in ([decisive] if decisive else requests.values()))
+        return [request for request in seconds if request.run_key not in self._scheduler.evidence]
 
-    def _keep(self, findings: Mapping[GradingItem, Finding]) -> None:
-        judged = []
-        for subject, finding in findings.items():
-            if finding.outcome is Outcome.INFRA_ERROR:
-                continue
-            parts = self.keys.parts(subject)
-            verdict = Verdict(
-                key=key_of(parts),
-                suite=self.suite.manifest.name,
-                task=subject.task,
-                command=command_digest(subject.command or b""),
-                judge=self.judge.name,
-                judge_version=self.judge.version,
-                finding=finding,
-            )
-            judged.append(JudgedVerdict(verdict, parts))
-        self.store.add_verdicts(judged)
+    def judged_verdict(
+        self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
+    ) -> JudgedVerdict:
+        """Return the verdict to store. `parts` replace the item's own if the verdict depends on more than those."""
+        parts = planned.parts if parts is None else parts
+        verdict = Verdict(
+            key=key_of(parts),
+            suite=self.suite.manifest.name,
+            task=planned.item.task,
+            command=command_digest(planned.item.command or b""),
+            judge=self.judge.name,
+            judge_version=self.judge.version,
+            finding=finding,
+        )
+        return JudgedVerdict(verdict, parts)
+
+    def ensure_evidence(self, items: Iterable[GradingItem]) -> None:
+        """Load the evidence of these items, and execute the runs that are missing."""
+        self._request_runs(self._plan_items(items))
+        self._scheduler.finish()
+
+    def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
+        """Load the evidence of these items from the store, and return the items that lack none. Execute nothing."""
+        planned = self._plan_items(items)
+        if self.judge.basis is EvidenceNeed.TEXT:
+            return [plan.item for plan in planned]
+        self._scheduler.load_cached({key for plan in planned for key in plan.evidence_keys})
+        evidence = self._scheduler.evidence
+        return [plan.item for plan in planned if all((key, 0) in evidence for key in plan.evidence_keys)]
+
+    def case(self, item: GradingItem) -> Case:
+        """Return the case of an item from the evidence in memory. Call `ensure_evidence` first."""
+        return self._case(self.keys.plan_item(item))
+
+    def _case(self, planned: PlannedItem) -> Case:
+        def executed(runs: CommandRuns) -> Executed:
+            return Executed(runs.command, self._scheduler.trials(runs.requests))
+
+        return Case(
+            planned.task,
+            tuple(map(executed, planned.references)),
+            executed(planned.candidate) if planned.candidate else None,
+            home_of(self.suite.manifest),
+            self.suite.manifest.scratch,
+            cwd_of(self.suite, planned.task),
+            planned.is_known_mutant,
+        )
+
+    def trials(self, task: str, command: bytes) -> dict[str, Trial]:
+        """Return a command's evidence in memory by variant, without the variants that have none."""
+        return self._scheduler.trials(self.keys.command_runs(task, command).requests)
+
+    def failure(self, task: str, command: bytes) -> InfraError | None:
+        """Return the infrastructure error that keeps a command from having evidence, if there is one."""
+        return self._scheduler.failure(self.keys.command_runs(task, command).requests.values())

@@ -1,7 +1,7 @@
-"""The slips of a suite's references that nobody has found harmless: what a pass by equal evidence alone is doubted for.
+"""The known mutants of a suite's references, which make a judge doubt a pass that rests on equal evidence alone.
 
-Mutants of the references as `suite mutate` makes them, less those that a maintainer marked equivalent. They depend on
-the references and on the program that makes them, so they are made once and kept under the digest of both.
+They are the mutants that `suite mutate` makes, without those that a maintainer marked as equivalent. They depend on
+the references and on the source of the mutation program, so they are stored under the digest of both.
 """
 
 from __future__ import annotations
@@ -27,46 +27,46 @@ _DIGESTS: Final = TypeAdapter(frozenset[str])
 
 @cache
 def mutation_digest(package: Path = _PACKAGE) -> str:
-    """Digest of everything but the references that their mutants depend on."""
+    """Return the digest of everything that the mutants depend on besides the references."""
     return digest_of_program(PARSERS, [*reading_files(package), *sorted((package / "shell" / "mutation").glob("*.py"))])
 
 
 @dataclass
 class KnownMutants:
-    """The slips of a suite's tasks, by task and references. `marks` are those found harmless."""
+    """The known mutants of a suite's tasks, by task and references. `marks` name the equivalent mutants."""
 
     store: Store
     marks: frozenset[Mark]
     _known: dict[tuple[str, tuple[bytes, ...]], frozenset[str]] = field(default_factory=dict)
 
     def prepare(self, tasks: Sequence[Task]) -> None:
-        """Have the slips of whole tasks at hand, in one go: what is kept is read, the rest is made and kept."""
-        self._learn({(task.id, task.references): task for task in tasks})
+        """Load the known mutants of all references of these tasks in one query. Compute and store the missing ones."""
+        self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
-        """Digests of the commands that are one slip away from one of these references, and not marked."""
-        place = (task.id, references)
-        if place not in self._known:
-            self._learn({place: task})
-        return self._known[place]
+        """Return the digests of the commands that are one unmarked mutation away from one of these references."""
+        question = (task.id, references)
+        if question not in self._known:
+            self._load({question: task})
+        return self._known[question]
 
-    def _learn(self, asked: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
-        program = f"slips {mutation_digest()}"
-        keys = {place: score_key(program, b"", place[1]) for place in asked}
-        made = cached_values(self.store, keys, lambda place: _mutant_digests(place[1]), _DIGESTS)
-        for place, digests in made.items():
-            task = asked[place]
-            self._known[place] = frozenset(each for each in digests if (task.digest, each) not in self.marks)
+    def _load(self, tasks: dict[tuple[str, tuple[bytes, ...]], Task]) -> None:
+        program = f"slips {mutation_digest()}"  # part of stored keys
+        keys = {question: score_key(program, b"", question[1]) for question in tasks}
+        mutants = cached_values(self.store, keys, lambda question: _mutant_digests(question[1]), _DIGESTS)
+        for question, digests in mutants.items():
+            task = tasks[question]
+            self._known[question] = frozenset(digest for digest in digests if (task.digest, digest) not in self.marks)
 
 
 def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:
     from evaluator.shell.mutation import mutants_of
 
-    return frozenset(command_digest(mutant.command) for each in references for mutant in mutants_of(each))
+    return frozenset(command_digest(mutant.command) for command in references for mutant in mutants_of(command))
 
 
 def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:
-    """The slips of a suite here. Raises FormatError for a file of marks that does not read."""
+    """Return the known mutants of a suite. Raises FormatError if the file of marks cannot be read."""
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     known_mutants = KnownMutants(store, marks_of(marks))
     known_mutants.prepare(suite.tasks)

@@ -1,8 +1,8 @@
-"""Where the panel joins: what grading leaves undecided is shown to it, and what it decides is kept.
+"""The panel's part of grading: it shows undecided answers to the panel and stores the panel's decisions.
 
-Grading itself never asks a model, so its verdicts are the same with a panel and without. The panel's stand
-under keys of their own, which add who votes; only decided ones are kept, so nothing undecided ever takes a
-decided one's place. What speaks to models is imported only where there is a panel.
+Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have keys of
+their own, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
+decided one. The modules that call models are imported only if there is a panel.
 """
 
 from __future__ import annotations
@@ -15,38 +15,26 @@ from evaluator.errors import MissingError, UsageError
 from evaluator.judges import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.model_judges import BY_MODEL
-from evaluator.judges.panel.panel import Panel
-from evaluator.judges.panel.reply_cache import Reply, ReplyCache
+from evaluator.judges.panel.reply_cache import ReplyCache
 from evaluator.judges.panel.settings import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, PanelSettings
 from evaluator.pipeline.grading.cache_keys import GradingItem, key_of
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
-from evaluator.records import (
-    Finding,
-    Outcome,
-    Result,
-    Step,
-    SubmissionManifest,
-    Verdict,
-    command_digest,
-    digest_of,
-)
-from evaluator.store import JudgedVerdict
+from evaluator.records import Finding, Outcome, Result, Step, SubmissionManifest, digest_of
 from evaluator.wording import pluralize
 
 if TYPE_CHECKING:
     from evaluator.judges.panel.panel import Panel, Undecided
     from evaluator.judges.panel.reply_cache import Reply
 
-
 LEDGER: Final = "panel.jsonl"
-"""The ledger's name beside the store."""
+"""The file name of the reply cache, next to the store."""
 
 KEYS: Final = (KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
-"""The environment's variables that hold what nobody may see."""
+"""The environment variables that hold secret keys."""
 
-_WANTED: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
+_NO_MODEL: Final = """[tool.bashboard.panel] of pyproject.toml names no model; write there, for example:
 [tool.bashboard.panel]
 base_url = "http://127.0.0.1:8080/v1"
 models = ["the-model-it-serves"]"""
@@ -55,8 +43,9 @@ models = ["the-model-it-serves"]"""
 class PanelUse(NamedTuple):
     """How one run uses the panel.
 
-    `wanted`: True must ask, False leaves it out, None asks where `environment` holds a key and otherwise
-    decides by the ledger. `max_calls` and `max_usd` limit what it may spend, None not at all.
+    If `wanted` is True, the panel must be asked. If it is False, the panel is left out. If it is None, the panel is
+    asked if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
+    spending. None sets no limit.
     """
 
     environment: Mapping[str, str]
@@ -66,22 +55,22 @@ class PanelUse(NamedTuple):
 
 
 REPLAY: Final = PanelUse({})
-"""Decide by the ledger alone; no model is asked."""
+"""Decides by cached replies alone, without asking a model."""
 
 
 @contextlib.contextmanager
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """The project's panel, None where it has none or it is left out.
+    """Open the project's panel, or None if the project has none or `use` leaves it out.
 
-    Raises UsageError where none is set up that is wanted or that `judge` needs, MissingError where it is wanted
-    and there is no key.
+    Raises UsageError if the panel is required by `use` or `judge` and not configured, and MissingError if `use`
+    requires it and there is no key.
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
-        if use.wanted or (judge or project.settings.judge) in {each.name for each in BY_MODEL}:
-            raise UsageError(_WANTED)
+        if use.wanted or (judge or project.settings.judge) in {model_judge.name for model_judge in BY_MODEL}:
+            raise UsageError(_NO_MODEL)
         settings = None
     if settings is None or use.wanted is False:
         yield None
@@ -102,7 +91,7 @@ def _key(use: PanelUse) -> str | None:
     key = use.environment.get(KEY_VARIABLE) or None
     if use.wanted and key is None:
         raise MissingError(
-            f"{KEY_VARIABLE} is not set, so the panel cannot be asked; a server that needs no key takes any, type: "
+            f"{KEY_VARIABLE} is not set, so the panel cannot be asked; if the server needs no key, run: "
             f"export {KEY_VARIABLE}=none"
         )
     return key
@@ -111,10 +100,10 @@ def _key(use: PanelUse) -> str | None:
 def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
     from evaluator.judges.panel.similarity import EMBEDDING
 
-    asked = settings.models
+    models = settings.models
     if judge in EMBEDDING:
-        asked = (settings.embeddings.model,) if settings.embeddings else ()
-    unpriced = [model.name for model in asked if not model.is_priced]
+        models = (settings.embeddings.model,) if settings.embeddings else ()
+    unpriced = [model.name for model in models if not model.is_priced]
     if use.max_usd is not None and unpriced:
         raise UsageError(
             f"--max-usd needs the prices of {', '.join(unpriced)}: give input_usd and output_usd per million tokens "
@@ -123,34 +112,35 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
 
 
 def panel_summary(panel: Panel | None) -> str | None:
-    """What asking came to, in one line; None where there is nothing to tell."""
+    """Return one line about the calls and unreadable cached replies, or None if there is nothing to report."""
     if panel is None:
         return None
-    told = []
+    notes = []
     if panel.stopped:
-        told.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all kept")
+        notes.append(f"the panel stopped: {panel.stopped}; {panel.budget}, all replies are kept")
     elif panel.budget.calls:
-        told.append(f"the panel: {panel.budget}")
+        notes.append(f"the panel: {panel.budget}")
     if broken := panel.reply_cache.unreadable:
-        lines = f"{pluralize(broken, 'line')} of {panel.reply_cache.path}"
-        told.append(f"passed over {lines} that no reply can be read from")
-    return "; ".join(told) or None
+        notes.append(f"skipped {pluralize(broken, 'unreadable line')} of {panel.reply_cache.path}")
+    return "; ".join(notes) or None
 
 
 def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
-    """What a board says of its panel; nothing where it has none."""
+    """Return the panel's entry in the description of a board, or nothing if there is no panel."""
     if panel is None:
         return {}
     findings = [result.finding for result in results]
-    left = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
+    undecided = sum(finding.outcome is Outcome.UNDECIDED for finding in findings)
     decided = sum(finding.step is Step.PANEL and finding.outcome is not Outcome.UNDECIDED for finding in findings)
     models = ", ".join(model.name for model in panel.settings.models) or "no model"
     votes = pluralize(panel.settings.votes, "vote")
-    return {"Panel": f"{models}; {votes}; decided {decided} of {decided + left} answers left undecided by execution"}
+    return {
+        "Panel": f"{models}; {votes}; decided {decided} of {decided + undecided} answers left undecided by execution"
+    }
 
 
 class PanelItem(NamedTuple):
-    """One answer: the submission, and the command for a task."""
+    """One answer: the submission and the grading item."""
 
     submission: str
     subject: GradingItem
@@ -159,129 +149,131 @@ class PanelItem(NamedTuple):
 def ask_panel(
     panel: Panel | None,
     grader: Grader,
-    places: Iterable[PanelItem],
+    items: Iterable[PanelItem],
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, Finding]:
-    """What the panel makes of the undecided findings, by place; asked about in the order of `places`.
+    """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
-    `own` are the models that each submission names as its own. Everything that is decided already is final and
-    is not shown to the panel.
+    `own` names the models that each submission declares as its own. A decided finding is final and is not shown to the
+    panel.
     """
-    undecided = [each for each in dict.fromkeys(places) if findings[each.subject].outcome is Outcome.UNDECIDED]
+    undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
     if panel is None or not undecided:
         return {}
-    parts = {each: _parts(panel, grader, each.subject, own[each.submission]) for each in undecided}
-    keys = {each: key_of(parts[each]) for each in undecided}
+    parts = {item: _parts(panel, grader, item, own) for item in undecided}
+    keys = {item: key_of(parts[item]) for item in undecided}
     known = {key: verdict.finding for key, verdict in grader.store.verdicts(keys.values()).items()}
-    asked: dict[str, PanelItem] = {}
-    for each in undecided:
-        if keys[each] not in known:
-            asked.setdefault(keys[each], each)
-    if asked and grader.judge.basis is not EvidenceNeed.TEXT:
-        grader.ensure_evidence(each.subject for each in asked.values())
-    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in asked.values()]
-    fresh = dict(zip(asked, panel.decide(items), strict=True))
-    decided = [key for key, finding in fresh.items() if finding.outcome is not Outcome.UNDECIDED]
-    grader.store.add_verdicts([_judged(grader, asked[key], parts[asked[key]], fresh[key]) for key in decided])
-    return {each: (known | fresh)[key] for each, key in keys.items()}
+    pending: dict[str, PanelItem] = {}  # answers with equal keys share one verdict
+    for item, key in keys.items():
+        if key not in known:
+            pending.setdefault(key, item)
+    if pending and grader.judge.basis is not EvidenceNeed.TEXT:
+        grader.ensure_evidence(item.subject for item in pending.values())
+    questions = [_undecided(grader, item, findings[item.subject], own) for item in pending.values()]
+    fresh = dict(zip(pending, panel.decide(questions), strict=True))
+    verdicts = [
+        grader.judged_verdict(grader.keys.plan_item(item.subject), fresh[key], parts[item])
+        for key, item in pending.items()
+        if fresh[key].outcome is not Outcome.UNDECIDED
+    ]
+    grader.store.add_verdicts(verdicts)
+    return {item: (known | fresh)[key] for item, key in keys.items()}
 
 
 def plan_panel(
-    panel: Panel | None, grader: Grader, places: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
+    panel: Panel | None, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
-    """What the panel would be asked about answers that are judged and undecided; nobody is asked, nothing executed."""
+    """Return how many undecided answers the panel would be asked about. No model is asked and nothing is executed."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
 
-    asked = list(dict.fromkeys(places))
-    findings = grader.known(each.subject for each in asked)
-    left = [each for each in asked if each.subject in findings and findings[each.subject].outcome is Outcome.UNDECIDED]
-    keys = {each: key_of(_parts(panel, grader, each.subject, own[each.submission])) for each in left}
+    distinct = list(dict.fromkeys(items))
+    findings = grader.known(item.subject for item in distinct)
+    judged = [item for item in distinct if item.subject in findings]
+    undecided = [item for item in judged if findings[item.subject].outcome is Outcome.UNDECIDED]
+    keys = {item: key_of(_parts(panel, grader, item, own)) for item in undecided}
     decided = grader.store.verdicts(keys.values())
-    preloaded = set(grader.load_cached({each.subject for each in left}))
-    chosen = [each for each in left if keys[each] not in decided and each.subject in preloaded]
-    items = [_undecided(grader, each, findings[each.subject], own[each.submission]) for each in chosen]
-    found = estimate(panel.settings, panel.reply_cache, items)
-    return PanelPlan(len(items), found.calls, found.usd)
+    complete = set(grader.load_cached({item.subject for item in undecided}))
+    pending = [item for item in undecided if keys[item] not in decided and item.subject in complete]
+    cost = estimate(
+        panel.settings,
+        panel.reply_cache,
+        [_undecided(grader, item, findings[item.subject], own) for item in pending],
+    )
+    return PanelPlan(len(pending), cost.calls, cost.usd)
 
 
 def replies_of(
     panel: Panel,
     grader: Grader,
-    places: Iterable[PanelItem],
+    items: Iterable[PanelItem],
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, tuple[Reply, ...]]:
-    """The replies in the panel's ledger about what was left undecided, by place; a place without any is left out."""
+    """Return the cached replies about the undecided answers, without the answers that have none."""
     from evaluator.judges.panel.estimate import replies_to
 
-    found = {}
-    for each in dict.fromkeys(places):
-        finding = findings[each.subject]
+    replies = {}
+    for item in dict.fromkeys(items):
+        finding = findings[item.subject]
         if finding.outcome is Outcome.UNDECIDED:
-            item = _undecided(grader, each, finding, own[each.submission])
-            if replies := replies_to(panel.settings, panel.reply_cache, [item]):
-                found[each] = replies
-    return found
+            question = _undecided(grader, item, finding, own)
+            if cached := replies_to(panel.settings, panel.reply_cache, [question]):
+                replies[item] = cached
+    return replies
 
 
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """The results in their order, with what the panel decides of the undecided; first candidates are asked first."""
+    """Return the results in their order, with the panel's findings on the undecided.
+
+    First candidates are asked about first.
+    """
     if panel is None:
         return results
-    undecided = [result for result in results if result.finding.outcome is Outcome.UNDECIDED]
-    places = {
-        id(result): PanelItem(result.submission, GradingItem(result.task, result.command)) for result in undecided
+    undecided = {
+        PanelItem(result.submission, GradingItem(result.task, result.command)): result
+        for result in sorted(results, key=lambda result: result.rank)
+        if result.finding.outcome is Outcome.UNDECIDED
     }
-    ordered = [places[id(result)] for result in sorted(undecided, key=lambda each: each.rank)]
-    findings = {places[id(result)].subject: result.finding for result in undecided}
+    findings = {item.subject: result.finding for item, result in undecided.items()}
     own = {slug: manifest.models for slug, manifest in manifests.items()}
-    answers = ask_panel(panel, grader, ordered, findings, own)
+    decided = ask_panel(panel, grader, undecided, findings, own)
+    items = (PanelItem(result.submission, GradingItem(result.task, result.command)) for result in results)
     return [
-        result.model_copy(update={"finding": answers[places[id(result)]]}) if id(result) in places else result
-        for result in results
+        result.model_copy(update={"finding": decided[item]}) if item in decided else result
+        for item, result in zip(items, results, strict=True)
     ]
 
 
-def _parts(panel: Panel, grader: Grader, subject: GradingItem, own: Sequence[str]) -> dict[str, str]:
-    """What the panel's verdict depends on: all that the judge's does, who votes, and the words of the task."""
-    asked = digest_of(grader.suite.task(subject.task).nl.encode())
-    return {**grader.keys.parts(subject), "panel": panel.digest(grader.judge.name, own), "asked": asked}
+def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the parts of the panel's verdict key: those of the judge's key, the voters, and the words of the task."""
+    planned = grader.keys.plan_item(item.subject)
+    voters = panel.digest(grader.judge.name, own[item.submission])
+    return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
 
 
-def _undecided(grader: Grader, place: PanelItem, finding: Finding, own: Sequence[str]) -> Undecided:
+def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[str, Sequence[str]]) -> Undecided:
     from evaluator.judges.panel.panel import Undecided
 
-    parts = grader.keys.parts(place.subject)
+    parts = grader.keys.plan_item(item.subject).parts
     evidence = digest_of(parts["command"].encode(), parts["references"].encode())
-    return Undecided(grader.judge.name, grader.case(place.subject), finding, evidence, tuple(own))
-
-
-def _judged(grader: Grader, place: PanelItem, parts: Mapping[str, str], finding: Finding) -> JudgedVerdict:
-    verdict = Verdict(
-        key=key_of(parts),
-        suite=grader.suite.manifest.name,
-        task=place.subject.task,
-        command=command_digest(place.subject.command or b""),
-        judge=grader.judge.name,
-        judge_version=grader.judge.version,
-        finding=finding,
-    )
-    return JudgedVerdict(verdict, parts)
+    return Undecided(grader.judge.name, grader.case(item.subject), finding, evidence, tuple(own[item.submission]))
 
 
 class PanelPair(NamedTuple):
-    """`asking` may buy replies, None where nobody is asked; `replay` decides by those that its ledger holds, and alone
-    decides what is published, so that whoever has the replies comes to the same."""
+    """Two panels with the same settings. `asking` may request replies. It is None if no model may be asked.
+
+    `replay` decides by cached replies. It alone decides the published verdicts, so the same replies give the same ones.
+    """
 
     replay: Panel
     asking: Panel | None = None
 
     @property
     def unasked(self) -> PanelPair:
-        """The same where nobody is asked."""
+        """Return a pair that asks no model."""
         return PanelPair(self.replay)

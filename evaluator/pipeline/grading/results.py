@@ -1,4 +1,4 @@
-"""What submissions answer, and the result of every answer once there is a finding on it."""
+"""The answers of submissions, and their results after grading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evaluator.pipeline.grading.cache_keys import GradingItem
-from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, text_figures
+from evaluator.pipeline.grading.text_metrics import cached_nlc2cmd_scores, cached_text_metrics
 from evaluator.records import Candidate, Finding, Prediction, Result, RunMetrics, Task, TextMetrics, Usage
 from evaluator.store import Store
 from evaluator.submissions.validate import Submission
@@ -16,7 +16,7 @@ from evaluator.suites.load import Suite
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCandidate:
-    """One candidate's place: which submission gave it for which task, and at which rank. None: nothing given."""
+    """One candidate of a submission for a task, with its rank. `candidate` is None if the submission has no answer."""
 
     submission: str
     task: Task
@@ -26,58 +26,60 @@ class SubmittedCandidate:
 
     @property
     def command(self) -> bytes:
-        """Its text, empty where nothing was given."""
+        """Return the candidate's command, or nothing if there is no candidate."""
         return self.candidate.command if self.candidate else b""
 
     @property
     def subject(self) -> GradingItem:
-        """What is to be judged of it."""
+        """Return the grading item of this candidate."""
         return GradingItem(self.task.id, None if self.candidate is None else self.candidate.command)
 
 
 def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
-    """Every candidate of every submission that answers the suite; an unanswered task has one of rank 1.
+    """Yield every candidate of every submission to the suite. A task without an answer has one entry of rank 1.
 
-    Tasks that are newer than the version that a submission answers are not asked of it.
+    A submission is not graded on tasks that are newer than the suite version that it answers.
     """
     for submission in submissions:
-        answered = submission.manifest.suites.get(suite.manifest.name)
-        if answered is None:
+        version = submission.manifest.suites.get(suite.manifest.name)
+        if version is None:
             continue
         for task in suite.tasks:
-            if not task.is_asked_of(answered):
+            if not task.is_asked_of(version):
                 continue
-            given = submission.candidates(suite.manifest.name, task.id)
+            candidates = submission.candidates(suite.manifest.name, task.id)
             usage = _usage(submission.predictions[suite.manifest.name].get(task.id))
-            if not given:
+            if not candidates:
                 yield SubmittedCandidate(submission.slug, task, 1, None, usage)
-            for rank, candidate in enumerate(given, 1):
+            for rank, candidate in enumerate(candidates, 1):
                 yield SubmittedCandidate(submission.slug, task, rank, candidate, usage)
 
 
 def _usage(prediction: Prediction | None) -> Usage | None:
-    """What a prediction reports of the work it took, None where it is silent."""
+    """Return the usage that a prediction reports, or None if it reports none."""
     fields = {name: getattr(prediction, name) for name in Usage.model_fields} if prediction else {}
     return Usage(**fields) if any(value is not None for value in fields.values()) else None
 
 
-class Texts(NamedTuple):
-    """What is measured of commands' texts alone, by task and command."""
+class TextMeasurements(NamedTuple):
+    """Measurements of the commands' texts, by task and command."""
 
     scores: Mapping[tuple[str, bytes], float]
-    figures: Mapping[tuple[str, bytes], TextMetrics]
+    metrics: Mapping[tuple[str, bytes], TextMetrics]
 
 
-def measure_texts(store: Store, given: Sequence[SubmittedCandidate]) -> Texts:
-    """The scores and figures of all answers' texts; what is not kept is computed and kept."""
-    return Texts(
-        cached_nlc2cmd_scores(store, ((each.task, each.candidate.command) for each in given if each.candidate)),
-        text_figures(store, ((each.task, each.command) for each in given)),
+def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMeasurements:
+    """Return the scores and metrics of all answers' texts. Missing ones are computed and stored."""
+    return TextMeasurements(
+        cached_nlc2cmd_scores(store, ((answer.task, answer.command) for answer in answers if answer.candidate)),
+        cached_text_metrics(store, ((answer.task, answer.command) for answer in answers)),
     )
 
 
-def result_of(suite: str, answer: SubmittedCandidate, finding: Finding, texts: Texts, run: RunMetrics | None) -> Result:
-    """The result of one answer; `run` says how its command ran, None where nothing was executed."""
+def result_of(
+    suite: str, answer: SubmittedCandidate, finding: Finding, texts: TextMeasurements, run: RunMetrics | None
+) -> Result:
+    """Return the result of one answer. `run` describes the execution, or is None if nothing was executed."""
     candidate = answer.candidate
     return Result(
         submission=answer.submission,
@@ -88,7 +90,7 @@ def result_of(suite: str, answer: SubmittedCandidate, finding: Finding, texts: T
         confidence=candidate.confidence if candidate else 0.0,
         finding=finding,
         nlc2cmd=texts.scores[answer.task.id, candidate.command] if candidate else -1.0,
-        text=texts.figures.get((answer.task.id, answer.command)),
+        text=texts.metrics.get((answer.task.id, answer.command)),
         run=run,
         usage=answer.usage,
     )

@@ -1,7 +1,7 @@
-"""How commands ran, in a few words of each: from evidence once, and kept under the evidence's own keys.
+"""Run metrics: how a command ran, computed from its evidence once and stored under the evidence keys.
 
-Evidence is large and its figures are small: a board whose verdicts are known reads these and no evidence. They
-belong to this machine's store, as the time that a command took does.
+Evidence is large and these metrics are small. A board with known verdicts reads the metrics and no evidence. They stay
+in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from evaluator.pipeline.grading.text_metrics import cached_values
 from evaluator.records import Evidence, RunMetrics, digest_of
 
 RULES: Final = 1
-"""Raised when a rule below changes, so that what was kept by an older one is made again."""
+"""The version of the rules below. Raise it with every change of a rule, so that stored metrics are computed again."""
 
 NOT_STARTED: Final = frozenset({126, 127})
-"""Bash's exit status where a program was found but could not be started, and where none was found (bash(1), EXIT
-STATUS)."""
+"""Exit statuses of bash: a program exists but cannot be started, or no program exists (bash(1), EXIT STATUS)."""
 
 _NOT_FOUND: Final = re.compile(rb"^(?:bash|sh): (?:line )?\d+: .*: (?:command )?not found$", re.MULTILINE)
-"""A shell's word that a program was not found, also where the pipeline's last one was and its status does not tell."""
+"""A shell's message for a missing program. It also covers a program before the last one of a pipeline, which does
+not set the exit status."""
 
 NOTHING_RUN: Final = RunMetrics(valid=False, runnable=False, exit_zero=False, clean_stderr=False)
-"""Of what no shell could be given: nothing, blanks, or bytes that end early at a NUL."""
+"""The metrics of a command that cannot be executed: missing, blank, or cut short by a NUL byte."""
 
 
-Asked = tuple[str, bytes | None]
-"""A task and a command for it; None where nothing was given."""
+TaskCommand = tuple[str, bytes | None]
+"""A task and a command for it, or None if there is no command."""
 
-_Kept = tuple[bool, bool, bool, bool, float]
-_FORM: Final[TypeAdapter[_Kept]] = TypeAdapter(_Kept)
-"""The fields of `RunMetrics` in order, as they are kept: with the time, which goes into no file."""
-
-
-def figures_of(runs: Sequence[Evidence]) -> RunMetrics:
-    """A command's figures from its evidence in every variant, one run each; at least one."""
-    return _record(_figures(runs))
+_Fields = tuple[bool, bool, bool, bool, float]
+_FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
+"""The fields of `RunMetrics` in order. The stored form includes the time, which no published file contains."""
 
 
-def _figures(runs: Sequence[Evidence]) -> _Kept:
+def run_metrics_of(runs: Sequence[Evidence]) -> RunMetrics:
+    """Return a command's metrics from its evidence, one run in each variant. Expects at least one run."""
+    return _record(_fields(runs))
+
+
+def _fields(runs: Sequence[Evidence]) -> _Fields:
     valid = not any(map(syntax_error, runs))
     return (
         valid,
@@ -57,8 +57,8 @@ def _figures(runs: Sequence[Evidence]) -> _Kept:
     )
 
 
-def _record(kept: _Kept) -> RunMetrics:
-    valid, runnable, exit_zero, clean_stderr, wall_ms = kept
+def _record(fields: _Fields) -> RunMetrics:
+    valid, runnable, exit_zero, clean_stderr, wall_ms = fields
     return RunMetrics(valid=valid, runnable=runnable, exit_zero=exit_zero, clean_stderr=clean_stderr, wall_ms=wall_ms)
 
 
@@ -66,21 +66,22 @@ def _was_started(run: Evidence) -> bool:
     return run.status not in NOT_STARTED and not _NOT_FOUND.search(run.stderr.data)
 
 
-def run_figures(grader: Grader, asked: Iterable[Asked]) -> dict[Asked, RunMetrics]:
-    """How commands ran, by task and command; what has no evidence in some variant is left out.
+def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
+    """Return how commands ran, by task and command, without the commands that lack evidence in a variant.
 
-    Where no command has any, a judge of texts graded them all, and nothing is said of those that none was needed of.
+    Return nothing if no command has evidence: then the judge compares texts and needs no execution.
     """
-    wanted = dict.fromkeys(asked)
-    executed = [(task, command) for task, command in wanted if command is not None and is_executable(command)]
-    runs = {each: [key for key, _ in grader.keys.requests(*each).values()] for each in executed}
-    keys = {each: digest_of(b"run figures %d" % RULES, *map(str.encode, found)) for each, found in runs.items()}
+    distinct = dict.fromkeys(commands)
+    executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]
+    runs = {command: grader.keys.command_runs(*command).evidence_keys for command in executable}
+    # the words "run figures" are part of stored keys
+    keys = {command: digest_of(b"run figures %d" % RULES, *map(str.encode, own)) for command, own in runs.items()}
 
-    def compute(each: tuple[str, bytes]) -> _Kept | None:
-        found = grader.store.evidence((key, 0) for key in runs[each])
-        return _figures(list(found.values())) if len(found) == len(runs[each]) else None
+    def compute(command: tuple[str, bytes]) -> _Fields | None:
+        evidence = grader.store.evidence((key, 0) for key in runs[command])
+        return _fields(list(evidence.values())) if len(evidence) == len(runs[command]) else None
 
-    kept = cached_values(grader.store, keys, compute, _FORM)
-    measured: dict[Asked, RunMetrics] = {each: _record(figures) for each, figures in kept.items()}
-    nothing = {each: NOTHING_RUN for each in wanted if not is_executable(each[1])}
+    values = cached_values(grader.store, keys, compute, _FORM)
+    measured: dict[TaskCommand, RunMetrics] = {command: _record(fields) for command, fields in values.items()}
+    nothing = {command: NOTHING_RUN for command in distinct if not is_executable(command[1])}
     return measured | nothing if measured else {}

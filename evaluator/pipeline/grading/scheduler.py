@@ -1,40 +1,46 @@
-"""Evidence brought to hand: from the store, and by execution what is not there.
+"""The evidence scheduler: it reads evidence from the store and executes missing runs.
 
-What is wanted is told together with what is to be done once it is there, and that may want more. So there is one
-stream of executions and no stage that waits for another: while a command's second run is not due yet, workers
-execute others, and what is complete is judged meanwhile.
+    scheduler.submit(work, requests)
+    for work in scheduler.completed():
+        ...  # every run of `work` has evidence or has failed; more work may be submitted here
+
+There is one stream of executions and no stage waits for another. While the second run of a command is not due yet,
+workers execute other commands, and the caller judges the work that is complete.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from evaluator.errors import InfraError
 from evaluator.progress import Progress
-from evaluator.records import Evidence
+from evaluator.records import Evidence, Trial
 from evaluator.sandbox.requests import ExecutionResult, Request
 from evaluator.store import RunKey, Store
 
 Execute = Callable[[Sequence[Request]], Iterator[tuple[Request, ExecutionResult]]]
-"""Executes requests, those too that are appended while its answers are taken."""
+"""Executes requests, including those that the caller appends while it takes results."""
+
+Work = TypeVar("Work")
 
 
-@dataclass(eq=False)
-class _Want:
-    """Something to be done once these runs are answered."""
+@dataclass(slots=True)
+class _Pending(Generic[Work]):
+    """Work that waits for the result of the runs in `missing`."""
 
+    work: Work
     missing: set[RunKey]
-    then: Callable[[], None]
 
 
 @dataclass
-class EvidenceScheduler:
-    """The evidence at hand. A second run is executed no sooner than `spacing_s` after the first.
+class EvidenceScheduler(Generic[Work]):
+    """The evidence in memory and the stream of executions. A second run starts at least `spacing_s` after the first.
 
-    `failures` holds the failure of ours that kept a run from having evidence, when it was last tried.
+    `failures` holds an infrastructure error for each run that failed when it was last tried.
     """
 
     store: Store
@@ -44,96 +50,113 @@ class EvidenceScheduler:
     evidence: dict[RunKey, Evidence] = field(init=False, default_factory=dict)
     failures: dict[RunKey, InfraError] = field(init=False, default_factory=dict)
     _finished_at: dict[str, float] = field(init=False, default_factory=dict)
-    _requests: list[Request] = field(init=False, default_factory=list)
-    _runs: dict[int, RunKey] = field(init=False, default_factory=dict)
-    _asked: dict[RunKey, Request] = field(init=False, default_factory=dict)
+    _queue: list[Request] = field(init=False, default_factory=list)
+    _requested: dict[RunKey, Request] = field(init=False, default_factory=dict)
     _answered: set[RunKey] = field(init=False, default_factory=set)
-    _wants: dict[RunKey, list[_Want]] = field(init=False, default_factory=dict)
-    _ready: deque[_Want] = field(init=False, default_factory=deque)
+    _pending: dict[RunKey, list[_Pending[Work]]] = field(init=False, default_factory=dict)
+    _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Take both runs of these evidence keys from the store, as far as they are there.
+        """Load both runs of these evidence keys from the store, if they are there.
 
-        What an earlier judging ran twice belongs to a case as much as what this one does.
+        A second run that an earlier grading stored belongs to a case as much as one that is executed now.
         """
-        runs = {(key, run) for key in keys for run in (0, 1)}
+        runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
-    def when_available(self, runs: Mapping[RunKey, Request], then: Callable[[], None] | None = None) -> None:
-        """Have what is missing of these runs executed by `finish`, which calls `then` when all are answered."""
-        missing = {run: request for run, request in runs.items() if run not in self.evidence}
-        for run, request in missing.items():
-            if run not in self._asked:
-                self._ask(run, request)
-        wanted = _Want(missing.keys() - self._answered, then or _nothing)
-        for run in wanted.missing:
-            self._wants.setdefault(run, []).append(wanted)
-        if not wanted.missing:
-            self._ready.append(wanted)
+    def trials(self, requests: Mapping[str, Request]) -> dict[str, Trial]:
+        """Return the evidence of a command by variant, without the variants that have none."""
+        trials = {}
+        for variant, request in requests.items():
+            first, again = (self.evidence.get(run) for run in _both_runs(request))
+            if first is not None:
+                trials[variant] = Trial(first=first, again=again)
+        return trials
 
-    def _ask(self, run: RunKey, request: Request) -> None:
-        """Line a run up, a second one not before the first is answered."""
-        self._asked[run] = request
-        first = (run[0], 0)
-        if run == first or first not in self._asked or first in self._answered:
-            self._line_up(run)
+    def failure(self, requests: Iterable[Request]) -> InfraError | None:
+        """Return the first infrastructure error among both runs of these requests, or None."""
+        errors = (self.failures.get(run) for request in requests for run in _both_runs(request))
+        return next((error for error in errors if error is not None), None)
 
-    def _line_up(self, run: RunKey) -> None:
-        key, number = run
+    def request(self, requests: Iterable[Request]) -> None:
+        """Queue the runs that have no evidence. A second run is queued only after the result of the first."""
+        for request in requests:
+            run = request.run_key
+            if run in self.evidence or run in self._requested:
+                continue
+            self._requested[run] = request
+            first = (run[0], 0)
+            if run == first or first not in self._requested or first in self._answered:
+                self._enqueue(request)
+
+    def _enqueue(self, request: Request) -> None:
+        key, repeat = request.run_key
         finished_at = self._finished_at.get(key)
-        due = finished_at + self.spacing_s if number and finished_at is not None else 0.0
-        # a copy, because answers are told apart by the object that was asked, and a command may be executed twice
-        request = replace(self._asked[run], not_before=due)
-        self._runs[id(request)] = run
-        self._requests.append(request)
+        due = finished_at + self.spacing_s if repeat and finished_at is not None else 0.0
+        self._queue.append(replace(request, not_before=due))
+
+    def submit(self, work: Work, requests: Sequence[Request]) -> None:
+        """Request these runs and have `completed` yield `work` when each of them has a result."""
+        self.request(requests)
+        missing = {request.run_key for request in requests} - self.evidence.keys() - self._answered
+        pending = _Pending(work, missing)
+        for run in missing:
+            self._pending.setdefault(run, []).append(pending)
+        if not missing:
+            self._ready.append(work)
+
+    def completed(self) -> Generator[Work, None, None]:
+        """Execute the requested runs and yield work when its runs have results. Evidence is stored at once."""
+        try:
+            yield from self._take_ready()
+            if self._queue:
+                yield from self._execute()
+        finally:
+            for state in (self._queue, self._requested, self._answered, self._pending, self._ready):
+                state.clear()
 
     def finish(self) -> None:
-        """Execute until nothing that is wanted is missing. Evidence is kept as soon as it is there."""
-        try:
-            self._settle()
-            if self._requests:
-                self._execute()
-        finally:
-            for done in (self._requests, self._runs, self._asked, self._answered, self._wants, self._ready):
-                done.clear()
+        """Execute the requested runs when no work waits for them."""
+        for _ in self.completed():
+            pass
 
-    def _execute(self) -> None:
-        planned = set(self._asked)
-        more = 0
+    def _execute(self) -> Iterator[Work]:
+        planned = set(self._requested)
+        repeated = 0
         self.progress.stage("executing", len(planned))
-        for request, answer in self.execute(self._requests):
-            run = self._runs[id(request)]
-            self._take(run, answer)
-            self._settle()
-            if run in planned:
+        for request, result in self.execute(self._queue):
+            self._record(request.run_key, result)
+            yield from self._take_ready()
+            if request.run_key in planned:
                 self.progress.advance()
-            if len(self._asked) - len(planned) > more:
-                more = len(self._asked) - len(planned)
-                self.progress.note(f"{more} once more")
+            if len(self._requested) - len(planned) > repeated:
+                repeated = len(self._requested) - len(planned)
+                self.progress.note(f"{repeated} once more")
 
-    def _take(self, run: RunKey, answer: ExecutionResult) -> None:
-        """Keep one answer, line up the second run that was waiting for it, and see who has all they want."""
-        key, number = run
+    def _record(self, run: RunKey, result: ExecutionResult) -> None:
+        """Store one result, queue the second run that waited for it, and find the work that is complete with it."""
+        key, repeat = run
         self._answered.add(run)
-        if isinstance(answer, InfraError):
-            self.failures[run] = answer
+        if isinstance(result, InfraError):
+            self.failures[run] = result
         else:
             self.failures.pop(run, None)
-            self.evidence[run] = answer
-            self.store.add_evidence(run, answer)
-        if number == 0:
+            self.evidence[run] = result
+            self.store.add_evidence(run, result)
+        if repeat == 0:
             self._finished_at[key] = time.monotonic()
-            if (key, 1) in self._asked:
-                self._line_up((key, 1))
-        for wanted in self._wants.pop(run, ()):
-            wanted.missing.discard(run)
-            if not wanted.missing:
-                self._ready.append(wanted)
+            if (key, 1) in self._requested:
+                self._enqueue(self._requested[key, 1])
+        for pending in self._pending.pop(run, ()):
+            pending.missing.discard(run)
+            if not pending.missing:
+                self._ready.append(pending.work)
 
-    def _settle(self) -> None:
+    def _take_ready(self) -> Iterator[Work]:
         while self._ready:
-            self._ready.popleft().then()
+            yield self._ready.popleft()
 
 
-def _nothing() -> None:
-    """What is to be done where the evidence is all that was wanted."""
+def _both_runs(request: Request) -> tuple[RunKey, RunKey]:
+    key = request.run_key[0]
+    return (key, 0), (key, 1)

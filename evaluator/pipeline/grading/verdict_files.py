@@ -1,9 +1,9 @@
 """Published verdicts on disk: `submissions/<slug>/<suite>.verdicts.jsonl`, a header and a line for every command.
 
-The publish workflow alone writes them, but a pull request may bring any bytes under the same name. So a file is read
-as a stranger's: no more of it than the limits say, every line validated, every problem named at its line.
+Only the publish workflow writes these files, but a pull request may contain any bytes under the same name. So a file is
+read as untrusted input: its size is limited, every line is validated, and every problem names its line.
 
-Lines are sorted by key, then by task; each command of a task has one. The same verdicts make the same bytes.
+Lines are sorted by key, then by task. Each command of a task has one line. The same verdicts give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from evaluator.submissions.names import VERDICTS
 from evaluator.submissions.parsing.json_text import read_json
 
 MAX_BYTES: Final = 32 << 20
-"""Of a file: 300 tasks with five candidates each take less than one megabyte."""
+"""The size limit of a file. 300 tasks with five candidates each take less than one megabyte."""
 MAX_LINE_BYTES: Final = 1 << 20
 MAX_PROBLEMS: Final = 50
-"""After so many the rest of a file is not looked at."""
+"""The number of problems after which the rest of a file is not read."""
 
 _NESTING: Final = 6
 _SHOWN: Final = 100
@@ -40,36 +40,38 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """A file's header and its verdicts, sorted by key and task as they stand in it."""
+    """A file's header and its verdicts, sorted by key and task as in the file."""
 
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
 
     @cached_property
     def by_command(self) -> Mapping[tuple[str, str], PublishedVerdict]:
-        """The verdicts by task and command digest."""
-        return {(each.task, each.command): each for each in self.verdicts}
+        """Return the verdicts by task and command digest."""
+        return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
-        """The line that a verdict stands in, 1-based. Raises KeyError where there is none."""
+        """Return the line number of a verdict, counted from 1. Raises KeyError if there is none."""
         return self._lines[task, command]
 
     @cached_property
     def _lines(self) -> Mapping[tuple[str, str], int]:
-        return {(each.task, each.command): number for number, each in enumerate(self.verdicts, 2)}
+        return {(verdict.task, verdict.command): number for number, verdict in enumerate(self.verdicts, 2)}
 
 
 def verdicts_path(project: Project, slug: str, suite: str) -> Path:
-    """Where a submission's published verdicts on a suite are."""
+    """Return the path of a submission's published verdicts on a suite."""
     return project.root / "submissions" / slug / f"{suite}{VERDICTS}"
 
 
 def read_verdicts(path: Path) -> VerdictFile | None:
-    """The file at `path`, None where there is none. Raises FormatError with every problem, at its line."""
+    """Read the file at `path`, or return None if there is none. Raises FormatError with every problem and its line."""
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise FormatError([Problem(path, 0, "no regular file: expected one that the publish workflow wrote")])
+                raise FormatError(
+                    [Problem(path, 0, "not a regular file: expected a file that the publish workflow wrote")]
+                )
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None
@@ -79,27 +81,29 @@ def read_verdicts(path: Path) -> VerdictFile | None:
 
 
 def _unfollowed(path: str, flags: int) -> int:
-    """Open what stands there itself: no link is followed, and no FIFO waited for."""
+    """Open the file itself: follow no link, and do not wait for a FIFO."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
-    """What a file of these bytes says; `path` is only named. Raises FormatError with every problem, at its line."""
+    """Parse a verdict file. `path` is used in messages only. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
-        raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: it is not read")])
+        raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: the file is not read")])
     problems: list[Problem] = []
     first, *lines = data.split(b"\n")
     header = _read(first, VerdictsHeader, path, 1, problems)
     if header is None:
         raise FormatError([*problems, Problem(path, 1, _HEADER_FIRST)])
     if lines[-1:] != [b""]:
-        problems.append(Problem(path, 1 + len(lines), "does not end with a newline: is it cut off?"))
+        problems.append(
+            Problem(path, 1 + len(lines), "the last line does not end with a newline: the file may be cut off")
+        )
     verdicts = []
     for number, line in enumerate(lines[:-1] if lines[-1:] == [b""] else lines, 2):
         verdict = _read(line, PublishedVerdict, path, number, problems)
         verdicts += [] if verdict is None else [(number, verdict)]
         if len(problems) >= MAX_PROBLEMS:
-            raise FormatError([*problems, Problem(path, number, "too much is wrong: the rest is not read")])
+            raise FormatError([*problems, Problem(path, number, "too many problems: the rest of the file is not read")])
     problems += _contradictions(verdicts, path)
     if problems:
         raise FormatError(problems)
@@ -107,7 +111,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """The bytes of a file with these verdicts, whatever their order. Raises ValueError for what may not stand in it."""
+    """Return the bytes of a file with these verdicts, in any order. Raises ValueError if one is not publishable."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -120,7 +124,7 @@ def _order(verdict: PublishedVerdict) -> tuple[str, str]:
 
 
 def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
-    """The record that a line holds, None where a problem is added."""
+    """Return the record of a line, or None after adding a problem."""
     if len(line) > MAX_LINE_BYTES:
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None
@@ -131,25 +135,25 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
         read_format(value, path.name, record.newest_format)
         return record.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        for each in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
-            place = ".".join(map(str, each["loc"])) or "the line"
-            problems.append(Problem(path, number, f"{place}: {each['msg']}, found {each['input']!r:.{_SHOWN}}"))
-    except ValueError as error:  # UnicodeDecodeError is one
-        problems.append(Problem(path, number, f"does not read: {error}"[: 3 * _SHOWN]))
+        for fault in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
+            field = ".".join(map(str, fault["loc"])) or "the line"
+            problems.append(Problem(path, number, f"{field}: {fault['msg']}, found {fault['input']!r:.{_SHOWN}}"))
+    except ValueError as error:  # includes UnicodeDecodeError
+        problems.append(Problem(path, number, f"cannot be read: {error}"[: 3 * _SHOWN]))
     return None
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """What no writer of ours would have written: another order, one command twice, a failure of ours."""
-    seen: dict[tuple[str, str], int] = {}
+    """Yield problems that our own writer cannot produce: another order, a command twice, an infra-error."""
+    first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
-    for number, each in verdicts:
-        if each.finding.outcome is Outcome.INFRA_ERROR:
+    for number, verdict in verdicts:
+        if verdict.finding.outcome is Outcome.INFRA_ERROR:
             yield Problem(path, number, "finding.outcome: an infra-error is no verdict and is never published")
-        if previous is not None and _order(each) <= previous:
-            what = "stands twice" if _order(each) == previous else "stands after a greater one"
-            yield Problem(path, number, f"key: {each.key[:16]}… {what}: expected lines sorted by key")
-        first = seen.setdefault((each.task, each.command), number)
+        if previous is not None and _order(verdict) <= previous:
+            order = "is repeated" if _order(verdict) == previous else "follows a greater key"
+            yield Problem(path, number, f"key: {verdict.key[:16]}… {order}: expected lines sorted by key")
+        first = first_lines.setdefault((verdict.task, verdict.command), number)
         if first != number:
-            yield Problem(path, number, f"rules a command of {each.task} again, which line {first} does already")
-        previous = _order(each)
+            yield Problem(path, number, f"judges a command of {verdict.task} again: line {first} judges it already")
+        previous = _order(verdict)

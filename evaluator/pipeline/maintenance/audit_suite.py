@@ -37,7 +37,7 @@ def audit_suite(
         builds = [GradingItem(task.id, _build_command(suite, task)) for task in _one_task_per_world(selected)]
         grader.ensure_evidence([*numbers, *builds])
         notes += [note for build in builds for note in _world_notes(suite.task(build.task), build, grader)]
-        findings = grader.grade(item for item in numbers if grader.keys.references(item))
+        findings = grader.grade(item for item in numbers if grader.keys.plan_item(item).references)
         for task in selected:
             notes += _command_notes(task, grader)
             graded = ((number, findings.get(item)) for item, number in _judged_items(task))

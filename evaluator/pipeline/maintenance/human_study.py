@@ -221,12 +221,8 @@ def copy_reference_evidence(project: Project, grader: Grader, tasks: Sequence[Ta
     """Copy the project's evidence of references into the study's store. Nothing is copied back."""
     if not project.store_path.is_file():
         return
-    keys = {
-        key
-        for task in tasks
-        for command in task.references
-        for key, _ in grader.keys.requests(task.id, command).values()
-    }
+    references = (grader.keys.command_runs(task.id, command) for task in tasks for command in task.references)
+    keys = {key for runs in references for key in runs.evidence_keys}
     with contextlib.closing(Store(project.store_path)) as store:
         for run, evidence in store.evidence((key, run) for key in keys for run in (0, 1)).items():
             grader.store.add_evidence(run, evidence)

@@ -14,9 +14,9 @@ are stored at once, so an interrupted run continues where it stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from evaluator.errors import InfraError
 from evaluator.judges.case import Case, Executed, Judge, needs_second_run
@@ -28,7 +28,7 @@ from evaluator.pipeline.grading.scheduler import EvidenceScheduler, Execute
 from evaluator.progress import NullProgress
 from evaluator.records import Finding, Outcome, Step, Task, Trial, Verdict, command_digest
 from evaluator.sandbox.requests import Request
-from evaluator.store import JudgedVerdict, RunKey, Store
+from evaluator.store import JudgedVerdict, Store
 from evaluator.suites.load import Suite
 from evaluator.suites.mutation_report import AskedMutant
 
@@ -61,7 +61,21 @@ class _Witnesses:
         return self.steady[step]
 
 
-class Elimination:
+class _References(NamedTuple):
+    """The mutants of one task, which wait for the runs of its references."""
+
+    mutants: Sequence[AskedMutant]
+
+
+class _Attempt(NamedTuple):
+    """A mutant that waits for its runs in the variants `tried`."""
+
+    mutant: AskedMutant
+    witnesses: _Witnesses
+    tried: tuple[str, ...]
+
+
+class MutantJudging:
     """Judges the mutants of a suite's tasks. It calls `execute` with requests that have no evidence yet."""
 
     def __init__(
@@ -75,7 +89,7 @@ class Elimination:
     ) -> None:
         self._suite, self._rules, self._store = suite, judge, store
         self._keys = CacheKeys(suite, judge, fingerprint)
-        self._gathering = EvidenceScheduler(store, execute, NullProgress(), spacing_s)
+        self._gathering = EvidenceScheduler[_References | _Attempt](store, execute, NullProgress(), spacing_s)
         self._findings: dict[AskedMutant, Finding] = {}
         self._unwritten: list[JudgedVerdict] = []
         self._tell: Callable[[Finding], None] = _tell_nobody
@@ -95,21 +109,22 @@ class Elimination:
         try:
             for mutants in tasks.values():
                 self._begin(mutants)
-            self._gathering.finish()
+            with closing(self._gathering.completed()) as completed:
+                for work in completed:
+                    if isinstance(work, _References):
+                        self._enter(work.mutants)
+                    else:
+                        self._weigh(work)
         finally:
             self._write()
         return self._findings
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
         """Request the evidence of a task's references, and judge its mutants once it is available."""
-        runs: dict[RunKey, Request] = {}
-        for command in mutants[0].task.references:
-            for key, request in self._requests(mutants[0].task, command).values():
-                runs |= {(key, 0): request, (key, 1): request}
-        self._gathering.load_cached({key for key, _ in runs})
-        self._gathering.when_available(
-            dict(sorted(runs.items(), key=lambda item: item[0][1])), partial(self._enter, mutants)
-        )
+        task = mutants[0].task
+        first = [request for command in task.references for request in self._requests(task, command).values()]
+        self._gathering.load_cached({request.run_key[0] for request in first})
+        self._gathering.submit(_References(mutants), [*first, *(request.second_run() for request in first)])
 
     def _enter(self, mutants: Sequence[AskedMutant]) -> None:
         witnesses = self._call(mutants[0].task)
@@ -137,12 +152,13 @@ class Elimination:
             self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
             return
         tried = witnesses.variants[: len(tried) + 1]
-        key, request = self._requests(mutant.task, mutant.command)[tried[-1]]
-        self._gathering.load_cached([key])
-        self._gathering.when_available({(key, 0): request}, partial(self._weigh, mutant, witnesses, tried))
+        request = self._requests(mutant.task, mutant.command)[tried[-1]]
+        self._gathering.load_cached([request.run_key[0]])
+        self._gathering.submit(_Attempt(mutant, witnesses, tried), [request])
 
-    def _weigh(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
+    def _weigh(self, attempt: _Attempt) -> None:
         """Judge a mutant in the variants tried so far. Then settle it, request second runs, or try the next variant."""
+        mutant, witnesses, tried = attempt
         executed = self._executed(mutant.task, mutant.command, tried)
         if isinstance(executed, InfraError):
             self._settle(mutant, _failure(executed))
@@ -155,45 +171,41 @@ class Elimination:
             return
         again = self._second_runs(witnesses, executed, found, tried)
         if again:
-            self._gathering.when_available(again, partial(self._weigh, mutant, witnesses, tried))
+            self._gathering.submit(attempt, again)
         else:
             self._settle(mutant, found)
             self._forget(mutant, tried)
 
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
-    ) -> Mapping[RunKey, Request]:
+    ) -> Sequence[Request]:
         """Return the missing second runs that may change the verdict."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
-            return {}
+            return []
         names = [found.variant] if found.variant in tried else list(tried)
         requests = self._requests(witnesses.task, executed.command)
-        runs = {(requests[name][0], 1): requests[name][1] for name in names if name is not None}
-        return {run: request for run, request in runs.items() if run not in self._gathering.evidence}
+        runs = [requests[name].second_run() for name in names if name is not None]
+        return [request for request in runs if request.run_key not in self._gathering.evidence]
 
     def _case(self, witnesses: _Witnesses, candidate: Executed, variants: Sequence[str]) -> Case:
         manifest, task = self._suite.manifest, witnesses.task
         cwd = cwd_of(self._suite, task)
         return Case(task, witnesses.of(variants), candidate, home_of(manifest), manifest.scratch, cwd)
 
-    def _requests(self, task: Task, command: bytes) -> Mapping[str, tuple[str, Request]]:
-        return self._keys.requests(task.id, command)
+    def _requests(self, task: Task, command: bytes) -> Mapping[str, Request]:
+        return self._keys.command_runs(task.id, command).requests
 
     def _executed(self, task: Task, command: bytes, variants: Sequence[str]) -> Executed | InfraError:
         """Return a command with its evidence in these variants, or the infra-error that prevented its execution."""
         requests = self._requests(task, command)
-        self._gathering.load_cached([requests[name][0] for name in variants])
-        trials = {}
-        for name in variants:
-            key = requests[name][0]
-            failures = (self._gathering.failures.get((key, run)) for run in (0, 1))
-            if failure := next((each for each in failures if each is not None), None):
-                return failure
-            first, again = (self._gathering.evidence.get((key, run)) for run in (0, 1))
-            if first is None:
-                return InfraError("its evidence was not kept")
-            trials[name] = Trial(first=first, again=again)
+        requests = {name: requests[name] for name in variants}
+        self._gathering.load_cached([request.run_key[0] for request in requests.values()])
+        if failure := self._gathering.failure(requests.values()):
+            return failure
+        trials = self._gathering.trials(requests)
+        if trials.keys() != requests.keys():
+            return InfraError("its evidence was not kept")
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
@@ -201,7 +213,7 @@ class Elimination:
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
-                self._gathering.evidence.pop((requests[name][0], run), None)
+                self._gathering.evidence.pop((requests[name].run_key[0], run), None)
 
     def _settle(self, mutant: AskedMutant, found: Finding) -> None:
         self._findings[mutant] = found
@@ -226,7 +238,7 @@ class Elimination:
         self._unwritten = []
 
     def _parts(self, mutant: AskedMutant) -> dict[str, str]:
-        return {**self._keys.parts(GradingItem(mutant.task.id, mutant.command)), "against": _AGAINST}
+        return {**self._keys.plan_item(GradingItem(mutant.task.id, mutant.command)).parts, "against": _AGAINST}
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:

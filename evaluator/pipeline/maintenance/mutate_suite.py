@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from evaluator.errors import UsageError
 from evaluator.judges import find_judge
 from evaluator.pipeline.grading.executor import Executor, open_executor
-from evaluator.pipeline.maintenance.mutant_judging import Elimination
+from evaluator.pipeline.maintenance.mutant_judging import MutantJudging
 from evaluator.pipeline.project import Project
 from evaluator.progress import Progress
 from evaluator.records import Equivalence, Finding, MutationReport, Outcome, Task
@@ -77,7 +77,9 @@ def _judge(
     suite: Suite, mutants: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
     """Return verdicts by `consensus`, the judge that ranks, even if the project's boards use another judge."""
-    elimination = Elimination(suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute)
+    elimination = MutantJudging(
+        suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute
+    )
     known = elimination.known(mutants)
     pending = [mutant for mutant in mutants if mutant not in known]
     if not pending:

@@ -21,11 +21,11 @@ from evaluator.judges.case import EvidenceNeed
 from evaluator.judges.panel.budget import Budget
 from evaluator.judges.panel.panel import Panel
 from evaluator.judges.panel.reply_cache import Reply, ReplyCache
-from evaluator.pipeline.grading.cache_keys import GradingItem, is_executable
+from evaluator.pipeline.grading.cache_keys import GradingItem
 from evaluator.pipeline.grading.grader import Grader, PanelPlan
 from evaluator.pipeline.grading.llm_panel import PanelItem, PanelPair, ask_panel, plan_panel, replies_of
 from evaluator.pipeline.grading.results import answers
-from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
+from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.publishing.suite_context import SuiteContext
 from evaluator.progress import NullProgress
 from evaluator.records import Evidence, Finding, Outcome, PublishedVerdict, Step, VerdictsHeader, command_digest
@@ -90,7 +90,7 @@ class SubmissionRun:
 
     def key(self, item: GradingItem) -> str:
         """Return today's verdict key of an item."""
-        return self._keys.key(item)
+        return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
         """Return the first runs of these items' commands, without runs of references."""
@@ -98,10 +98,8 @@ class SubmissionRun:
             return set()
         return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
 
-    def _evidence_keys(self, item: GradingItem) -> list[str]:
-        if item.command is None or not is_executable(item.command):
-            return []
-        return [key for key, _ in self._keys.requests(item.task, item.command).values()]
+    def _evidence_keys(self, item: GradingItem) -> Sequence[str]:
+        return self._keys.plan_item(item).candidate_keys
 
     def derive(
         self,
@@ -201,7 +199,7 @@ class SubmissionRun:
         metrics = None
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
-            metrics = figures_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
+            metrics = run_metrics_of([preloaded[key, 0] for key in keys]) if keys else NOTHING_RUN
             metrics = metrics.model_copy(update={"wall_ms": None})
         place = finding.place[:MAX_PLACE_BYTES] if finding.place else finding.place
         return PublishedVerdict(

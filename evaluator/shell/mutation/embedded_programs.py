@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edits, Script, Word, shifted
+from evaluator.shell.mutation.script import CallSite, Edits, Script, SourceWord, shifted
 from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUNNERS
 
 
@@ -77,12 +77,12 @@ def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
             yield from _changes_of_word(call.name, word)
     for node in script.nodes():
         if node.type == "regex" and node.parent is not None and node.parent.type == "binary_expression":
-            word = Word(node.start_byte, node.end_byte, script.source(node))
+            word = SourceWord(node.start_byte, node.end_byte, script.source(node))
             for rule in _PATTERN_RULES:
                 yield from _matches(rule, word, 0)
 
 
-def _changes_of_word(utility: str, word: Word) -> Iterator[Edits]:
+def _changes_of_word(utility: str, word: SourceWord) -> Iterator[Edits]:
     is_program = utility in PROGRAM_RUNNERS - {"sed"}
     rules = (*(_PROGRAM_RULES if is_program else ()), *_PATTERN_RULES, *(_SED_RULES if utility == "sed" else ()))
     strings = _strings(word) if is_program else ()
@@ -94,7 +94,7 @@ def _changes_of_word(utility: str, word: Word) -> Iterator[Edits]:
         yield from _shortened_pattern(word)
 
 
-def _strings(word: Word) -> list[range]:
+def _strings(word: SourceWord) -> list[range]:
     """Return the positions of double-quoted texts inside a single-quoted program. Numbers in them are not code."""
     if word.quote != "'":
         return []
@@ -102,7 +102,7 @@ def _strings(word: Word) -> list[range]:
     return [range(word.start + string.start(), word.start + string.end()) for string in strings]
 
 
-def _quoted(call: CallSite) -> Iterator[Word]:
+def _quoted(call: CallSite) -> Iterator[SourceWord]:
     """Yield the words that hold a program or a pattern: quoted words, and an unquoted first operand."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
@@ -112,7 +112,7 @@ def _quoted(call: CallSite) -> Iterator[Word]:
             yield word
 
 
-def _matches(rule: ProgramRule, word: Word, quote: int) -> Iterator[Edits]:
+def _matches(rule: ProgramRule, word: SourceWord, quote: int) -> Iterator[Edits]:
     inner = word.raw[quote : len(word.raw) - quote]
     for match in rule.pattern.finditer(inner):
         for template in rule.texts:
@@ -133,7 +133,7 @@ def _expand_template(match: re.Match[str], template: str) -> str | None:
     return f"{{{text}}}" if text is not None and template.startswith("{") else text
 
 
-def _shortened_pattern(word: Word) -> Iterator[Edits]:
+def _shortened_pattern(word: SourceWord) -> Iterator[Edits]:
     """Yield changes that remove the first or the last character of the pattern."""
     quote = len(word.quote)
     if re.fullmatch(r"\"?[\w /:.-]{4,}\"?", word.raw[quote : len(word.raw) - quote]):

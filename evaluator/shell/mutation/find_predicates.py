@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, removal
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, SourceWord, removal
 from evaluator.shell.options import option_table
 from evaluator.shell.utilities import EXECUTORS
 
@@ -34,8 +34,8 @@ class Predicate(NamedTuple):
     """A test, action or option of `find`, from its negation (if any) to its last value."""
 
     name: str
-    words: tuple[Word, ...]
-    negation: Word | None
+    words: tuple[SourceWord, ...]
+    negation: SourceWord | None
 
     @property
     def start(self) -> int:
@@ -59,7 +59,7 @@ def changes_of_find(script: Script) -> Iterator[Edits]:
             yield from _groups(script, call.words)
 
 
-def _predicates(words: Sequence[Word]) -> Iterator[Predicate]:
+def _predicates(words: Sequence[SourceWord]) -> Iterator[Predicate]:
     arity = option_table()["find"].words
     at, negation = 0, None
     while at < len(words):
@@ -109,7 +109,7 @@ def _predicate(script: Script, call: CallSite, predicate: Predicate) -> Iterator
         yield Edits("name", (Edit(value.start, value.end, "root"),))
 
 
-def _removal(text: str, words: Sequence[Word], predicate: Predicate) -> Edit:
+def _removal(text: str, words: Sequence[SourceWord], predicate: Predicate) -> Edit:
     """Return an edit that removes the predicate and the `-o` that joins it to its neighbour."""
     first, last = predicate.negation or predicate.words[0], predicate.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
@@ -120,7 +120,7 @@ def _removal(text: str, words: Sequence[Word], predicate: Predicate) -> Edit:
     return removal(text, predicate.start, predicate.end)
 
 
-def _signs(name: str, value: Word) -> Iterator[Edits]:
+def _signs(name: str, value: SourceWord) -> Iterator[Edits]:
     match = _SIGNED_VALUE.match(value.raw)
     if match is None:
         return
@@ -130,9 +130,9 @@ def _signs(name: str, value: Word) -> Iterator[Edits]:
             yield Edits("sign", (value.edit(match.span(1), sign),))
 
 
-def _groups(script: Script, words: Sequence[Word]) -> Iterator[Edits]:
+def _groups(script: Script, words: Sequence[SourceWord]) -> Iterator[Edits]:
     """Yield changes that remove a pair of parentheses or an `-o`. Without the `-o`, both predicates must hold."""
-    openings: list[Word] = []
+    openings: list[SourceWord] = []
     for word in words:
         if word.raw in _OPENING:
             openings.append(word)

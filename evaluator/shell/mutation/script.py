@@ -41,7 +41,7 @@ class Edits(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-class Word(NamedTuple):
+class SourceWord(NamedTuple):
     """A word with its position. `raw` is its source, including quotes."""
 
     start: int
@@ -75,8 +75,8 @@ class CallSite:
     """A call in a script: the program's name without its folder, and the words after it."""
 
     name: str
-    program: Word
-    words: tuple[Word, ...]
+    program: SourceWord
+    words: tuple[SourceWord, ...]
     node: Node
 
 
@@ -118,9 +118,9 @@ class Script:
         return tuple(calls)
 
     @cached_property
-    def loose_words(self) -> tuple[Word, ...]:
+    def loose_words(self) -> tuple[SourceWord, ...]:
         """Return the words outside calls: values of `for` loops, patterns of `case` and elements of arrays."""
-        words: list[Word] = []
+        words: list[SourceWord] = []
         for node in self.nodes():
             if node.type in ("for_statement", "case_item", "array"):
                 values = node.named_children if node.type == "array" else node.children_by_field_name("value")
@@ -150,13 +150,13 @@ class Script:
         program, *words = self._words(sorted(parts, key=lambda part: part.start_byte))
         return CallSite(_name(program), program, tuple(words), node)
 
-    def _words(self, nodes: Sequence[Node]) -> Iterator[Word]:
+    def _words(self, nodes: Sequence[Node]) -> Iterator[SourceWord]:
         for group in joined_nodes(nodes):
             start, end = group[0].start_byte, group[-1].end_byte
-            yield Word(start, end, self.text[start:end])
+            yield SourceWord(start, end, self.text[start:end])
 
 
-def _name(program: Word) -> str:
+def _name(program: SourceWord) -> str:
     return program.text.rpartition("/")[2]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from evaluator.shell.mutation.flags import flags_of, means_something
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, SourceWord
 
 _OTHER: Final[Mapping[str, str]] = {
     "head": "tail", "tail": "head", "cp": "mv", "mv": "cp", "dirname": "basename", "basename": "dirname",
@@ -119,7 +119,7 @@ def _modes(call: CallSite) -> Iterator[Edits]:
             yield from _symbolic(word)
 
 
-def _symbolic(word: Word) -> Iterator[Edits]:
+def _symbolic(word: SourceWord) -> Iterator[Edits]:
     for match in _SYMBOLIC.finditer(word.raw):
         for other in {"u": "ga", "g": "o", "go": "ga", "a": "u", "o": "g", "": "u"}.get(match[1], ""):
             yield Edits("mode", (word.edit(match.span(1), other),))
@@ -143,13 +143,13 @@ def _owners(call: CallSite) -> Iterator[Edits]:
                 yield Edits("name", (Edit(word.end, word.end, ":"),))
 
 
-def _dates(word: Word) -> Iterator[Edits]:
+def _dates(word: SourceWord) -> Iterator[Edits]:
     for match in re.finditer(r"\b(?:yesterday|today|tomorrow)\b", word.raw):
         for other in _DATES[match[0]]:
             yield Edits("date", (word.edit(match.span(), other),))
 
 
-def _formats(word: Word) -> Iterator[Edits]:
+def _formats(word: SourceWord) -> Iterator[Edits]:
     for match in re.finditer(r"%T@|%[a-zA-Z]", word.raw):
         other = _FORMATS.get(match[0])
         if other is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, Word, shifted
+from evaluator.shell.mutation.script import CallSite, Edit, Edits, Script, SourceWord, shifted
 
 PROGRAM_RUNNERS: Final = frozenset({"awk", "gawk", "sed", "perl", "jq", "bc"})
 """Utilities that take a program in another language as a quoted word."""
@@ -63,7 +63,7 @@ def _unsplit_variables(script: Script) -> frozenset[str]:
     return frozenset(names)
 
 
-def _test_strings(script: Script) -> Iterator[Word]:
+def _test_strings(script: Script) -> Iterator[SourceWord]:
     """Yield the strings between `[` and `]`. Between `[[` and `]]`, quotes make no difference to expansions."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
@@ -72,12 +72,12 @@ def _test_strings(script: Script) -> Iterator[Word]:
         while stack:
             child = stack.pop()
             if child.type == "string":
-                yield Word(child.start_byte, child.end_byte, script.source(child))
+                yield SourceWord(child.start_byte, child.end_byte, script.source(child))
             elif child.type.endswith("_expression"):
                 stack.extend(child.children)
 
 
-def _word(call: CallSite, word: Word, safe_names: frozenset[str]) -> Iterator[Edits]:
+def _word(call: CallSite, word: SourceWord, safe_names: frozenset[str]) -> Iterator[Edits]:
     is_language = (call.name in PROGRAM_RUNNERS | PATTERN_READERS and word.quote != "") or call.name == "sed"
     is_mode = call.name in _MODE_UTILITIES and _OCTAL.match(word.raw)
     if not is_language and call.name not in _IGNORED_NUMBERS and not is_mode:
@@ -92,11 +92,11 @@ def _word(call: CallSite, word: Word, safe_names: frozenset[str]) -> Iterator[Ed
     yield from _unquoted(word, safe_names)
 
 
-def _change(operator: str, word: Word, text: str) -> Edits:
+def _change(operator: str, word: SourceWord, text: str) -> Edits:
     return Edits(operator, (Edit(word.start, word.end, text),))
 
 
-def _numbers(word: Word) -> Iterator[Edits]:
+def _numbers(word: SourceWord) -> Iterator[Edits]:
     """Yield changes of each number by 1, up and down, with the same width."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
@@ -107,7 +107,7 @@ def _numbers(word: Word) -> Iterator[Edits]:
                 yield Edits("number", (word.edit(match.span(), text),))
 
 
-def _globs(word: Word) -> Iterator[Edits]:
+def _globs(word: SourceWord) -> Iterator[Edits]:
     """Yield changes of a glob, so that it matches more or fewer names."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
@@ -126,7 +126,7 @@ def _globs(word: Word) -> Iterator[Edits]:
             yield Edits("glob", (word.edit(match.span(), letter),))
 
 
-def _paths(word: Word) -> Iterator[Edits]:
+def _paths(word: SourceWord) -> Iterator[Edits]:
     """Yield changes of a path to its parent folder, or without its trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
@@ -141,7 +141,7 @@ def _paths(word: Word) -> Iterator[Edits]:
         yield _change("path", word, raw.rstrip("/"))
 
 
-def _unquoted(word: Word, safe_names: frozenset[str]) -> Iterator[Edits]:
+def _unquoted(word: SourceWord, safe_names: frozenset[str]) -> Iterator[Edits]:
     """Yield a change that removes the quotes, if the word still looks like one word."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evaluator.testing.workflows.calls import check_calls, interface, outputs_of, passed_inputs, passed_secrets
 from tests.doubles.github import Annotation, GitHubServer, HostedRepo, WorkflowRun
 from tests.doubles.workflows.caches import CacheStore
+from tests.doubles.workflows.calls import check_calls, interface, outputs_of, passed_inputs, passed_secrets
 from tests.doubles.workflows.expressions import (
     Contexts,
     StrictDict,

@@ -1,4 +1,4 @@
-"""How commands ran: told from evidence once, kept without it, and nothing said of what did not run."""
+"""Run metrics: computed from evidence once, read without evidence, and absent for commands that did not run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.leaderboard.board import SuiteBoard
-from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, figures_of
+from evaluator.pipeline.grading.run_metrics import NOTHING_RUN, run_metrics_of
 from evaluator.pipeline.project import Project
 from evaluator.records import Ending, Evidence, Result
 from evaluator.testing.checkouts import small_checkout, small_task
@@ -61,28 +61,28 @@ def results(boards: Sequence[SuiteBoard]) -> list[Result]:
     ],
 )
 def test_a_command_is_what_it_is_in_every_variant(runs: list[Evidence], flags: tuple[bool, ...]) -> None:
-    """Valid, runnable, ended with 0, wrote nothing to standard error."""
-    found = figures_of(runs)
+    """The flags are: valid, runnable, ended with 0, wrote nothing to standard error."""
+    found = run_metrics_of(runs)
     assert (found.valid, found.runnable, found.exit_zero, found.clean_stderr) == flags
 
 
 def test_the_wall_time_is_a_median_and_goes_into_no_file() -> None:
-    """It differs from run to run, so no record that is published holds it."""
-    found = figures_of([evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
+    """It differs from run to run, so no published record holds it."""
+    found = run_metrics_of([evidence(wall_ms=wall) for wall in (4.0, 900.0, 5.0)])
     assert found.wall_ms == 5
     assert "wall" not in found.to_json()
     assert "wall" not in found.model_dump()
 
 
 def test_what_no_shell_can_be_given_has_not_run(project: Project) -> None:
-    """An empty command needs no evidence to be none of the four; what ran says how."""
+    """An empty command has none of the four flags and needs no evidence."""
     found = [each.run for each in results(fake_boards(project, SHOWN))]
-    assert found[:2] == [figures_of([evidence("a\n", wall_ms=4)]), figures_of([NOT_FOUND])]
+    assert found[:2] == [run_metrics_of([evidence("a\n", wall_ms=4)]), run_metrics_of([NOT_FOUND])]
     assert found[2:] == [NOTHING_RUN] * 2
 
 
 def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
-    """No command was executed: not measured, which is not the same as never runnable."""
+    """No command was executed, so runnability is not measured. That differs from never runnable."""
     (board,) = fake_boards(project, {}, judge="bleu")
     assert {each.run for each in board.results} == {None}
     figures = board.standings[0].figures
@@ -90,7 +90,7 @@ def test_nothing_is_said_where_texts_alone_are_judged(project: Project) -> None:
 
 
 def test_a_board_whose_verdicts_are_known_needs_no_evidence(project: Project) -> None:
-    """The figures are kept under the evidence's keys: without the evidence they are still there."""
+    """The metrics are stored under the evidence keys, so they remain after the evidence is deleted."""
     before = results(fake_boards(project, SHOWN))
     with sqlite3.connect(project.store_path) as database:
         database.execute("DELETE FROM evidence")

@@ -1,4 +1,4 @@
-"""Which commands are held to be a reference with a slip in it, and what becomes of them."""
+"""Known mutants of the references: which commands they are, and their verdicts."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def outcome(harness: GradingHarness, command: bytes, known: KnownMutants) -> Out
 def test_what_reads_like_a_reference_with_a_slip_in_it_is_left_open(
     harness: GradingHarness, command: bytes, expected: Outcome
 ) -> None:
-    """All of these show the same; what differs is how likely that is by luck."""
+    """All of these have the same evidence. They differ in how likely that is by luck."""
     assert outcome(harness, command, known_mutants(harness)) is expected
 
 
 def test_a_slip_that_was_found_harmless_passes(harness: GradingHarness) -> None:
-    """A maintainer's mark is as good as another reference."""
+    """A maintainer's mark counts as much as another reference."""
     assert outcome(harness, DROPPED, known_mutants(harness, DROPPED)) is Outcome.PASS
 
 
 def test_a_mark_makes_the_verdict_on_its_command_stale_and_no_other(harness: GradingHarness) -> None:
-    """The doubt is part of the key, so marking it harmless judges again what it was about."""
+    """The doubt is part of the key, so a mark makes the marked command be judged again."""
     harness.tasks = [TASK]
     asked = [GradingItem(TASK.id, each) for each in (DROPPED, b"ls -1 *.c | cat")]
     play = FakeExecutor(lambda call: "a.c\n")
@@ -57,14 +57,14 @@ def test_a_mark_makes_the_verdict_on_its_command_stale_and_no_other(harness: Gra
 
 
 def test_whoever_is_judged_by_the_others_may_be_a_slip_of_one(harness: GradingHarness) -> None:
-    """The references that are left are what it is held against."""
+    """The command is compared with the references that remain."""
     known = known_mutants(harness)
     assert command_digest(DROPPED) in known(TASK, (TYPED,))
     assert command_digest(DROPPED) not in known(TASK, (b"ls *.c",))
 
 
 def test_slips_are_made_once(tmp_path: Path) -> None:
-    """Another process finds them in the store."""
+    """Another process reads them from the store."""
     first = KnownMutants(Store(tmp_path / "store.sqlite"), frozenset())
     made = first(TASK, TASK.references)
     kept = first.store.figures(_keys(first))

@@ -1,4 +1,4 @@
-"""Scores are computed once, and anew when anything that they depend on has changed."""
+"""Text metrics are computed once, and again if anything that they depend on has changed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from evaluator.metrics.nlc2cmd import score_candidate
 from evaluator.metrics.texts import compare_texts
 from evaluator.pipeline.grading.text_metrics import (
     cached_nlc2cmd_scores,
+    cached_text_metrics,
     program_digest,
     program_files,
     reference_calls,
     score_key,
     text_digest,
-    text_figures,
     text_files,
 )
 from evaluator.records import TextMetrics
@@ -88,7 +88,7 @@ def test_any_change_of_a_file_that_compares_texts_is_another_program(tmp_path: P
 
 
 def loaded_modules(statements: str) -> dict[str, str]:
-    """Modules and their files after a fresh interpreter ran these statements."""
+    """Return the modules and their files after a new interpreter ran these statements."""
     shown = "import json, sys\nprint(json.dumps({n: getattr(m, '__file__', '') for n, m in sys.modules.items()}))"
     ran = subprocess.run([sys.executable, "-c", f"{statements}\n{shown}"], capture_output=True, check=True)
     found: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
@@ -96,7 +96,7 @@ def loaded_modules(statements: str) -> dict[str, str]:
 
 
 def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> None:
-    """The packages that hold them only say what they are for."""
+    """The `__init__` modules hold no code."""
     imports = "from evaluator.metrics.nlc2cmd import score_candidate"
     score = f"{imports}\nscore_candidate('ls -l', ['find . -exec sh -c x +', '(( 1 ))'])"
     ours = {file for name, file in loaded_modules(score).items() if name.split(".")[0] == "evaluator"}
@@ -105,7 +105,7 @@ def test_every_module_of_ours_that_computes_a_score_is_part_of_the_program() -> 
 
 
 def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> None:
-    """But for what holds and adds up its counts."""
+    """The modules that only add up its counts are no part of it."""
     compare = "from evaluator.metrics.texts import compare_texts\ncompare_texts(b'ls -l', [b'find . -exec sh -c x +'])"
     ours = {
         file
@@ -117,17 +117,17 @@ def test_every_module_of_ours_that_compares_texts_is_part_of_its_program() -> No
 
 
 def test_texts_are_compared_once(store: Store) -> None:
-    """What is kept is what the comparison said, and it is asked no second time."""
+    """The stored value is that of the comparison, and the comparison does not run again."""
     asked = [(TASK, b"ls -l  a"), (TASK, b"")]
-    found = text_figures(store, asked)
+    found = cached_text_metrics(store, asked)
     assert found == {("files-1", command): compare_texts(command, TASK.references) for _, command in asked}
     kept = TextMetrics(verbatim=True, full_command=True, template=True)
     store.add_figures({score_key(text_digest(), b"ls -l  a", TASK.references): kept.to_json()})
-    assert text_figures(store, asked)["files-1", b"ls -l  a"] == kept
+    assert cached_text_metrics(store, asked)["files-1", b"ls -l  a"] == kept
 
 
 def test_calls_of_references_are_counted_once(store: Store) -> None:
-    """Both references of the task call ls, and nothing else."""
+    """Both references of the task call ls and nothing else."""
     assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
     assert reference_calls(store, [TASK]) == {"files-1": {"ls": 1.0}}
 

@@ -1,4 +1,4 @@
-"""One stream of executions: nothing waits for what it does not need, and the order of answers leaves no trace."""
+"""The evidence scheduler: one stream of executions without idle waiting, and findings independent of their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.pipeline.grading_bench import SHOWN, GradingHarness
 
 
 class Shuffled(FakeExecutor):
-    """Answers in an order of its own, as several workers do."""
+    """Returns results in a random order, as several workers do."""
 
     seed = 0
 
@@ -27,11 +27,11 @@ class Shuffled(FakeExecutor):
             waiting += requests[taken:]
             taken = len(requests)
             request = waiting.pop(chance.randrange(len(waiting)))
-            yield request, self._answer(request)
+            yield request, self._result(request)
 
 
 def ticks(call: RequestedExecution) -> Shows:
-    """The word that `ticking` prints in variant `two` differs from run to run."""
+    """Print another word in each run of `ticking` in variant `two`."""
     if call.command == "ticking":
         return f"{'no' if call.variant == 'one' else call.before}\n"
     return SHOWN.get(call.command, "no\n")
@@ -39,7 +39,7 @@ def ticks(call: RequestedExecution) -> Shows:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_order_of_answers_leaves_no_trace(harness: GradingHarness, seed: int) -> None:
-    """Also not where a command is given for two tasks and one of them has it run again."""
+    """This also holds if a command is a candidate for two tasks and only one of them has it run again."""
     harness.tasks = [
         small_task("files-1"),
         small_task("files-2", nl="Do something else", references=("echo no", "printf 'no\\n'")),
@@ -65,7 +65,7 @@ def test_a_candidate_is_judged_and_run_again_while_others_wait_for_their_first_r
 
 
 def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarness) -> None:
-    """A queue that honours what is due: the spaced runs come last, and are waited for once."""
+    """A queue that honours due times executes the spaced runs last, and waits for them once."""
 
     class Due(FakeExecutor):
         def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
@@ -73,7 +73,7 @@ def test_while_a_second_run_is_not_due_others_are_executed(harness: GradingHarne
                 if number == len(requests):
                     return
                 assert not requests[number].not_before or number >= 8
-                yield requests[number], self._answer(requests[number])
+                yield requests[number], self._result(requests[number])
 
     execution = Due(SHOWN)
     harness.grader(execution, spacing_s=30.0).ensure_evidence(

@@ -1,4 +1,4 @@
-"""Which worker takes what: what it has built first, then what nobody has, then what there is most of."""
+"""The job queue: a worker takes requests for its own worlds first, then for new worlds, then for the longest line."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from evaluator.testing.workers import ScriptedWorkers, shows
 
 
 def request(world: str, command: str, not_before: float = 0.0) -> Request:
-    asked = Request.of(World("", world, "plain", 1, b"true", None, None, "/", "root"), command.encode())
-    return replace(asked, not_before=not_before)
+    at_once = Request.of(World("", world, "plain", 1, b"true", None, None, "/", "root"), command.encode())
+    return replace(at_once, not_before=not_before)
 
 
-def agenda(*requests: Request) -> JobQueue:
-    made = JobQueue()
-    for each in requests:
-        made.add(each)
-    return made
+def queue_of(*requests: Request) -> JobQueue:
+    jobs = JobQueue()
+    for item in requests:
+        jobs.add(item)
+    return jobs
 
 
-def taken(from_agenda: JobQueue, *built: Request) -> str:
-    found = from_agenda.take({each.world.layer for each in built})
-    return found.job.command.decode() if found else "over"
+def take(jobs: JobQueue, *built: Request) -> str:
+    request = jobs.take({item.world.layer for item in built})
+    return request.job.command.decode() if request else "over"
 
 
 A, B, C = request("w", "a"), request("x", "b"), request("x", "c")
 
 
 def test_requests_of_one_world_are_taken_in_the_order_they_came() -> None:
-    made = agenda(B, A, C)
-    assert [taken(made, B), taken(made, B), taken(made, B)] == ["b", "c", "a"]
+    jobs = queue_of(B, A, C)
+    assert [take(jobs, B), take(jobs, B), take(jobs, B)] == ["b", "c", "a"]
 
 
 def test_a_world_that_nobody_has_comes_before_one_that_another_worker_has() -> None:
-    made = agenda(B, C, A)
-    assert [taken(made), taken(made)] == ["b", "a"]
+    jobs = queue_of(B, C, A)
+    assert [take(jobs), take(jobs)] == ["b", "a"]
 
 
 def test_a_worker_without_work_takes_from_where_there_is_most() -> None:
-    made = agenda(A, B, request("w", "d"), C, request("x", "e"))
-    assert [taken(made), taken(made), taken(made)] == ["a", "b", "c"]
+    jobs = queue_of(A, B, request("w", "d"), C, request("x", "e"))
+    assert [take(jobs), take(jobs), take(jobs)] == ["a", "b", "c"]
 
 
 def test_what_is_not_due_yet_is_passed_over_and_then_waited_for() -> None:
     due = time.monotonic() + 0.2
-    made = agenda(request("w", "late", due), A)
-    assert [taken(made), taken(made)] == ["a", "late"]
+    jobs = queue_of(request("w", "late", due), A)
+    assert [take(jobs), take(jobs)] == ["a", "late"]
     assert time.monotonic() >= due
 
 
 def test_whoever_waits_is_woken_by_what_is_added_and_by_the_end() -> None:
-    made, got = JobQueue(), []
-    waits = threading.Thread(target=lambda: got.extend([taken(made), taken(made)]))
+    jobs, got = JobQueue(), []
+    waits = threading.Thread(target=lambda: got.extend([take(jobs), take(jobs)]))
     waits.start()
-    made.add(A)
-    made.close()
+    jobs.add(A)
+    jobs.close()
     waits.join()
     assert got in (["a", "over"], ["over", "over"])
 

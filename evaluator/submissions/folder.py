@@ -77,9 +77,9 @@ def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
     descriptor = os.open(folder, _OPEN | os.O_DIRECTORY)
     try:
         with os.scandir(descriptor) as listing:
-            found = [_entry(entry) for entry in islice(listing, most + 1)]
-        entries = sorted(found[:most], key=lambda entry: entry.name)
-        yield OpenFolder(descriptor, tuple(entries), len(found) > most)
+            first = [_entry(entry) for entry in islice(listing, most + 1)]
+        entries = sorted(first[:most], key=lambda entry: entry.name)
+        yield OpenFolder(descriptor, tuple(entries), len(first) > most)
     finally:
         os.close(descriptor)
 
@@ -89,9 +89,9 @@ def names_beside(folder: Path) -> list[str]:
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 
-def _entry(found: os.DirEntry[str]) -> FolderEntry:
-    status = found.stat(follow_symlinks=False)
-    return FolderEntry(found.name, _kind(status.st_mode), status.st_size)
+def _entry(entry: os.DirEntry[str]) -> FolderEntry:
+    status = entry.stat(follow_symlinks=False)
+    return FolderEntry(entry.name, _kind(status.st_mode), status.st_size)
 
 
 def _kind(mode: int) -> EntryKind:

@@ -66,7 +66,7 @@ def check_manifest(
 
 def _manifest(value: dict[str, Any], places: dict[Location, int], report: Report) -> SubmissionManifest | None:
     for location in _unfilled(value):
-        report.error(line_of(location, places), f"{location[0]}: still what `submit init` wrote: expected your own")
+        report.error(line_of(location, places), f"{location[0]}: still the text of `submit init`: replace it")
     for location, character in _hidden(value):
         name = f"U+{ord(character):04X} {unicodedata.name(character, 'control character')}"
         report.error(line_of(location, places), f"hidden character {name} in {quoted(location[0])}: remove it")
@@ -150,8 +150,8 @@ def _check_suite(
 ) -> None:
     suite = suites.get(name)
     if suite is None:
-        known = nearest(name, suites) or f"; known here: {listed(suites) or 'none'}"
-        report.error(line, f"suites: unknown suite {quoted(name)}{known}")
+        hint = nearest(name, suites) or f"; known here: {listed(suites) or 'none'}"
+        report.error(line, f"suites: unknown suite {quoted(name)}{hint}")
     elif isinstance(version, str) and _VERSION.fullmatch(version) and version not in suite.versions:
         fault = "is still to come" if suite.is_older_than(version) else "never was"
         expected = f"expected one of {listed(suite.versions)}"

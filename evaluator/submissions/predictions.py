@@ -64,9 +64,9 @@ class TaskNames:
         """Report the tasks without a line, at the end. `unreadable` is the number of unreadable lines."""
         missing = [task for task in self._suite.tasks if task not in self._lines] if self._suite else []
         if missing:
-            found = f"{pluralize(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
+            tasks = f"{pluralize(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
             maybe = f", unless it is on one of {pluralize(unreadable, 'line')} not read" if unreadable else ""
-            self._report.warning(0, f"{found}; each is scored as unanswered{maybe}")
+            self._report.warning(0, f"{tasks}; each is scored as unanswered{maybe}")
 
     def _note_unknown(self, line: int, task: str, suite: SuiteInfo) -> None:
         self._unknown += 1
@@ -117,7 +117,7 @@ def check_predictions(
         tasks.note(number, value.get("task"))
         prediction = _read_prediction(number, text, value, report)
         if prediction is None:
-            _check_commands(number, _sound_candidates(value), report, limits)
+            _check_commands(number, _readable_candidates(value), report, limits)
             continue
         _note_doubts(number, prediction, extraction, doubts)
         if suite and answered == suite.version and not _answers_the_task(prediction, suite):
@@ -126,7 +126,7 @@ def check_predictions(
         _check_commands(number, enumerate(prediction.candidates or ()), report, limits)
         if tasks.asks(prediction.task):
             predictions.setdefault(prediction.task, prediction)
-    _tell_doubts(doubts, report)
+    _report_doubts(doubts, report)
     if predictions and not any(prediction.candidates for prediction in predictions.values()):
         report.warning(0, "no line has a candidate: every task is scored as unanswered")
     if data:
@@ -155,8 +155,8 @@ def _read_object(number: int, text: str, report: Report, limits: SubmissionLimit
 def _read_prediction(number: int, text: str, value: dict[str, object], report: Report) -> Prediction | None:
     candidates = value.get("candidates")
     if isinstance(candidates, list) and len(candidates) > MAX_CANDIDATES:
-        found = f"candidates: {len(candidates):,} given, expected at most {MAX_CANDIDATES}"
-        report.error(number, f"{found}; keep the best {MAX_CANDIDATES}, best first")
+        message = f"candidates: {len(candidates):,} given, expected at most {MAX_CANDIDATES}"
+        report.error(number, f"{message}; keep the best {MAX_CANDIDATES}, best first")
         text = json.dumps({**value, "candidates": candidates[:MAX_CANDIDATES]})
     prediction, faults = read_record(Prediction, text)
     for fault in faults:
@@ -164,7 +164,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: R
     return prediction
 
 
-def _sound_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
+def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
     """Yield the readable candidates of a rejected line, so that their problems are reported at the same time."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
@@ -176,16 +176,16 @@ def _check_commands(
     number: int, candidates: Iterable[tuple[int, Candidate]], report: Report, limits: SubmissionLimits
 ) -> None:
     for rank, candidate in candidates:
-        place = f"candidates[{rank}].command"
+        field = f"candidates[{rank}].command"
         if (nul := candidate.command.find(b"\0")) >= 0:
-            report.error(number, f"{place}: NUL at byte {nul}: no shell can be given one; remove it")
+            report.error(number, f"{field}: NUL at byte {nul}: Bash cannot read it; remove it")
         if (size := len(candidate.command)) > limits.command_bytes:
-            report.error(number, f"{place}: {size:,} bytes, expected at most {limits.command_bytes:,}; shorten it")
+            report.error(number, f"{field}: {size:,} bytes, expected at most {limits.command_bytes:,}; shorten it")
 
 
 def _answers_the_task(prediction: Prediction, suite: SuiteInfo) -> bool:
-    asked = suite.instructions.get(prediction.task)
-    return prediction.nl is None or asked is None or prediction.nl.split() == asked.split()
+    instruction = suite.instructions.get(prediction.task)
+    return prediction.nl is None or instruction is None or prediction.nl.split() == instruction.split()
 
 
 def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, doubts: Doubts) -> None:
@@ -198,7 +198,7 @@ def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, do
         doubts[_FENCE_IS_RUN].append(number)
 
 
-def _tell_doubts(doubts: Doubts, report: Report) -> None:
+def _report_doubts(doubts: Doubts, report: Report) -> None:
     for message, lines in doubts.items():
         again = f" ({pluralize(len(lines), 'line')} like this)" if len(lines) > 1 else ""
         report.warning(lines[0], f"{message}{again}")

@@ -45,5 +45,5 @@ class Report:
         more = self._found[severity] - self._most
         if more <= 0:
             return []
-        message = f"{pluralize(more, f'more {severity}')} in this file; mend those listed and check again"
+        message = f"{pluralize(more, f'more {severity}')} in this file; fix those listed and check again"
         return [Problem(self.path, 0, message, severity)]

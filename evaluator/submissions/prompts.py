@@ -104,8 +104,8 @@ def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[d
     return lines, failed
 
 
-def _expect_new(task: str, tasks: Collection[str], seen: Collection[str]) -> None:
-    if task in seen:
+def _expect_new(task: str, tasks: Collection[str], earlier: Collection[str]) -> None:
+    if task in earlier:
         raise ValueError(f"custom_id {quoted(task)} again: expected one result a task; keep one of the two")
     if task not in tasks:
         raise ValueError(f"custom_id {quoted(task)} is no task of the suite{nearest(task, tasks)}")
@@ -114,7 +114,7 @@ def _expect_new(task: str, tasks: Collection[str], seen: Collection[str]) -> Non
 def _fault(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
-    faults = (f"{'.'.join(map(str, each['loc'])) or 'line'}: {each['msg']}" for each in error.errors(include_url=False))
+    faults = (f"{'.'.join(map(str, item['loc'])) or 'line'}: {item['msg']}" for item in error.errors(include_url=False))
     expected = 'expected a line of a batch\'s results, {"custom_id": "<task>", "response": {"body": {"choices": ...}}}'
     return f"{expected}; {listed(faults, 3)}"
 

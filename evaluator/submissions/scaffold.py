@@ -23,7 +23,7 @@ description = ""                  # a sentence or two on how it works
 method = {method}{space}# {methods}
 open_weights = false
 models = []                       # every model used, as its maker names it
-training_data = []                # what it learned from, as far as it may be told
+training_data = []                # what it learned from, as far as you may disclose it
 extraction = "none"               # "markdown": a line's "output" holds a fenced block, and that is the command
 # link = "https://..."
 # parameters = 1_300_000_000
@@ -32,7 +32,7 @@ extraction = "none"               # "markdown": a line's "output" holds a fenced
 name = {author}
 # affiliation = "..."
 
-[suites]                          # the version of each suite that is answered
+[suites]                          # each suite that you answer, with its version
 {suites}
 """
 
@@ -48,7 +48,7 @@ def draft_manifest(suites: Mapping[str, str], system: str, author: str, method: 
         author=_string(author),
         method=quoted,
         space=" " * max(1, 25 - len(quoted)),
-        methods=", ".join(each.value for each in Method),
+        methods=", ".join(method.value for method in Method),
         suites="\n".join(f"{name} = {json.dumps(version)}" for name, version in suites.items()),
     )
     return text.encode()

@@ -54,25 +54,25 @@ def check_submission(
 def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits) -> CheckedSubmission:
     """Read and check a submission's folder. Raises UsageError if nothing exists at `folder`."""
     kind = kind_of(folder)
-    place = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
-    if place.name != printable(place.name):
-        problems = [Problem(folder.parent, 0, fault) for fault in slug_faults(place.name, ())]
-        return CheckedSubmission(problems, place.name, None, {})
-    whole = Report(folder, limits.problems)
+    absolute = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
+    if absolute.name != printable(absolute.name):
+        problems = [Problem(folder.parent, 0, fault) for fault in slug_faults(absolute.name, ())]
+        return CheckedSubmission(problems, absolute.name, None, {})
+    folder_report = Report(folder, limits.problems)
     if kind is not EntryKind.FOLDER:
-        whole.error(0, f"{kind}: expected a submission's folder")
-        return CheckedSubmission(whole.problems(), place.name, None, {})
+        folder_report.error(0, f"{kind}: expected a submission's folder")
+        return CheckedSubmission(folder_report.problems(), absolute.name, None, {})
     try:
-        for fault in slug_faults(place.name, names_beside(place)):
-            whole.error(0, fault)
+        for fault in slug_faults(absolute.name, names_beside(absolute)):
+            folder_report.error(0, fault)
         with open_folder(folder, limits.entries) as opened:
-            return _Reading(folder, opened, suites, limits).check(place.name, whole)
+            return _FolderCheck(folder, opened, suites, limits).check(absolute.name, folder_report)
     except OSError as error:
-        whole.error(0, f"cannot be read: {error.strerror}")
-        return CheckedSubmission(whole.problems(), place.name, None, {})
+        folder_report.error(0, f"cannot be read: {error.strerror}")
+        return CheckedSubmission(folder_report.problems(), absolute.name, None, {})
 
 
-class _Reading:
+class _FolderCheck:
     """The check of one open folder."""
 
     def __init__(
@@ -85,16 +85,16 @@ class _Reading:
         self._files = {entry.name: entry for entry in opened.entries if entry.kind is EntryKind.FILE}
         self._reports: list[Report] = []
 
-    def check(self, slug: str, whole: Report) -> CheckedSubmission:
+    def check(self, slug: str, folder_report: Report) -> CheckedSubmission:
         """Check all files, and first the manifest, because it declares how to read the others."""
         if self._opened.overfull:
-            whole.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
+            folder_report.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
         if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
-            whole.error(0, f"no {MANIFEST_NAME}: expected one that says who submits what")
+            folder_report.error(0, f"no {MANIFEST_NAME}: expected one with the metadata of the submission")
         answered = {suite: entry for entry in self._files.values() if (suite := suite_of(entry.name))}
         manifest = self._manifest(slug, answered)
         predictions = {suite: self._predictions(suite, entry, manifest) for suite, entry in answered.items()}
-        problems = whole.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
+        problems = folder_report.problems() + entry_problems(self._folder, self._opened.entries, self._suites)
         problems += [problem for report in self._reports for problem in report.problems()]
         return CheckedSubmission(problems, slug, manifest, predictions)
 
@@ -162,7 +162,7 @@ def load_submission(
 
     Raises FormatError with every problem of severity error, and UsageError if nothing exists at `folder`.
     """
-    found = check(folder, suites, limits)
-    if found.refused or found.manifest is None:
-        raise FormatError([problem for problem in found.problems if problem.severity is Severity.ERROR])
-    return Submission(found.slug, found.manifest, found.predictions)
+    checked = check(folder, suites, limits)
+    if checked.refused or checked.manifest is None:
+        raise FormatError([problem for problem in checked.problems if problem.severity is Severity.ERROR])
+    return Submission(checked.slug, checked.manifest, checked.predictions)

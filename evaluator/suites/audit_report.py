@@ -142,7 +142,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
     if number is None:
         if not passes:
             return None
-        reason = "true passes: whoever does nothing is right"
+        reason = "the command `true` passes: doing nothing is accepted"
         return AuditNote(fault=AuditFault.COMMAND, kind="doing nothing passes", place=task.id, reason=reason)
     if passes:
         return None

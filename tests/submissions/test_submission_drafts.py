@@ -60,7 +60,7 @@ def test_a_draft_has_a_line_for_every_task_with_its_instruction(project: Project
 def test_a_draft_is_refused_only_for_what_is_to_be_filled_in(project: Project) -> None:
     """The only errors are the two texts that the author alone can give."""
     init_submission(project, "my-system", ["core"])
-    unfilled = "still what `submit init` wrote: expected your own"
+    unfilled = "still the text of `submit init`: replace it"
     assert told(project)[:2] == [f"system: {unfilled}", f"authors: {unfilled}"]
     assert "no line has a candidate" in told(project)[-1]
 
@@ -187,5 +187,5 @@ def test_problems_are_shown_on_the_diff_errors_first(project: Project) -> None:
     done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
     kinds = [line.partition(" ")[0] for line in done.stdout.splitlines()]
     assert kinds == ["::error", "::error", "::warning", "::warning"]
-    assert done.stdout.startswith("::error file=submissions/my-system/submission.toml,line=2::system: still what")
+    assert done.stdout.startswith("::error file=submissions/my-system/submission.toml,line=2::system: still the text")
     assert done.returncode == 1

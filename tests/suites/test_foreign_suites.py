@@ -249,7 +249,7 @@ def test_a_suite_of_ours_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         write_draft(draft, tmp_path / "fixtures")
     (ours / "suite.toml").unlink()
-    with pytest.raises(UsageError, match="is no foreign suite"):
+    with pytest.raises(UsageError, match="is not an external suite"):
         write_draft(draft, tmp_path / "fixtures")
 
 

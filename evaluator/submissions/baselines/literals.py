@@ -56,11 +56,11 @@ _LITERAL: Final = re.compile(
 
 def find_literals(instruction: str) -> list[Literal]:
     """Return the literals of an instruction from left to right."""
-    found: list[Literal] = []
+    literals: list[Literal] = []
     for match in _LITERAL.finditer(instruction):
         kind = next(kind for kind in LiteralKind if match[kind.value] is not None)
-        found.append(Literal(kind, match[kind.value], *match.span(kind.value)))
-    return found
+        literals.append(Literal(kind, match[kind.value], *match.span(kind.value)))
+    return literals
 
 
 def mask_literals(instruction: str) -> str:
@@ -73,10 +73,10 @@ def mask_literals(instruction: str) -> str:
     return "".join([*pieces, instruction[end:]])
 
 
-def transfer_literals(command: str, learned: str, asked: str) -> str:
-    """Return `command`, written for the instruction `learned`, with the literals of the instruction `asked`."""
-    present = [literal for literal in find_literals(learned) if _word(literal.text).search(command)]
-    replacements = _pair(present, find_literals(asked))
+def transfer_literals(command: str, source: str, target: str) -> str:
+    """Return `command`, written for the instruction `source`, with the literals of the instruction `target`."""
+    present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
+    replacements = _pair(present, find_literals(target))
     if not replacements:
         return command
     longest_first = sorted(replacements, key=lambda text: (-len(text), text))
@@ -90,17 +90,17 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
     return match[0] if names_a_utility else _in_place(replacements[match[0]], before)
 
 
-def _pair(learned: Sequence[Literal], asked: Sequence[Literal]) -> Mapping[str, str]:
-    """Return replacements by learned text: the first literal of a kind replaces the first of that kind, and so on."""
+def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
+    """Return replacements by source text: the first literal of a kind replaces the first of that kind, and so on."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
-    for literal in asked:
+    for literal in targets:
         of_kind[literal.kind].append(literal.text)
-    taken: dict[LiteralKind, int] = defaultdict(int)
+    used: dict[LiteralKind, int] = defaultdict(int)
     replacements: dict[str, str] = {}
-    for literal in learned:
-        if literal.text not in replacements and taken[literal.kind] < len(of_kind[literal.kind]):
-            replacements[literal.text] = of_kind[literal.kind][taken[literal.kind]]
-            taken[literal.kind] += 1
+    for literal in sources:
+        if literal.text not in replacements and used[literal.kind] < len(of_kind[literal.kind]):
+            replacements[literal.text] = of_kind[literal.kind][used[literal.kind]]
+            used[literal.kind] += 1
     return replacements
 
 

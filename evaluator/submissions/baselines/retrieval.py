@@ -26,9 +26,9 @@ _WORD: Final = r"[\w-]+"
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
     """Return at most five different commands for each task, with the similarity of instructions as confidence."""
     features = _features()
-    known = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
-    asked = features.transform([mask_literals(task.nl) for task in tasks])
-    similarities = np.round((asked @ known.T).toarray() / len(features.transformer_list), RANKED_DECIMALS)
+    pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
+    task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
+    similarities = np.round((task_vectors @ pair_vectors.T).toarray() / len(features.transformer_list), RANKED_DECIMALS)
     return [
         Prediction(task=task.id, candidates=_candidates(task.nl, row.tolist(), pairs))
         for task, row in zip(tasks, similarities, strict=True)

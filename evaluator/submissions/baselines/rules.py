@@ -28,9 +28,9 @@ def translate(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Predicti
 
 def _candidates(instruction: str) -> tuple[Candidate, ...]:
     slots = {**dict(find_slots(instruction)), "tests": " ".join(find_tests(instruction)) or "-type f"}
-    applying = [rule for rule in RULES if _applies(rule, instruction.lower(), slots)]
+    applicable = [rule for rule in RULES if _applies(rule, instruction.lower(), slots)]
     weights: dict[str, int] = {}
-    for rule in sorted(applying, key=lambda rule: -_weight(rule)):
+    for rule in sorted(applicable, key=lambda rule: -_weight(rule)):
         weights.setdefault(rule.template.format_map(slots), _weight(rule))
     return tuple(
         Candidate(command=command.encode(), confidence=round(weight / (weight + DOUBT), 3))

@@ -70,9 +70,9 @@ def _inside_sed(text: str) -> str:
 def find_directory(instruction: str) -> str:
     """Return the directory named in the instruction, or the current one if there is none."""
     for match in _DIRECTORY.finditer(instruction):
-        place = next(group for group in match.groups() if group)
-        if place.lower() not in _NOT_A_NAME and not _FILE.fullmatch(place):
-            return place.rstrip(".,") if len(place) > 1 else place
+        directory = next(group for group in match.groups() if group)
+        if directory.lower() not in _NOT_A_NAME and not _FILE.fullmatch(directory):
+            return directory.rstrip(".,") if len(directory) > 1 else directory
     return "."
 
 
@@ -105,8 +105,8 @@ def find_column(lowered: str) -> int | None:
 def find_numbers(lowered: str) -> list[int]:
     """Return the numbers in the instruction, in digits or words, from left to right."""
     words = "|".join(NUMBER_WORDS)
-    found = re.findall(rf"(?<![\w./-])(\d{{1,9}})(?![\d/.]*[/\d])|\b({words})\b", lowered)
-    return [int(digits) if digits else NUMBER_WORDS[word] for digits, word in found]
+    matches = re.findall(rf"(?<![\w./-])(\d{{1,9}})(?![\d/.]*[/\d])|\b({words})\b", lowered)
+    return [int(digits) if digits else NUMBER_WORDS[word] for digits, word in matches]
 
 
 def find_accounts(instruction: str) -> Iterator[tuple[str, str]]:
@@ -124,11 +124,11 @@ def find_accounts(instruction: str) -> Iterator[tuple[str, str]]:
 
 
 def _files(instruction: str) -> list[str]:
-    found = {match.start(1): match[1] for match in _FILE.finditer(instruction)}
+    files = {match.start(1): match[1] for match in _FILE.finditer(instruction)}
     for match in _PATH.finditer(instruction):
-        if not any(start <= match.start(1) < start + len(file) for start, file in found.items()):
-            found[match.start(1)] = match[1]
-    return list(dict.fromkeys(found[start] for start in sorted(found)))
+        if not any(start <= match.start(1) < start + len(file) for start, file in files.items()):
+            files[match.start(1)] = match[1]
+    return list(dict.fromkeys(files[start] for start in sorted(files)))
 
 
 def _texts(instruction: str) -> list[str]:

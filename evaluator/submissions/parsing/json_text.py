@@ -45,10 +45,10 @@ def read_json(text: str, nesting: int) -> JsonText:
         return 0
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             faults.append(f"given more than once in one object: {listed(_repeated(pairs))}; keep one of each")
-        return found
+        return members
 
     try:
         value = json.loads(text, object_pairs_hook=unique, parse_int=integer)
@@ -61,8 +61,8 @@ def _located(error: json.JSONDecodeError) -> str:
     rest = error.doc[error.pos : error.pos + 20]
     place = f"before {quoted(rest, 19)}" if rest else "at the end of the line"
     hint = next((hint for begin, hint in _HINTS.items() if error.msg.startswith(begin)), "")
-    said = error.msg.removesuffix(" at").removesuffix(" starting")
-    return f"broken JSON at column {error.colno}, {place}: {said[:1].lower()}{said[1:]}{hint}"
+    message = error.msg.removesuffix(" at").removesuffix(" starting")
+    return f"broken JSON at column {error.colno}, {place}: {message[:1].lower()}{message[1:]}{hint}"
 
 
 def _repeated(pairs: list[tuple[str, object]]) -> list[str]:

@@ -30,8 +30,8 @@ def read_lines(data: bytes, report: Report, limits: SubmissionLimits) -> list[st
     _check_line_ends(data, report)
     lines = data[start:].split(b"\n", limits.lines)
     if len(lines) > limits.lines and lines[limits.lines]:
-        found = data.count(b"\n") + (not data.endswith(b"\n"))
-        message = f"{found:,} lines: at most {limits.lines:,} are read; the rest of this file is not checked"
+        count = data.count(b"\n") + (not data.endswith(b"\n"))
+        message = f"{count:,} lines: at most {limits.lines:,} are read; the rest of this file is not checked"
         report.error(limits.lines + 1, message)
     if len(lines) > limits.lines or not lines[-1]:
         lines.pop()
@@ -50,8 +50,8 @@ def _check_line_ends(data: bytes, report: Report) -> None:
     returns = data.count(b"\r")
     if returns:
         line = data.count(b"\n", 0, data.index(b"\r")) + 1
-        found = f"{pluralize(returns, 'carriage return')} (CR), the first on this line"
-        report.error(line, f"{found}: expected lines ended by a newline (LF) alone; convert the line ends")
+        message = f"{pluralize(returns, 'carriage return')} (CR), the first on this line"
+        report.error(line, f"{message}: expected lines ended by a newline (LF) alone; convert the line ends")
     if not data.endswith(b"\n"):
         report.error(data.count(b"\n") + 1, "no newline at the end of the file: end the last line with one")
 

@@ -102,8 +102,8 @@ def _message(kind: type[Record], location: Location, detail: ErrorDetails) -> st
             return "half of a surrogate pair in a string: write the whole character, or bytes as base64"
         case "value_error":
             return printable(str(detail["ctx"]["error"]))
-        case known if known in _EXPECTED:
-            expected = _EXPECTED[known].format_map(detail.get("ctx", {}))
+        case kind_of_error if kind_of_error in _EXPECTED:
+            expected = _EXPECTED[kind_of_error].format_map(detail.get("ctx", {}))
             return f"expected {expected}, found {_found(detail)}"
         case _:
             return printable(detail["msg"])

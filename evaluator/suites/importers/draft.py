@@ -126,7 +126,7 @@ def write_draft(draft: Draft, fixtures: Path) -> Path:
     """
     folder = fixtures / draft.manifest.name
     if folder.exists() and not ((folder / "suite.toml").is_file() and load_suite(folder).manifest.foreign):
-        raise UsageError(f"{folder} is no foreign suite: move it away, `suite add` would replace it")
+        raise UsageError(f"{folder} is not an external suite: move it away, because `suite add` would replace it")
     fixtures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=fixtures) as temporary:
         fresh = Path(temporary) / folder.name

@@ -84,7 +84,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], study: Study) -> None:
         self.study, self.token = study, secrets.token_urlsafe(16)
-        super().__init__(address, _Handler)
+        super().__init__(address, _StudyHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the traceback of a defect, without the client's address. Ignore a browser that disconnects."""
@@ -92,7 +92,7 @@ class _Server(ThreadingHTTPServer):
             traceback.print_exc()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _StudyHandler(BaseHTTPRequestHandler):
     """The handler of one connection."""
 
     server: _Server

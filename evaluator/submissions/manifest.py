@@ -18,7 +18,7 @@ from evaluator.submissions.parsing.json_text import LONGEST_INTEGER
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import Location, read_record
 from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
-from evaluator.submissions.problems import Report
+from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.scaffold import PLACEHOLDERS
 from evaluator.submissions.suite_info import SuiteInfo
 
@@ -31,7 +31,7 @@ _JOINERS: Final = "\u200c\u200d"
 
 def check_manifest(
     data: bytes,
-    report: Report,
+    report: ProblemCollector,
     limits: SubmissionLimits,
     suites: Mapping[str, SuiteInfo],
     answered: Collection[str],
@@ -64,7 +64,9 @@ def check_manifest(
     return _manifest(value, places, report)
 
 
-def _manifest(value: dict[str, Any], places: dict[Location, int], report: Report) -> SubmissionManifest | None:
+def _manifest(
+    value: dict[str, Any], places: dict[Location, int], report: ProblemCollector
+) -> SubmissionManifest | None:
     for location in _unfilled(value):
         report.error(line_of(location, places), f"{location[0]}: still the text of `submit init`: replace it")
     for location, character in _hidden(value):
@@ -76,7 +78,7 @@ def _manifest(value: dict[str, Any], places: dict[Location, int], report: Report
     return manifest
 
 
-def _toml(text: str, report: Report) -> dict[str, Any] | None:
+def _toml(text: str, report: ProblemCollector) -> dict[str, Any] | None:
     try:
         value = tomllib.loads(text)
         json.dumps(value, default=_foreign)
@@ -129,7 +131,7 @@ def _characters(field: object) -> Iterator[str]:
                 yield from _characters(item)
 
 
-def _check_models(value: dict[str, Any], line: int, report: Report) -> None:
+def _check_models(value: dict[str, Any], line: int, report: ProblemCollector) -> None:
     method = value.get("method")
     if not isinstance(method, str) or method not in _MODEL_BASED or value.get("models"):
         return
@@ -144,7 +146,7 @@ def _check_suite(
     name: str,
     version: object,
     line: int,
-    report: Report,
+    report: ProblemCollector,
     suites: Mapping[str, SuiteInfo],
     answered: Collection[str],
 ) -> None:

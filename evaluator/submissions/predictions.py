@@ -23,7 +23,7 @@ from evaluator.submissions.messages import described, listed, nearest, quoted
 from evaluator.submissions.parsing.json_text import read_json
 from evaluator.submissions.parsing.lines import read_lines
 from evaluator.submissions.parsing.record_errors import read_record
-from evaluator.submissions.problems import Report
+from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.suite_info import SuiteInfo
 from evaluator.wording import pluralize
 
@@ -38,7 +38,7 @@ class TaskNames:
     that the submission declares. Tasks of that version which a later version dropped are not errors.
     """
 
-    def __init__(self, report: Report, suite: SuiteInfo | None, answered: str | None) -> None:
+    def __init__(self, report: ProblemCollector, suite: SuiteInfo | None, answered: str | None) -> None:
         self._report = report
         self._suite = suite
         self._known = frozenset(suite.tasks if suite else ())
@@ -94,7 +94,7 @@ Doubts = defaultdict[str, list[int]]
 
 def check_predictions(
     data: bytes,
-    report: Report,
+    report: ProblemCollector,
     limits: SubmissionLimits,
     suite: SuiteInfo | None,
     answered: str | None,
@@ -134,7 +134,9 @@ def check_predictions(
     return predictions
 
 
-def _read_object(number: int, text: str, report: Report, limits: SubmissionLimits) -> dict[str, object] | None:
+def _read_object(
+    number: int, text: str, report: ProblemCollector, limits: SubmissionLimits
+) -> dict[str, object] | None:
     if not text.strip():
         report.error(number, "blank line: expected one JSON object on every line; remove it")
         return None
@@ -152,7 +154,7 @@ def _read_object(number: int, text: str, report: Report, limits: SubmissionLimit
     return None
 
 
-def _read_prediction(number: int, text: str, value: dict[str, object], report: Report) -> Prediction | None:
+def _read_prediction(number: int, text: str, value: dict[str, object], report: ProblemCollector) -> Prediction | None:
     candidates = value.get("candidates")
     if isinstance(candidates, list) and len(candidates) > MAX_CANDIDATES:
         message = f"candidates: {len(candidates):,} given, expected at most {MAX_CANDIDATES}"
@@ -173,7 +175,7 @@ def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candid
 
 
 def _check_commands(
-    number: int, candidates: Iterable[tuple[int, Candidate]], report: Report, limits: SubmissionLimits
+    number: int, candidates: Iterable[tuple[int, Candidate]], report: ProblemCollector, limits: SubmissionLimits
 ) -> None:
     for rank, candidate in candidates:
         field = f"candidates[{rank}].command"
@@ -198,7 +200,7 @@ def _note_doubts(number: int, prediction: Prediction, extraction: Extraction, do
         doubts[_FENCE_IS_RUN].append(number)
 
 
-def _report_doubts(doubts: Doubts, report: Report) -> None:
+def _report_doubts(doubts: Doubts, report: ProblemCollector) -> None:
     for message, lines in doubts.items():
         again = f" ({pluralize(len(lines), 'line')} like this)" if len(lines) > 1 else ""
         report.warning(lines[0], f"{message}{again}")

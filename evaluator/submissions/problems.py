@@ -8,7 +8,7 @@ from evaluator.errors import Problem, Severity
 from evaluator.wording import pluralize
 
 
-class Report:
+class ProblemCollector:
     """The problems of one file. It lists at most `most` errors and `most` warnings, and counts the rest."""
 
     def __init__(self, path: Path, most: int) -> None:

@@ -48,22 +48,22 @@ def batch_line(task: str, messages: list[dict[str, str]], model: str) -> str:
     return json.dumps(request, ensure_ascii=False)
 
 
-class _Message(BaseModel):
+class _BatchMessage(BaseModel):
     content: str | None = None
 
 
-class _Choice(BaseModel):
-    message: _Message
+class _BatchChoice(BaseModel):
+    message: _BatchMessage
 
 
-class _Usage(BaseModel):
+class _BatchUsage(BaseModel):
     prompt_tokens: Annotated[int, Field(ge=0)] | None = None
     completion_tokens: Annotated[int, Field(ge=0)] | None = None
 
 
 class _Body(BaseModel):
-    choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
-    usage: _Usage | None = None
+    choices: Annotated[tuple[_BatchChoice, ...], Field(min_length=1)]
+    usage: _BatchUsage | None = None
 
 
 class _Response(BaseModel):
@@ -120,7 +120,7 @@ def _fault(error: ValueError) -> str:
 
 
 def _prediction(task: str, body: _Body) -> str:
-    usage = body.usage or _Usage()
+    usage = body.usage or _BatchUsage()
     line: Mapping[str, object] = {
         "task": task,
         "output": body.choices[0].message.content or "",

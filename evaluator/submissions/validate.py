@@ -21,7 +21,7 @@ from evaluator.submissions.manifest import check_manifest
 from evaluator.submissions.names import CONTROLS, MANIFEST_NAME, entry_problems, slug_faults, suite_of
 from evaluator.submissions.parsing.toml_lines import line_of, toml_lines
 from evaluator.submissions.predictions import check_predictions
-from evaluator.submissions.problems import Report
+from evaluator.submissions.problems import ProblemCollector
 from evaluator.submissions.suite_info import SuiteInfo
 
 _DEFAULT_LIMITS = SubmissionLimits()
@@ -58,7 +58,7 @@ def check(folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimit
     if absolute.name != printable(absolute.name):
         problems = [Problem(folder.parent, 0, fault) for fault in slug_faults(absolute.name, ())]
         return CheckedSubmission(problems, absolute.name, None, {})
-    folder_report = Report(folder, limits.problems)
+    folder_report = ProblemCollector(folder, limits.problems)
     if kind is not EntryKind.FOLDER:
         folder_report.error(0, f"{kind}: expected a submission's folder")
         return CheckedSubmission(folder_report.problems(), absolute.name, None, {})
@@ -83,9 +83,9 @@ class _FolderCheck:
         self._suites = suites
         self._limits = limits
         self._files = {entry.name: entry for entry in opened.entries if entry.kind is EntryKind.FILE}
-        self._reports: list[Report] = []
+        self._reports: list[ProblemCollector] = []
 
-    def check(self, slug: str, folder_report: Report) -> CheckedSubmission:
+    def check(self, slug: str, folder_report: ProblemCollector) -> CheckedSubmission:
         """Check all files, and first the manifest, because it declares how to read the others."""
         if self._opened.overfull:
             folder_report.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
@@ -124,8 +124,8 @@ class _FolderCheck:
         extraction = manifest.extraction if manifest else Extraction.MARKDOWN
         return check_predictions(data, report, self._limits, self._suites.get(suite), answered, extraction)
 
-    def _read(self, entry: FolderEntry, most: int) -> tuple[Report, bytes | None]:
-        report = Report(self._folder / entry.name, self._limits.problems)
+    def _read(self, entry: FolderEntry, most: int) -> tuple[ProblemCollector, bytes | None]:
+        report = ProblemCollector(self._folder / entry.name, self._limits.problems)
         self._reports.append(report)
         if entry.size > most:
             report.error(0, f"{entry.size:,} bytes: expected at most {most:,}; it is not read")

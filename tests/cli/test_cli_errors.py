@@ -62,14 +62,14 @@ def test_outside_of_a_checkout_it_says_where_to_go(tmp_path: Path, line: str) ->
 @pytest.mark.parametrize("line", ["standings", "standings --json", "build"])
 def test_before_anything_was_scored_it_says_what_to_type(unjudged: Project, line: str) -> None:
     found = run_in(unjudged.root, *line.split())
-    expected = "bashboard: evidence is missing; make it with: bashboard score --suite tiny\n"
+    expected = "bashboard: evidence is missing; produce it with: bashboard score --suite tiny\n"
     assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
 
 
 def test_after_a_prediction_was_edited_it_says_what_to_type(judged: Project) -> None:
     write_submission(judged.root, "good", {"files-1": ["date"], "files-2": ["echo b"]})
     found = run_in(judged.root, "standings", "--judge", "exact")
-    expected = "bashboard: evidence is missing; make it with: bashboard score --suite tiny --judge exact\n"
+    expected = "bashboard: evidence is missing; produce it with: bashboard score --suite tiny --judge exact\n"
     assert (found.returncode, found.stdout, found.stderr) == (3, "", expected)
 
 

@@ -178,7 +178,7 @@ def test_a_job_obeys_nothing_that_a_command_says(project: Project, board: SuiteB
     assert "  ::add-mask::true" in lines
     assert first.startswith("::stop-commands::")
     assert last == f"::{first.removeprefix('::stop-commands::')}::"
-    assert "- given: `::add-mask::true`" in (tmp_path / "summary.md").read_text()
+    assert "- command: `::add-mask::true`" in (tmp_path / "summary.md").read_text()
 
 
 def test_there_is_a_summary_in_a_job_alone(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -260,17 +261,21 @@ def test_no_engine_is_started_beside_a_named_one() -> None:
 
 
 @pytest.fixture
-def private(tmp_path: Path) -> Daemon:
-    """Return an engine for this test, with all its files separate from the machine's engine."""
+def private(tmp_path: Path) -> Iterator[Daemon]:
+    """Yield an engine for this test, with all its files separate from the machine's engine.
+
+    The kernel takes an address of at most 107 bytes for a socket, so the engine's own sockets need a short folder.
+    """
     if Path("/run/podman/podman.sock").exists():
         pytest.skip("podman's system socket is here and would be used before one is started")
     host = f"unix://{tmp_path}/d.sock"
     pidfile = tmp_path / "d.pid"
-    command = (
-        *("dockerd", "--iptables=false", "--bridge=none", f"--host={host}", f"--pidfile={pidfile}"),
-        *(f"--data-root={tmp_path}/data", f"--exec-root={tmp_path}/exec", "--containerd-namespace=bashboard-test"),
-    )
-    return Daemon(command, host, pidfile, tmp_path / "d.log")
+    with tempfile.TemporaryDirectory(prefix="exec-", ignore_cleanup_errors=True) as folder:
+        command = (
+            *("dockerd", "--iptables=false", "--bridge=none", f"--host={host}", f"--pidfile={pidfile}"),
+            *(f"--data-root={tmp_path}/data", f"--exec-root={folder}", "--containerd-namespace=bashboard-test"),
+        )
+        yield Daemon(command, host, pidfile, tmp_path / "d.log")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
     usd: float | None
 
 
-class _Call(NamedTuple):
+class _PlannedCall(NamedTuple):
     model: PanelModel
     size: int
     reply_tokens: int
@@ -45,7 +45,7 @@ class _Call(NamedTuple):
 
 def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
     """Estimate the calls for all these findings. Equal questions count once."""
-    calls: dict[ReplyKey, _Call] = {}
+    calls: dict[ReplyKey, _PlannedCall] = {}
     for item in undecided:
         calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
     missing = [call for key, call in calls.items() if reply_cache.find(key) is None]
@@ -67,7 +67,9 @@ def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequ
     return tuple(replies[key] for key in sorted(replies))
 
 
-def _votes(settings: PanelSettings, reply_cache: ReplyCache, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
+def _votes(
+    settings: PanelSettings, reply_cache: ReplyCache, item: Undecided
+) -> Iterator[tuple[ReplyKey, _PlannedCall]]:
     voters = voters_for(settings, item.own)
     for question in questions(item.judge, item.case, item.finding, item.evidence):
         keys = {_key(question, voter): voter for voter in voters}
@@ -75,14 +77,14 @@ def _votes(settings: PanelSettings, reply_cache: ReplyCache, item: Undecided) ->
         if is_settled([CastVote(read_reply(reply.text).vote, "") for reply in cached], len(voters)):
             continue
         input_bytes = sum(len(message["content"].encode()) for message in question.messages)
-        yield from ((key, _Call(voter.model, input_bytes, REPLY_TOKENS)) for key, voter in keys.items())
+        yield from ((key, _PlannedCall(voter.model, input_bytes, REPLY_TOKENS)) for key, voter in keys.items())
 
 
 def _key(question: Question, voter: Voter) -> ReplyKey:
     return ReplyKey(question.evidence, question.judge, voter.model.name, question.prompt, voter.seed)
 
 
-def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[ReplyKey, _Call]]:
+def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[ReplyKey, _PlannedCall]]:
     embeddings, candidate = settings.embeddings, item.case.candidate
     if embeddings is None or candidate is None or is_own(embeddings.name, item.own):
         return
@@ -90,5 +92,5 @@ def _embeddings(settings: PanelSettings, item: Undecided) -> Iterator[tuple[Repl
         digest = digest_of(text.encode())
         yield (
             ReplyKey(digest, "embed", embeddings.name, digest, settings.seed),
-            _Call(embeddings.model, len(text.encode()), 0),
+            _PlannedCall(embeddings.model, len(text.encode()), 0),
         )

@@ -100,7 +100,7 @@ def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
 
 def _read(text: str) -> list[_Child]:
     stages = plain_stages(text)
-    trees = _Trees(text)
+    trees = _ReferenceTrees(text)
     if stages is None:
         _refuse_early(text)
         return trees.children(_parsed(text), 0)
@@ -154,7 +154,7 @@ def _flags(children: Iterable[_Child]) -> Iterator[str]:
             yield child
 
 
-class _Trees:
+class _ReferenceTrees:
     """The bashlex trees of one text. Their nodes hold positions in the text."""
 
     def __init__(self, text: str) -> None:
@@ -201,7 +201,7 @@ class _Trees:
 class _Call:
     """One pass over the words of one command."""
 
-    def __init__(self, pieces: Sequence[_Piece], trees: _Trees, depth: int) -> None:
+    def __init__(self, pieces: Sequence[_Piece], trees: _ReferenceTrees, depth: int) -> None:
         self.pieces, self.trees, self.depth = pieces, trees, depth
         self.name = ""
         self.grammar: Grammar
@@ -350,7 +350,7 @@ class _Call:
     def _read_line(self, text: str) -> list[_Child]:
         if self.depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
-        trees = _Trees(text)
+        trees = _ReferenceTrees(text)
         stages = plain_stages(text)
         if stages is not None:
             if len(stages) > 1 or any(map(expansion, stages[0])):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 
 from evaluator.submissions.limits import SubmissionLimits
-from evaluator.submissions.problems import Report
+from evaluator.submissions.problems import ProblemCollector
 from evaluator.wording import pluralize
 
 _MARKS = {
@@ -21,7 +21,7 @@ _MARKS = {
 }
 
 
-def read_lines(data: bytes, report: Report, limits: SubmissionLimits) -> list[str | None]:
+def read_lines(data: bytes, report: ProblemCollector, limits: SubmissionLimits) -> list[str | None]:
     """Return the lines of a file without their ends, or None for an unreadable line. Problems go to `report`."""
     if not data:
         report.error(0, "empty file: expected at least one line")
@@ -38,7 +38,7 @@ def read_lines(data: bytes, report: Report, limits: SubmissionLimits) -> list[st
     return _decode(lines, start, report, limits)
 
 
-def _mark_length(data: bytes, report: Report) -> int:
+def _mark_length(data: bytes, report: ProblemCollector) -> int:
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             report.error(1, f"{encoding} byte-order mark: expected plain UTF-8; save as UTF-8 without a mark")
@@ -46,7 +46,7 @@ def _mark_length(data: bytes, report: Report) -> int:
     return 0
 
 
-def _check_line_ends(data: bytes, report: Report) -> None:
+def _check_line_ends(data: bytes, report: ProblemCollector) -> None:
     returns = data.count(b"\r")
     if returns:
         line = data.count(b"\n", 0, data.index(b"\r")) + 1
@@ -56,7 +56,7 @@ def _check_line_ends(data: bytes, report: Report) -> None:
         report.error(data.count(b"\n") + 1, "no newline at the end of the file: end the last line with one")
 
 
-def _decode(lines: list[bytes], start: int, report: Report, limits: SubmissionLimits) -> list[str | None]:
+def _decode(lines: list[bytes], start: int, report: ProblemCollector, limits: SubmissionLimits) -> list[str | None]:
     decoded: list[str | None] = []
     for number, line in enumerate(lines, start=1):
         decoded.append(_decode_line(line.rstrip(b"\r"), number, start, report, limits))
@@ -64,7 +64,9 @@ def _decode(lines: list[bytes], start: int, report: Report, limits: SubmissionLi
     return decoded
 
 
-def _decode_line(line: bytes, number: int, start: int, report: Report, limits: SubmissionLimits) -> str | None:
+def _decode_line(
+    line: bytes, number: int, start: int, report: ProblemCollector, limits: SubmissionLimits
+) -> str | None:
     if len(line) > limits.line_bytes:
         report.error(number, f"line of {len(line):,} bytes: at most {limits.line_bytes:,} are read; shorten it")
         return None

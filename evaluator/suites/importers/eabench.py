@@ -45,7 +45,7 @@ _DRIVER: Final = ". pre_test.sh\n. bash.sh\n. post_test.sh\n"
 """The driver of a test without a driver of its own. Missing parts are empty files."""
 
 
-class _LeftOutError(Exception):
+class _NotImportableError(Exception):
     """A test cannot be imported. The message is the reason."""
 
 
@@ -78,7 +78,7 @@ def draft_eabench(read: CommandReader, path: Path | None = None) -> Draft:
         for test in _tests(folder):
             try:
                 task, world = _convert(test, tools, read)
-            except _LeftOutError as reason:
+            except _NotImportableError as reason:
                 left_out[str(reason)] += 1
                 continue
             tasks.append(task)
@@ -118,10 +118,10 @@ def _tests(folder: Path) -> Iterator[_Test]:
 
 
 def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -> tuple[Task, DraftWorld]:
-    """Return a test as a task, and the world in which it runs. Raises _LeftOutError if it cannot be imported."""
+    """Return a test as a task, and the world in which it runs. Raises _NotImportableError if it cannot be imported."""
     prompt = " ".join(test.text("prompt").split())
     if not prompt:
-        raise _LeftOutError("no prompt")
+        raise _NotImportableError("no prompt")
     answer = _answer(test)
     setup, verify, world, world_name = _python_test(test) if "test.py" in test.files else _home_test(test, tools)
     task = Task(
@@ -145,10 +145,10 @@ def _answer(test: _Test) -> bytes:
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}
     names = names or [name for name in others if name not in spare]
     if len(names) != 1:
-        raise _LeftOutError("no passing answer")
+        raise _NotImportableError("no passing answer")
     text = re.sub(r"\A#![^\n]*\n", "", test.text(names[0])).strip()
     if not text:
-        raise _LeftOutError("no passing answer")
+        raise _NotImportableError("no passing answer")
     return text.encode()
 
 
@@ -168,15 +168,15 @@ def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
 def _home_test(test: _Test, tools: Mapping[str, FileEntry]) -> tuple[str, str, DraftWorld, str]:
     """Return set-up, verifier, world and world name of a test with a home folder, a driver and a reader of the log."""
     if "evaluate.sh" not in test.files:
-        raise _LeftOutError("no verifier")
+        raise _NotImportableError("no verifier")
     options = test.text("podman.opts").split()
     if any(not option.startswith(("--timeout", "--network")) for option in options):
-        raise _LeftOutError("needs options of the container's engine")
+        raise _NotImportableError("needs options of the container's engine")
     driver = test.text("home/test/test.sh") or _DRIVER
     driver = re.sub(r"\A#![^\n]*\n", "", driver)
     calls = list(_ANSWER.finditer(driver))
     if len(calls) != 1 or re.search(r"^\s+[^\s#|>&;<)]", calls[0]["rest"]):
-        raise _LeftOutError("runs the answer more than once, or with arguments")
+        raise _NotImportableError("runs the answer more than once, or with arguments")
     before, after = driver[: calls[0].start()], driver[calls[0].start() :]
     setup = home_setup(test.files)
     verify = home_verify(test.set, test.name, test.files, tools, after)

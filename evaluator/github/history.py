@@ -44,7 +44,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the last of the path's commits, which GitHub lists from the newest."""
+    """Return the oldest commit of the path. GitHub lists the newest first, so this is the last one."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass

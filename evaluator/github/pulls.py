@@ -177,7 +177,7 @@ def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...
 def recent_pull_numbers(
     connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
 ) -> tuple[int, ...]:
-    """Return the numbers of the author's pull requests of the last hours, this one included, newest first."""
+    """Return the numbers of the author's pull requests in the last `hours`, including this one, newest first."""
     if pull.author is None:
         # deleted accounts are indistinguishable
         return (pull.number,)

@@ -211,7 +211,7 @@ def _topic_column(topic: str, asked: int) -> Column:
 
 
 def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Return the columns for a terminal of so many columns, each with its texts in the order of the standings."""
+    """Yield the columns that fit a terminal of `width` characters, each with its texts in the standings' order."""
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
     for cell in sorted(cells, key=lambda cell: cell.position):
         texts = [cell.text(row) for row in standings]

@@ -38,7 +38,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Return the columns of one field. A board decides which depths, topics and difficulties there are."""
+    """Yield the columns of one field. Their depths, topics and difficulties are those of the standings."""
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):

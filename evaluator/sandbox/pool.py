@@ -118,7 +118,7 @@ class RetryPolicy:
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
-        """Return the error of a request that need not be tried. A running worker is tried even if the engine hangs."""
+        """Return the known error of a request, or None to try it. A running worker is used even if the engine hangs."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
@@ -184,7 +184,7 @@ def _execute(
 
 
 class Pool:
-    """Workers for one suite. Use the pool as a context manager, which stops its workers."""
+    """Workers for one suite. Use the pool as a context manager so that its workers are stopped."""
 
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep

@@ -37,12 +37,12 @@ def says(line: Line) -> Act:
 
 
 def echoes() -> Act:
-    """Answer with the command as its standard output."""
+    """Answer as if the command printed its own text."""
     return lambda line: shows(str(line["command"]))(line)
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Raise `error`, by default that of an engine that went away."""
+    """Raise `error`, or by default the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 

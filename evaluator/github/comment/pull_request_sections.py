@@ -50,7 +50,7 @@ def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
 
 
 def withdrawal_sections() -> list[Section]:
-    """Return what happens to the row of a submission that is withdrawn."""
+    """Return sections that explain what happens to the row of a withdrawn submission."""
     lines = (
         "There is nothing more for you to do. A maintainer reviews this pull request and merges it.",
         "The row and the page of the submission leave the site when the run after the merge ends. Published results "

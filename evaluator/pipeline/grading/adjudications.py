@@ -56,7 +56,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Rule a candidate's command on a task. Raises UsageError if it is already ruled or does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if it has a ruling already or does not exist."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )

@@ -142,11 +142,11 @@ class Grader:
         return findings
 
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge the items, execute those that do not pass again, and judge them again until no run is missing.
+        """Judge the items. Repeat runs of items that do not pass, and judge these again until no run is missing.
 
         If a second run fails for an infrastructure reason, the second judgement reports it. Items with the same
-        evidence are judged together, so that the order of executions cannot change a finding: a second run for one of
-        them never exists when another is judged for the first time.
+        evidence are judged together. Otherwise a second run for one item could exist before the first judgement of
+        another item, and the order of executions could change a finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)

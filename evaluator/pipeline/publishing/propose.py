@@ -57,9 +57,9 @@ bashboard rescore
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """The title and body of a proposal, empty if no verdict file changes, and the pull request if it was opened.
+    """A proposal's title and body, and its pull request if opened. The texts are empty if no verdict file changes.
 
-    `left_out` gives the reasons by submission. `evidence` is the commit of the evidence branch.
+    `left_out` maps each submission that was left out to the reason. `evidence` is the commit of the evidence branch.
     """
 
     title: str

@@ -52,7 +52,7 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
 
 
 def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
-    """Return the pull request that brought a commit into this repository's branch, the first merged one of several."""
+    """Return the first merged pull request that brought a commit into this repository's branch."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
         (pull.merged_at, pull.number, pull)

@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE`: its head is another commit by now."""
+    """The result of the search for a run's pull request. `STALE` means that its head is now another commit."""
 
     FOUND = "found"
     STALE = "stale"
@@ -152,7 +152,7 @@ def _is_own_branch(hosted: HostedPull) -> bool:
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return a repository's id, or None if a fork is gone. The library's types leave out that it can be."""
+    """Return a repository's id, or None if a fork is gone. The library's types omit the None."""
     return repository.id if repository is not None else None
 
 

@@ -94,7 +94,7 @@ IDLE: Final = b":"
 
 
 class RetryPolicy:
-    """How long infrastructure errors are retried: after each pause in `PAUSES_S`, and not at all once that was in vain.
+    """The retries of infrastructure errors: one after each pause in `PAUSES_S`, and none after these retries failed.
 
     `silent` is the error of an engine that hangs. `broken` holds the errors of worlds that fail to start, by layer.
     """
@@ -123,7 +123,7 @@ class RetryPolicy:
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Decide whether the command or its world ended two containers, with a third run of a command that does nothing.
+    """Run an idle command in a third container, to decide whether the command or its world ended the first two.
 
     A world is built when the first command needs it, so its scripts may end a container before any command runs.
     """

@@ -78,7 +78,7 @@ def adjudication_of(
 ) -> Adjudicated:
     """Return what `adjudicate` would write. `present` replaces the current content of the file.
 
-    Raises UsageError if the command is already ruled or does not exist, and FormatError for a broken submission.
+    Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """
     suite_task = project.suite(suite).task(task)
     (loaded,) = load_submissions(project, [submission])
@@ -137,7 +137,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Read the lines with their numbers, and return the problems of the others. A missing file has no lines."""
+    """Read the valid lines with their numbers, and return the problems of the others. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

@@ -122,7 +122,7 @@ class Grader:
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
     def known(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """Return the findings on those of the items that have a verdict."""
+        """Return the findings on the items that have a verdict."""
         return self._stored_findings(self._plan_items(items))
 
     def _stored_findings(self, planned: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
@@ -234,7 +234,7 @@ class Grader:
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items from the store, and return the items that lack none. Execute nothing."""
+        """Load these items' evidence from the store. Return the items with complete evidence. Execute nothing."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]

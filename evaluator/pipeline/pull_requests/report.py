@@ -91,7 +91,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Report as `report` does, with repository, token and addresses from the environment. Raises MissingError too."""
+    """Report as `report` does, with repository, token and addresses from the environment. Also raises MissingError."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 

@@ -132,10 +132,10 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure how long a board takes with an empty store, with only references in the store, and without any change.
+    """Measure how long a board takes with an empty store, with references in the store, and without any change.
 
     `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time between the start of a
-    job's process and its clean-up. This time is measured from the first cache key to the last metric. `load` describes
+    job's process and its clean-up. The workers' time runs from the first cache key to the last metric. `load` describes
     the candidates and repetitions.
     """
     original = project.suite(suite)

@@ -72,7 +72,7 @@ class ProposalResult:
 def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> ProposalResult:
-    """Propose the verdicts of a rescore, except submissions that changed since then. Repeating it changes nothing.
+    """Propose a rescore's verdicts, except submissions that changed after judging. Repeating it changes nothing.
 
     Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
     GitHubError.

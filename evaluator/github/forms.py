@@ -1,4 +1,4 @@
-"""Addresses of the repository's issue forms with some fields filled in. GitHub takes the value of a field by its id."""
+"""Addresses of issue forms with filled-in fields. GitHub fills each field from the query parameter with its id."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the last of the path's commits, which GitHub lists from the newest."""
+    """Return the oldest commit of the path. GitHub lists the newest first, so this is the last one."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass
@@ -52,7 +52,7 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
 
 
 def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
-    """Return the pull request that brought a commit into this repository's branch, the first merged one of several."""
+    """Return the first merged pull request that brought a commit into this repository's branch."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
         (pull.merged_at, pull.number, pull)

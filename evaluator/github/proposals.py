@@ -35,9 +35,9 @@ def propose(
 ) -> Proposal:
     """Open or update the one pull request that proposes `files` to `base` in one commit (None removes a file).
 
-    The same call again changes nothing. A call with other files, title or body updates the same pull request. A body
+    Repeating a call changes nothing. A call with other files, title or body updates the same pull request. A body
     that is too long for GitHub is cut, with a notice at its end. Raises UsageError if there is no such base or if it
-    already holds the files. Raises otherwise as `commits.commit_files`.
+    already holds the files. All other errors are those of `commits.commit_files`.
     """
     with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _commit_to_branch(connection, branch, base, files, message)

@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE`: its head is another commit by now."""
+    """The result of the search for a run's pull request. `STALE` means that its head is now another commit."""
 
     FOUND = "found"
     STALE = "stale"
@@ -152,7 +152,7 @@ def _is_own_branch(hosted: HostedPull) -> bool:
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return a repository's id, or None if a fork is gone. The library's types leave out that it can be."""
+    """Return a repository's id, or None if a fork is gone. The library's types omit the None."""
     return repository.id if repository is not None else None
 
 
@@ -177,7 +177,7 @@ def open_pulls_of(connection: Connection, author: int) -> tuple[PullRequest, ...
 def recent_pull_numbers(
     connection: Connection, pull: PullRequest, now: datetime, hours: float = 24.0
 ) -> tuple[int, ...]:
-    """Return the numbers of the author's pull requests of the last hours, this one included, newest first."""
+    """Return the numbers of the author's pull requests in the last `hours`, including this one, newest first."""
     if pull.author is None:
         # deleted accounts are indistinguishable
         return (pull.number,)

@@ -24,7 +24,7 @@ class Bleu:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Compare the score with the most similar reference to the threshold."""
+        """Pass the command if its score with some reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:

@@ -22,7 +22,7 @@ class Tfidf:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Compare the score with the most similar reference to the threshold."""
+        """Pass the command if its similarity to some reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
@@ -38,7 +38,7 @@ class ExecTfidf:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Compare the lowest score over all variants, with the most similar reference, to the threshold."""
+        """Pass the command if, for some reference, the lowest similarity over all variants is above the threshold."""
         return judge_outputs(case, cosine)
 
 

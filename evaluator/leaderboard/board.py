@@ -55,7 +55,7 @@ class SuiteBoard:
 
     @property
     def name(self) -> str:
-        """The suite's slug, with which every address below `board/` begins."""
+        """The suite's slug. Every address below `board/` begins with it."""
         return self.manifest.name
 
     def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:

@@ -25,7 +25,7 @@ WIDE: Final = 230
 class PageCell:
     """A column of the page's table.
 
-    `macro` names the macro of `leaderboard_cells.html` that shows the cell. `value` is what scripts sort the cell by.
+    `macro` names the macro of `leaderboard_cells.html` that shows the cell. Scripts sort the cell by `value`.
     """
 
     macro: str
@@ -51,7 +51,7 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column under its `key`. `fields` are the fields of `Standing` that the CSV has of it, as dotted paths."""
+    """A column under its `key`. `fields` are its fields of `Standing` in the CSV, as dotted paths."""
 
     key: str
     page: PageCell | None = None
@@ -94,7 +94,7 @@ def _judged_by(standing: Standing) -> str:
 
 
 def _by_utility(standing: Standing) -> float:
-    """Return the utility-weighted accuracy, or -1 if there is none, which sorts below all others."""
+    """Return the utility-weighted accuracy, or -1, which sorts below all others, if there is none."""
     share = standing.figures.utility_weighted
     return -1 if share is None else share
 
@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share passed, or -1 if the submission was not asked the topic, which sorts below all others."""
+        """Return the share passed, or -1, which sorts below all others, if the submission was not asked the topic."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 
@@ -211,7 +211,7 @@ def _topic_column(topic: str, asked: int) -> Column:
 
 
 def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-    """Return the columns for a terminal of so many columns, each with its texts in the order of the standings."""
+    """Yield the columns that fit a terminal of `width` characters, each with its texts in the standings' order."""
     cells = [column.terminal for column in columns_of(standings) if column.terminal]
     for cell in sorted(cells, key=lambda cell: cell.position):
         texts = [cell.text(row) for row in standings]

@@ -23,7 +23,7 @@ _Cell = tuple[str, _Read]
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """Return a row a submission in board order; a value that was not measured is empty.
+    """Return one row per submission in board order. A value that was not measured is empty.
 
     Fields that hold several values have a column for each: shares by depth (`accuracy_at_K`), counts by topic
     (`passed_TOPIC`, `asked_TOPIC`) and by difficulty (`passed_difficulty_D`), and the judge (`judged_by_JUDGE`).
@@ -38,7 +38,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Return the columns of one field. A board decides which depths, topics and difficulties there are."""
+    """Yield the columns of one field. Their depths, topics and difficulties are those of the standings."""
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):
@@ -78,7 +78,7 @@ def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> obj
 
 
 def _inert(value: object) -> object:
-    """Return a value that a spreadsheet shows and does not run; a list becomes one text."""
+    """Return a value that a spreadsheet shows and does not run. A list becomes one text."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):

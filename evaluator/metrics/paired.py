@@ -114,7 +114,7 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """Return φ of the four counts. A positive covariance is reduced by half a task per pair, but not below 0."""
+    """Return the correlation φ. A positive numerator is reduced by half the task count, but not below 0."""
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
     if not margins:

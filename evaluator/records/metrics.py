@@ -105,7 +105,7 @@ class HorizonSlice(Record):
 
 
 class SubmissionMetrics(Record):
-    """The metrics of a submission that do not affect its rank. Shares are of the tasks asked unless stated otherwise.
+    """The metrics of a submission that do not affect its rank. Shares refer to the tasks asked unless noted.
 
     `judge_low` and `judge_high` bound the accuracy if the judge errs at its measured rates. `full_command_at` and
     `template_at` are shares for the first k candidates. `bleu` in [0, 1] and `verbatim` use first candidates. `mrr` and

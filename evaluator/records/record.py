@@ -102,7 +102,7 @@ class Record(BaseModel):
     newest_format: ClassVar[int] = FORMAT
 
     def to_json(self) -> str:
-        """Return one line of JSON without the fields that hold their default."""
+        """Return one line of JSON. Fields with their default value are omitted."""
         return self.model_dump_json(exclude_defaults=True)
 
 

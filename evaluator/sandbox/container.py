@@ -179,7 +179,7 @@ class ContainerWorker:
             self._opened = opened.pop_all()
 
     def _handshake(self, plan: WorkerPlan) -> None:
-        """Send the settings and check the runner's answer. Raises SandboxError if its jail does not hold."""
+        """Send the settings and check the runner's answer. Raises SandboxError if a check of the jail fails."""
         try:
             ready = self.ask(settings_line(plan.manifest), READY_TIMEOUT_S)
         except WorkerDiedError as death:  # no command ran yet, so none is charged

@@ -59,7 +59,7 @@ def connect(host: str, environment: Mapping[str, str], timeouts: Timeouts = TIME
 def _probe(host: str, timeout_s: float) -> None:
     """Check that an engine listens on a local socket. Raises OSError.
 
-    docker-py leaks a socket of its own when it finds none.
+    docker-py leaks a socket if no engine listens, so this check comes first.
     """
     if host.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as local:

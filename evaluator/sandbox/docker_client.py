@@ -85,5 +85,5 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def timed_out(error: BaseException) -> bool:
-    """Return whether a time limit caused an error, below the layers of HTTP that wrap it."""
+    """Return whether a time limit caused an error, even if HTTP layers wrap the original error."""
     return any(isinstance(cause, TimeoutError | SilentEngineError) for cause in causes(error))

@@ -105,8 +105,8 @@ def find_engine(environment: Mapping[str, str], timeouts: Timeouts = TIMEOUTS) -
     """Return the first running engine.
 
     Raises:
-        MissingError: no engine answers, or it lacks the requested runtime. The message lists the addresses tried and
-            ends with the command to run.
+        MissingError: no engine answers, or the engine lacks the requested runtime. The message lists the addresses
+            tried and ends with the command to run.
     """
     result = _try_addresses(environment, SYSTEM_DAEMON.host, timeouts)
     if isinstance(result, Engine):
@@ -121,11 +121,11 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first running engine. If there is none and we may, install and start the distribution's.
+    """Return the first running engine. If none runs and it is permitted, install and start the distribution's engine.
 
     Raises:
-        MissingError: no engine answers and none may be started here, or it lacks the requested runtime. The message
-            ends with the command to run.
+        MissingError: no engine answers and none may be started here, or the engine lacks the requested runtime. The
+            message ends with the command to run.
         EngineError: the engine that we started does not answer. The message contains the last lines of its log.
     """
     result = _try_addresses(environment, daemon.host, timeouts)

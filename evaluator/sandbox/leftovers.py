@@ -110,7 +110,7 @@ def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
 
 
 def clear_up(notes: Path) -> None:
-    """Remove containers that killed runs of this checkout left. If no engine answers, the next run tries again."""
+    """Remove the containers of this checkout's killed runs. If no engine answers, the next run tries again."""
     stale = [note for note in notes.iterdir() if is_left_over(note.name.partition("+")[0], "exited")]
     if not stale:
         return

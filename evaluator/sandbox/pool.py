@@ -94,7 +94,7 @@ IDLE: Final = b":"
 
 
 class RetryPolicy:
-    """How long infrastructure errors are retried: after each pause in `PAUSES_S`, and not at all once that was in vain.
+    """The retries of infrastructure errors: one after each pause in `PAUSES_S`, and none after these retries failed.
 
     `silent` is the error of an engine that hangs. `broken` holds the errors of worlds that fail to start, by layer.
     """
@@ -118,12 +118,12 @@ class RetryPolicy:
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
-        """Return the error of a request that need not be tried. A running worker is tried even if the engine hangs."""
+        """Return the known error of a request, or None to try it. A running worker is used even if the engine hangs."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Decide whether the command or its world ended two containers, with a third run of a command that does nothing.
+    """Run an idle command in a third container, to decide whether the command or its world ended the first two.
 
     A world is built when the first command needs it, so its scripts may end a container before any command runs.
     """
@@ -184,7 +184,7 @@ def _execute(
 
 
 class Pool:
-    """Workers for one suite. Use the pool as a context manager, which stops its workers."""
+    """Workers for one suite. Use the pool as a context manager so that its workers are stopped."""
 
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep

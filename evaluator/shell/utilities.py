@@ -31,7 +31,7 @@ class Flag(NamedTuple):
 
 
 class Utility(NamedTuple):
-    """A program as a command calls it. `nested` holds the utilities that it runs, in order.
+    """One call of a program in a command. `nested` holds the utilities that the program runs, in order.
 
     `name` has no folder, unless the shell must expand it first (`~/run.sh`, `$EDITOR`).
     """

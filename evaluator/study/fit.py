@@ -105,7 +105,7 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares and Theil-Sen lines, or None for both with fewer than three tasks or a single length."""
+    """Return the least-squares and Theil-Sen lines. Both are None if there are under three tasks or only one length."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None

@@ -23,7 +23,7 @@ def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
 
 
 def described(value: object) -> str:
-    """Return a description of an unexpected value in JSON's words, without the contents of a container."""
+    """Describe an unexpected value in JSON's terms. The contents of arrays and objects are omitted."""
     match value:
         case str():
             return quoted(value)

@@ -1,6 +1,6 @@
 """Names in a submission: the name of its folder, and the names of the files in it.
 
-Only plain names become part of a path in a message. All others are escaped in the text of the message.
+The path in a message contains only plain names. Any other name is escaped and shown in the message's text.
 """
 
 from __future__ import annotations

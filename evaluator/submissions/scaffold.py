@@ -59,7 +59,7 @@ def _string(text: str) -> str:
 
 
 def draft_predictions(tasks: Iterable[Task], *, instructions: bool) -> bytes:
-    """Return one line without a candidate for each task, with the task's instruction if `instructions`."""
+    """Return one line for each task, with no candidates yet. `instructions` adds the task's instruction."""
     lines = (
         {"task": task.id, **({"nl": task.nl} if instructions else {}), "candidates": list[object]()} for task in tasks
     )

@@ -37,12 +37,12 @@ def says(line: Line) -> Act:
 
 
 def echoes() -> Act:
-    """Answer with the command as its standard output."""
+    """Answer as if the command printed its own text."""
     return lambda line: shows(str(line["command"]))(line)
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Raise `error`, by default that of an engine that went away."""
+    """Raise `error`, or by default the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 
@@ -59,7 +59,7 @@ def _raising(error: BaseException) -> Act:
 
 
 class ScriptedWorkers:
-    """Starts workers that share one script of acts. After its end every further job is echoed.
+    """Starts workers that share one script of acts. After the end of the script, every further job is echoed.
 
     `jobs` holds the lines of jobs and `notices` the lines without an answer, in order. `started` and `closed` count
     workers, and `pauses` holds the arguments of `sleep`.

@@ -193,9 +193,9 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
 
 
 def _amounts_by_label(rows: Sequence[Fields]) -> dict[Fields, Fields] | None:
-    """Map each row's other fields to its amounts.
+    """Map each row's label to its amounts. The label is all fields that are not amounts.
 
-    Return None if a row has no other fields, or if two rows have the same ones.
+    Return None if a row has no label, or if two rows have the same label.
     """
     amounts: dict[Fields, Fields] = {}
     for row in rows:

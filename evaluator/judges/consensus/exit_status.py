@@ -1,4 +1,4 @@
-"""The exit status as a fact: zero or not zero, for tasks that observe it.
+"""The exit status, compared as zero or not zero, for tasks that observe it.
 
 The exact number is not compared, because each utility has its own convention (`grep` 1, `ls` 2, `find` 1).
 """

@@ -96,7 +96,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """Return a pass if the text is that of a reference. This needs no evidence."""
+    """Return a pass if the command has the same words as a reference. This needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command

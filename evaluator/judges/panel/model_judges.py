@@ -38,7 +38,7 @@ class ExecEmbed:
 
 
 class Llm:
-    """Passes a command if a chat model says that it does the task. The model sees it beside a reference."""
+    """Passes a command if a chat model says that it does the task. The model also sees a reference."""
 
     name: Final = "llm"
     version: Final = 1

@@ -54,7 +54,7 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return the members of the outermost object, repeated names included, or None if the text is not an object."""
+    """Return the outermost object's members, including repeated names, or None if the text is not an object."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

@@ -132,11 +132,11 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure the seconds to a board from an empty store, with references in the store, and without any change.
+    """Measure how long a board takes with an empty store, with references in the store, and without any change.
 
-    `rows` holds one row for each of these cases. `in jobs` is the share of all workers' time, from the first cache key
-    to the last metric, between the start of a job's process and its clean-up. `load` describes the candidates and
-    repetitions.
+    `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time between the start of a
+    job's process and its clean-up. The workers' time runs from the first cache key to the last metric. `load` describes
+    the candidates and repetitions.
     """
     original = project.suite(suite)
     load = repeat_suite(original, executions, with_processes=with_processes)

@@ -37,7 +37,7 @@ class Aggregation(StrEnum):
 
 
 class _Line(BaseModel):
-    """The fields of a line that are read. A line may have other fields."""
+    """The fields that are read from a line. Other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
@@ -70,7 +70,7 @@ class ListLine(_Line):
 
 
 class CommandLine(_Line):
-    """One command."""
+    """A line with one command."""
 
     cmd: str
 

@@ -168,9 +168,9 @@ def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed:
 
 
 def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
-    """Return an answer's published line, or None.
+    """Return the published line of an answer, or None.
 
-    An empty command and a missing one have the same digest. The verdict distinguishes them.
+    An empty command and a missing one have the same digest. Only the outcome `unanswered` distinguishes them.
     """
     line = file.by_command.get((candidate.task.id, command_digest(candidate.command)))
     if line is None or (line.finding.outcome is Outcome.UNANSWERED) != (candidate.candidate is None):

@@ -56,7 +56,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Rule a candidate's command on a task. Raises UsageError if it is already ruled or does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if it has a ruling already or does not exist."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
@@ -78,7 +78,7 @@ def adjudication_of(
 ) -> Adjudicated:
     """Return what `adjudicate` would write. `present` replaces the current content of the file.
 
-    Raises UsageError if the command is already ruled or does not exist, and FormatError for a broken submission.
+    Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """
     suite_task = project.suite(suite).task(task)
     (loaded,) = load_submissions(project, [submission])
@@ -137,7 +137,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Read the lines with their numbers, and return the problems of the others. A missing file has no lines."""
+    """Read the valid lines with their numbers, and return the problems of the others. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

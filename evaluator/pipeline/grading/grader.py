@@ -122,7 +122,7 @@ class Grader:
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
     def known(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """Return the findings on those of the items that have a verdict."""
+        """Return the findings on the items that have a verdict."""
         return self._stored_findings(self._plan_items(items))
 
     def _stored_findings(self, planned: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
@@ -142,11 +142,11 @@ class Grader:
         return findings
 
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge the items, execute those that do not pass again, and judge them again until no run is missing.
+        """Judge the items. Repeat runs of items that do not pass, and judge these again until no run is missing.
 
         If a second run fails for an infrastructure reason, the second judgement reports it. Items with the same
-        evidence are judged together, so that the order of executions cannot change a finding: a second run for one of
-        them never exists when another is judged for the first time.
+        evidence are judged together. Otherwise a second run for one item could exist before the first judgement of
+        another item, and the order of executions could change a finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -234,7 +234,7 @@ class Grader:
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load the evidence of these items from the store, and return the items that lack none. Execute nothing."""
+        """Load these items' evidence from the store. Return the items with complete evidence. Execute nothing."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]

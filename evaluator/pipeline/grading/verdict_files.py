@@ -144,7 +144,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield problems that our own writer cannot produce: another order, a command twice, an infra-error."""
+    """Yield problems that Bashboard itself never writes: unsorted lines, a command judged twice, or an infra-error."""
     first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:

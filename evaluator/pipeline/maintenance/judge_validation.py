@@ -227,7 +227,7 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs: alone, and combined with the panel if the panel decides any of them."""
+        """Add a judge's metrics on these pairs. If the panel decides any pair, also add the combined metrics."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}

@@ -57,9 +57,9 @@ bashboard rescore
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """The title and body of a proposal, empty if no verdict file changes, and the pull request if it was opened.
+    """A proposal's title and body, and its pull request if opened. The texts are empty if no verdict file changes.
 
-    `left_out` gives the reasons by submission. `evidence` is the commit of the evidence branch.
+    `left_out` maps each submission that was left out to the reason. `evidence` is the commit of the evidence branch.
     """
 
     title: str
@@ -72,7 +72,7 @@ class ProposalResult:
 def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> ProposalResult:
-    """Propose the verdicts of a rescore, except submissions that changed meanwhile. Repeating it changes nothing.
+    """Propose a rescore's verdicts, except submissions that changed after judging. Repeating it changes nothing.
 
     Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
     GitHubError.

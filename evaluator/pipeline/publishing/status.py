@@ -236,7 +236,7 @@ def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panel
 
 @dataclass(frozen=True, slots=True)
 class _Inspection:
-    """One verdict file, the causes that make it stale, and the sources to derive it again."""
+    """One verdict file, the causes that make it stale, and the evidence sources for judging it again."""
 
     submission_run: SubmissionRun
     sources: EvidenceSources

@@ -57,7 +57,7 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. Those after them write nothing."""
+    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. All later members write nothing."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -73,9 +73,9 @@ _NO_PULL: Final = {Match.STALE: ReportOutcome.STALE, Match.SEVERAL: ReportOutcom
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The report as written, or with `dry_run` as it would be: the labels in order and the comment's Markdown.
+    """A pull request's labels in order and its comment's Markdown. With `dry_run`, they are not written to GitHub.
 
-    `added`, `removed`, `written` and `url` are what changed on GitHub.
+    `added`, `removed`, `written` and `url` describe the changes on GitHub.
     """
 
     outcome: ReportOutcome
@@ -91,7 +91,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Report as `report` does, with repository, token and addresses from the environment. Raises MissingError too."""
+    """Report as `report` does, with repository, token and addresses from the environment. Also raises MissingError."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -275,7 +275,7 @@ def read_run_preview(
 
 
 def read_preview(data: bytes, submission: str) -> Preview:
-    """Return the preview of this submission. Raises FormatError if it is malformed, inconsistent or of another one."""
+    """Parse a preview. Raises FormatError if it is malformed, is inconsistent or belongs to another submission."""
     if len(data) > PREVIEW_BYTES:
         raise _format_error(f"{len(data):,} bytes: expected at most {PREVIEW_BYTES:,}")
     try:

@@ -33,7 +33,7 @@ class JsonText(NamedTuple):
 
 
 def read_json(text: str, nesting: int) -> JsonText:
-    """Parse one JSON text. Raises ValueError with the column if it is invalid, in words for contributors."""
+    """Parse one JSON text. If it is invalid, raises ValueError with the column and a message for contributors."""
     if _depth(text, nesting) > nesting:
         raise ValueError(f"arrays and objects nested more than {nesting} deep: expected a flat record")
     faults: list[str] = []

@@ -1,7 +1,7 @@
 """Set-up and verifier scripts for an imported test of nl2bash-eabench.
 
 A verifier exits with 0 if the test's own verifier reports a pass, else with 1. If the test's program crashes on the
-result of a command, that command has not passed. A program that always crashes also rejects its own answer, and the
+result of a command, that command does not pass. A program that always crashes also rejects the reference, and the
 audit reports this. A command may overwrite the test's programs, so the verifier restores them before it runs them.
 """
 

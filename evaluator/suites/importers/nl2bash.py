@@ -54,7 +54,7 @@ class _World:
 
 
 def draft_nl2bash(read: CommandReader, path: Path | None = None) -> Draft:
-    """Return the draft from a folder with `all.nl` and `all.cm`. Raises UsageError or FormatError for any other."""
+    """Return a draft of a folder with `all.nl` and `all.cm`. Raises UsageError or FormatError for an invalid folder."""
     instructions, commands = _pairs(path)
     tasks, worlds, left_out = list[Task](), list[_World](), Counter[str]()
     for number, (nl, command) in enumerate(zip(instructions, commands, strict=True), 1):

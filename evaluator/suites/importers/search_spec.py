@@ -59,7 +59,7 @@ class NumberPredicate:
         )
 
     def edges(self) -> Iterator[int]:
-        """Yield values on both sides of the predicate's limits, and of the limits one unit lower and higher."""
+        """Yield values on both sides of the predicate's limit, and of the limits for its count minus and plus 1."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))

@@ -122,7 +122,7 @@ def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapp
 
 
 def _text(number: int, words: list[str]) -> str:
-    """Return a few lines of numbers, fields and repeated values, usually with one or two of the words."""
+    """Return a few lines of numbers, fields and repeated values. Most texts also have one or two of `words`."""
     some = [words[(number + step) % len(words)] for step in range(2)] if words and number % 3 != 2 else []
     rows = [f"{(number * 7 + row * 5) % 13} name{row % 3} {row * number % 4}" for row in range((5 - number) % 6)]
     return "".join(f"{line}\n" for line in (*rows, *some) if line != ".")

@@ -35,7 +35,7 @@ class ScriptedHost:
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the next result, and repeat the last one. A command without a result succeeds without output."""
+        """Return the command's next result, or repeat the last. A command without results succeeds without output."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

@@ -1,1 +1,1 @@
-"""Bashboard: natural-language-to-Bash systems, re-executed, judged and ranked."""
+"""Bashboard, a leaderboard that re-executes, judges and ranks natural-language-to-Bash systems."""

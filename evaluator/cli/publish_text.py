@@ -67,7 +67,7 @@ def print_judged(judged: PublishResult, digest: str) -> None:
 
 
 def print_verified(found: Sequence[VerifiedFile], shown: Callable[[Path], Path]) -> None:
-    """Print every line that does not follow from its evidence, with path and line, then a summary of each file."""
+    """Print path and line of each entry that does not follow from its evidence, then a summary of each file."""
 
     for each in found:
         for problem in each.problems:

@@ -106,11 +106,11 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Make the branch a single commit without parents that holds its present files, with `files` put or removed.
+    """Write or remove `files` and replace the branch by a single commit without parents that has all its files.
 
     Creates the branch or forces it. Returns the commit, which is the present one if nothing changes. A push at the same
-    time would be lost, so only one job at a time may call this. Raises as `commit_files`, and ValueError if no file
-    would remain.
+    time would be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and ValueError if
+    no file would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)

@@ -22,8 +22,8 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     Returns None if the path never existed, if it was pushed without a pull request, or if the account is gone. A path
     that was removed and added again by another account stays with the first one. Git leaves a commit out of a path's
     history if its merge changed nothing there, and it orders commits by dates that authors choose. So the search
-    repeats on the branch before each pull request until the path did not exist. A renamed folder is a new path, first
-    added by the account that renamed it. The project's own records state the owner in that case.
+    is repeated from the commit before each pull request until the path does not exist. A renamed folder is a new path,
+    and the account that renamed it is its first author. The project's own records state the owner in that case.
 
     Raises PermissionMissingError. Raises UsageError if there is no such branch. Raises GitHubError.
     """

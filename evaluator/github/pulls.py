@@ -95,9 +95,9 @@ class ChangedFiles:
 def find_pull(connection: Connection, run: int) -> RunPull:
     """Find the open pull request that a run belongs to.
 
-    For a run of a fork GitHub names none. So it is looked up among the open pull requests, by commit and by head
-    repository and branch. The commit alone does not suffice, because anyone can open a pull request with another
-    contributor's commit.
+    GitHub does not name the pull request of a run from a fork. So this function searches the open pull requests for
+    the run's commit, head repository and branch. The commit alone does not suffice, because anyone can open a pull
+    request with another contributor's commit.
     """
     with map_errors(connection, f"reading run {run}", "actions: read"):
         workflow_run = connection.hosted.get_workflow_run(run)

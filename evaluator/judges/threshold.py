@@ -3,8 +3,8 @@
 The heuristics and the threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
 Translation", which compares methods of deciding functional equivalence. `exec-tfidf` is the measure of InterCode (Yang
 et al. 2023). In these papers, a command has one reference and one environment. Here it has several of both. A command
-passes if it is similar enough to one reference. A judge of outputs requires this of the same reference in every
-variant.
+passes if it is similar enough to one reference. A judge of outputs compares in every variant, and the same reference
+must be similar enough in all of them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What readers see: standings, charts, pages and downloads."""
+"""The output for readers: standings, charts, pages and downloads."""

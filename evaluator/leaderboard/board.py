@@ -31,11 +31,11 @@ class SuiteBoard:
     """One suite's board.
 
     `worlds` are keyed by the name that tasks refer to, `submissions` by slug. `standings` are in board order. `results`
-    hold every candidate of every submission. `environment` describes for the method page what the commands ran on
-    (base, judge, clock). `resolution` is the smallest difference that the board can detect. `utilities` are the
-    utilities that the references of a task call, by its id. `times` are people's times by the task's id.
+    hold every candidate of every submission. `environment` is the execution environment (base, judge, clock) for the
+    method page. `resolution` is the smallest difference that the board can detect. `utilities` and `times` are keyed
+    by task id. They hold the utilities that the task's references call, and people's times.
 
-    The verdicts of a `published` board are published ones, which hold no times. `awaiting` are the submissions to the
+    If `published` is true, all verdicts are published ones, which hold no times. `awaiting` are the submissions to the
     suite without a verdict. `appeal` is None if the address of the repository is not known.
     """
 

@@ -136,9 +136,9 @@ def _whole_horizon(standing: Standing) -> Mapping[int, float]:
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
-    """Return an axis with a row a system.
+    """Return an axis with one row per system.
 
-    The length of the names fixes the room for them, because readers' fonts differ from the drawing's.
+    The width for names is computed from their length, because readers' fonts differ from the fonts of the drawing.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)

@@ -41,7 +41,7 @@ def plain_text(data: bytes | str) -> str:
 def inline(data: bytes | str, limit: int = CELL) -> Markup:
     """Return the HTML of a text, cut visibly after `limit` escaped characters. Line ends are shown as breaks.
 
-    Results are cached, because systems give the same commands and fail for the same reasons.
+    Results are cached, because many systems give the same commands and fail for the same reasons.
     """
     size = len(data)
     text = _text_of(data[: 4 * limit + 4])

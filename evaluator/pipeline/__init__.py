@@ -1,1 +1,1 @@
-"""The only package that joins the stages: suites and submissions in, evidence and verdicts between, boards out."""
+"""The only package that joins the stages. It turns suites and submissions into evidence, verdicts and boards."""

@@ -15,7 +15,7 @@ Difference = Annotated[float, Field(ge=-1, le=1)]
 
 
 class PairTally(Record):
-    """Tasks by which of two submissions passes them."""
+    """The numbers of tasks that both, only one or neither of two submissions passes."""
 
     both: NonNegativeInt = 0
     only_first: NonNegativeInt = 0

@@ -91,5 +91,5 @@ class MutationReport(Record):
 
     @property
     def is_clean(self) -> bool:
-        """Return whether there are no survivors, stale marks or infra-errors, and not too many marks."""
+        """Return whether there are no survivors, stale marks or infra-errors, and marks do not exceed their limit."""
         return not (self.survivors or self.stale or self.infra or self.is_over_marked)

@@ -68,7 +68,7 @@ class WorkerPlan:
 
 
 def container_options(engine: Engine, plan: WorkerPlan) -> Mapping[str, Any]:
-    """Return docker-py's options for a worker's container, with everything that confines it."""
+    """Return docker-py's options for a worker's container, including all its restrictions."""
     limits = plan.manifest.limits
     memory = f"{limits.memory_mb + limits.disk_mb + RUNNER_MEMORY_MB}m"
     return {

@@ -1,6 +1,6 @@
 """Connecting to an engine, and starting one as a child process if the system has no service for it.
 
-An engine that we start keeps running after us on purpose, like a service of the system. It is detached from our
+An engine that we start keeps running on purpose after we exit, like a service of the system. It is detached from our
 process and our terminal. Its output goes to a log. If it does not start, the error contains the log's last lines.
 """
 
@@ -112,7 +112,7 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
 
 
 def _detach(process: subprocess.Popen[bytes]) -> None:
-    """Mark a running engine as ended when we exit, so that Python does not warn about a running child process."""
+    """Mark a running engine as ended when we exit. Otherwise Python warns about a running child process."""
     if process.poll() is None:
         process.returncode = 0
 

@@ -181,7 +181,7 @@ def _start(
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """Return the engine that another process is starting, such as the package's own installation, or None."""
+    """Return the engine that another process starts, such as the package's installation, or None if none answers."""
     if not daemon.pidfile.exists():
         return None
     try:

@@ -26,7 +26,7 @@ def _parser() -> Parser:
 
 
 def parse_bytes(source: bytes) -> Node:
-    """Return the root of tree-sitter's tree of a command."""
+    """Parse a command with tree-sitter and return the root node."""
     return _parser().parse(source).root_node
 
 

@@ -3,9 +3,9 @@
 The server prevents the following attacks:
 
 * Another site's page reads or sends requests. The address contains a secret, and every request's origin is checked.
-* DNS rebinding, by which an attacker's host name leads to this server. Only literal addresses are answered.
-* The study's page loads anything from elsewhere. The content security policy allows this server only.
-* A command's output acts as more than text. The page sets text only, and invisible characters are written out.
+* DNS rebinding: an attacker's host name resolves to this server. The server answers only for literal addresses.
+* The study's page loads content from another server. The content security policy allows this server only.
+* A command's output acts as markup or script. The page inserts only text and writes out invisible characters.
 """
 
 from __future__ import annotations

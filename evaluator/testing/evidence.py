@@ -57,7 +57,7 @@ def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -
 
 
 def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return an existing regular file of root's with new bytes and the same mode 0644."""
+    """Return a change of a regular file's bytes. The file belongs to root before and after, with mode 0644."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     return _file(Kind.MODIFIED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **before, **fields})
 
@@ -87,7 +87,7 @@ def link(path: Raw, target: Raw) -> PathChange:
 
 
 def archive(path: Raw, members: Iterable[Member], packing: str = "gzip+tar", content: Raw = b"") -> PathChange:
-    """Return a new archive with these members. `content` stands for its own bytes."""
+    """Return a new archive with these members. `content` is the content of the archive file itself."""
     return added(path, content, members=tuple(members), packing=packing)
 
 

@@ -8,7 +8,7 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with scripted results. A command gets the results of the first key that its command line starts with.
+    """A machine with a table of results. A command has the results of the first key that its command line begins with.
 
     `calls` holds every command line in order.
     """
@@ -31,11 +31,11 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether this machine has a program."""
+        """Return whether the table's machine has a program."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next result. The last one repeats. A command without results succeeds without output."""
+        """Return the command's next result, or repeat the last. A command without results succeeds without output."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

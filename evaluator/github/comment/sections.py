@@ -1,4 +1,4 @@
-"""Sections of Markdown, and joining them to a text that fits into a GitHub comment."""
+"""Sections of Markdown, and the function that joins them to a text that fits into a GitHub comment."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Return the new paths in scratch directories that neither the task names nor a reference touches."""
+    """Return the new paths in scratch directories. Directories that the task names or references touch are excluded."""
     if case.candidate is None:
         return frozenset()
     free_paths = _free_scratch(case)

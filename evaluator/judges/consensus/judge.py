@@ -73,10 +73,10 @@ class Consensus:
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Return why `set` output gets no tolerance from the case's references, or None if it does or needs none.
+    """Return why the case's references allow no tolerance for `set` output, or None if there is no problem.
 
-    The candidate is ignored. `suite verify` uses this: if the references do not align, or one of them does not end by
-    itself, the judge can only test equality with single references.
+    Other output modes need no tolerance. The candidate is ignored. `suite verify` uses this. If the references do not
+    align, or one of them does not end by itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"

@@ -65,7 +65,7 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Pair the lines that appear in only one of two texts of equal length, in their order."""
+    """Pair the lines that only one of the two texts has, in order. Both texts have the same number of lines."""
     common = Counter(first_lines) & Counter(again_lines)
     left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]

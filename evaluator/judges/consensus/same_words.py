@@ -1,6 +1,6 @@
-"""The test whether the shell reads two commands as the same words, so that they are one command in two spellings.
+"""A test whether the shell reads two commands as the same words. Such commands are one command in two spellings.
 
-Such commands need no evidence, and evidence could be empty or nondeterministic. The parser accepts only certain cases:
+They need no evidence. Their evidence could be empty or nondeterministic. The parser accepts only certain cases:
 plain words, quotes around text that the shell would not change, and pipes.
 """
 

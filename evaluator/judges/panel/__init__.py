@@ -1,7 +1,7 @@
-"""The panel: models that decide what execution cannot, and the field's judges that are models.
+"""The panel of models for the cases that execution cannot decide, and judges from the literature that use a model.
 
     settings       models, endpoints, number of votes, prices
-    voters         the models that vote on a submission, without its own models
+    voters         the models that vote on a submission, which exclude the submission's own models
     untrusted_data text from contributors and programs, quoted as data
     prompt         the questions, by judge
     api_types      requests, responses and errors of the API
@@ -9,13 +9,13 @@
     rate_limit     pauses that a server asks for
     budget         --max-calls and --max-usd
     parse_reply    the valid replies
-    vote           from votes to a finding
+    vote           the finding that follows from the votes
     similarity     embeddings
-    reply_cache    all replies, so that none is paid for twice and all can be replayed
+    reply_cache    all replies, so that no reply is paid for twice and every reply can be replayed
     cached_client  the cache in front of the servers
     estimate       the cost of the questions before they are sent
-    model_judges   `llm`, `exec-llm`, `embed` and `exec-embed`, as registered
-    panel          the panel itself, which joins these
+    model_judges   the registered judges `llm`, `exec-llm`, `embed` and `exec-embed`
+    panel          the panel itself, which uses the other modules
 
 This module imports nothing. A board without a panel needs only `settings` and `model_judges`.
 """

@@ -103,7 +103,7 @@ class ReplyCache:
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
-        """Open the file for appending, and first end an incomplete last line."""
+        """Open the file for appending. If its last line is incomplete, end that line first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size

@@ -79,9 +79,9 @@ class Embeddings(Record):
 class PanelSettings(Record):
     """The table `[tool.bashboard.panel]` of pyproject.toml.
 
-    The models take turns to cast `votes` votes. The first round uses `seed`, and each further round uses the next
-    number. `timeout_s` limits one whole request. A request that failed in transport or on the server is sent at most
-    `attempts` times, with a first pause of about `pause_s`. `reply_tokens` limits one reply.
+    The models cast `votes` votes in turn. The first round uses `seed`, and each further round uses the next number.
+    `timeout_s` limits one whole request. After a network or server error, a request is sent again, up to `attempts`
+    times in total. The first pause is about `pause_s`. `reply_tokens` limits one reply.
     """
 
     base_url: Endpoint

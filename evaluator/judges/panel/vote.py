@@ -64,5 +64,5 @@ def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
 
 
 def still_open(finding: Finding, why: str) -> Finding:
-    """Return the judge's finding, with an added reason why the panel does not decide it."""
+    """Return the judge's finding. Its reason also states why the panel does not decide the case."""
     return finding.model_copy(update={"reason": reason(f"{finding.reason}; {why}")})

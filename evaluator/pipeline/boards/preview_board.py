@@ -40,7 +40,7 @@ _RANK_FIELDS: Final = ("unranked", "not_asked", "rank_low", "rank_high", "tie_gr
 
 
 class PreviewResult(NamedTuple):
-    """The problems of a submission, with paths relative to the repository, and its preview, or None after an error."""
+    """A submission's problems and preview. Paths are relative to the repository. After an error there is no preview."""
 
     submission: str
     problems: tuple[Problem, ...]

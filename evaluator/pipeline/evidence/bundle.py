@@ -101,7 +101,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Yield the unpacked bytes piece by piece: one gzip stream of at most `most` bytes. Raises BundleRefusedError."""
+    """Unpack a single gzip stream to at most `most` bytes and yield them in pieces. Raises BundleRefusedError."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -127,7 +127,7 @@ def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Evidence under its keys, and panel replies."""
+    """The evidence of runs with their keys, and the panel's replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]

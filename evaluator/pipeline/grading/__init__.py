@@ -1,1 +1,1 @@
-"""Commands to verdicts: their keys, the evidence that is missing, judges, the panel, maintainers' rulings."""
+"""Grading of commands: their keys, the missing evidence, judges, the panel and maintainers' rulings."""

@@ -26,7 +26,7 @@ class SubmittedCandidate:
 
     @property
     def command(self) -> bytes:
-        """Return the candidate's command, or nothing if there is no candidate."""
+        """Return the candidate's command, or no bytes if there is no candidate."""
         return self.candidate.command if self.candidate else b""
 
     @property

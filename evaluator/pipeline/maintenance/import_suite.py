@@ -152,7 +152,7 @@ def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: 
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """Return the output of every reference by variant, or nothing if a reference has no evidence."""
+    """Return the output of every reference by variant. The result is empty if a reference has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}

@@ -156,10 +156,10 @@ class CommitResult:
 def commit_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> CommitResult:
-    """Publish the archive, except submissions that changed since they were judged. Repeating it changes nothing.
+    """Publish the archive, except submissions that changed after they were judged. A repeated call changes nothing.
 
-    Raises UsageError for the archive of a rescore, which must be proposed, FormatError for an invalid owners file,
-    PermissionMissingError, and GitHubError, also if main is protected or moved in every attempt.
+    Raises UsageError for a rescore, which must be proposed. Raises FormatError for an invalid owners file. Raises
+    PermissionMissingError. Raises GitHubError also if main is protected, or if main moves during every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")

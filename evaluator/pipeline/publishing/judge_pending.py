@@ -310,7 +310,7 @@ class ArchiveBuilder:
     def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
         """Add a submission's evidence and replies. Return the number of runs that exceed the size limit of the branch.
 
-        `verdicts` is the verdict file if all of it follows from this bundle, else None.
+        `verdicts` is the verdict file if this bundle contains the evidence for all of it, else None.
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(

@@ -245,7 +245,7 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 def content_digest(descriptor: int, size: int) -> str:
     """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
 
-    A hole and a run of zero bytes have the same content, so only chunks with a non-zero byte count, each once.
+    A hole and a run of zero bytes have the same content. So chunks of zero bytes are skipped. No chunk is read twice.
     """
     if size <= CHUNK:
         return hashlib.sha256(os.pread(descriptor, CHUNK, 0)).hexdigest()

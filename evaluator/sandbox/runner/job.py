@@ -143,7 +143,7 @@ class Jail:
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
 
     def _stop(self) -> None:
-        """Let the program end. The next run starts another one in the current network."""
+        """Close the program's socket and wait until it ends. The next run starts a new one in the current network."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

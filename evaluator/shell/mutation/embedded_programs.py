@@ -14,7 +14,7 @@ from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUN
 
 
 class ProgramRule(NamedTuple):
-    """A rule that replaces each match of `pattern` by each of `texts`, which are templates of the match."""
+    """A rule that replaces each match of `pattern` by each of `texts`, the templates for `_expand_template`."""
 
     operator: str
     pattern: re.Pattern[str]

@@ -1,6 +1,6 @@
-"""Two submissions that test the benchmark and not the translation of language.
+"""Two submissions that test the benchmark itself instead of a system.
 
-A reference of the benchmark must pass, and doing nothing must not.
+The submission that copies references must pass. The submission that does nothing must not pass.
 """
 
 from __future__ import annotations

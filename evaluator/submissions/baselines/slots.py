@@ -1,6 +1,6 @@
 """Slots of an instruction: the paths, names, numbers and conditions that fill a command template.
 
-Every value is quoted for the shell in this module only, so plain substitution fills a template safely.
+Only this module quotes values for the shell, and it quotes all. So plain substitution fills a template safely.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMo
 
 
 def is_silent(command: bytes, read: CommandReader) -> bool:
-    """Return whether a command prints nothing when it succeeds, because of a redirection or its utilities."""
+    """Return whether a command prints nothing on success: its output is redirected or its utilities are silent."""
     text = command.decode(errors="replace").strip()
     utilities = read(command)
     if utilities is None:

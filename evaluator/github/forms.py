@@ -1,4 +1,4 @@
-"""Addresses of issue forms with filled-in fields. GitHub fills each field from the query parameter with its id."""
+"""Addresses of issue forms with initial values. The name of a query parameter is the id of the field that it fills."""
 
 from __future__ import annotations
 

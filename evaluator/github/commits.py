@@ -44,8 +44,7 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Map each path to its Git blob name at a commit, or to None if no file exists. Raises the errors of
-    `branch_head`."""
+    """Map each path to its Git blob name at a commit, or to None without a file. Raises the errors of `branch_head`."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}

@@ -1,8 +1,8 @@
 """The connection to a repository on GitHub. It handles retries and rate limits, and translates the library's errors.
 
 After a rate limit the client waits as long as GitHub says. It repeats requests that failed on the server, except
-`POST`. A `POST` may have succeeded although its response was lost. So the function `post` looks for the created object
-before it sends the request again.
+`POST`. A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it repeats
+the request.
 
 A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
@@ -44,8 +44,8 @@ class WaitPolicy:
     """The number of retries and the waits, in seconds.
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
-    `limit_s` is the longest wait for a rate limit. If GitHub demands more, the request fails. `between_writes_s`
-    follows GitHub's advice. `timeout_s` is enough for the largest file, since published measurements are 7 s for 5 MB.
+    `limit_s` is the longest wait for a rate limit. If GitHub asks for more, the request fails. `between_writes_s`
+    follows GitHub's advice. `timeout_s` suffices for the largest file. Others measured 7 s for 5 MB.
     """
 
     tries: int = 5

@@ -44,8 +44,7 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
 
 
 def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
-    """Return the oldest commit of the path, or None. GitHub lists the newest commit first, so the oldest is the
-    last."""
+    """Return the oldest commit of the path, or None. GitHub lists the newest commit first and the oldest last."""
     oldest = None
     for oldest in connection.hosted.get_commits(sha=tip, path=path):  # noqa: B007 - the last is wanted
         pass

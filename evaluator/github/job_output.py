@@ -1,7 +1,7 @@
 """The output of a command to its GitHub job: summary, step outputs, masked secrets and stopped commands.
 
-Environment variables name the files for summary and outputs. Outside a job the files do not exist, and the functions
-that write them raise MissingError.
+Environment variables name the files for summary and outputs. Without these variables, for example outside a job,
+functions that write the files raise MissingError.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Mask the values of these variables in the job's log. By itself, the runner masks only the secrets that it
-    knows."""
+    """Mask the values of these variables in the job's log. The runner does not know that these values are secrets."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():

@@ -13,7 +13,7 @@ from evaluator.github.connection import Connection, map_errors
 
 @dataclass(frozen=True, slots=True)
 class GithubJob:
-    """A job of a run. `conclusion` is None while the job runs. `check_run` is the id of the check run with its
+    """A job of a run. `conclusion` is None while the job runs. `check_run` is the id of the check run with the job's
     annotations.
     """
 

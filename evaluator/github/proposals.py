@@ -76,8 +76,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from this repository's branch, or None. Ignore branches of forks with the same
-    name."""
+    """Return the open pull request from this repository's branch, or None. Ignore forks with the same branch name."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

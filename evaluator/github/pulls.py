@@ -49,8 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE` means that the pull request now has another head
-    commit."""
+    """The result of the search for a run's pull request. `STALE` means that the pull request has a newer commit."""
 
     FOUND = "found"
     STALE = "stale"
@@ -74,8 +73,7 @@ class RunPull:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file of a pull request. `status` is GitHub's word for the change. `earlier` is the path before a
-    rename."""
+    """A changed file of a pull request. `status` is GitHub's term, and `earlier` is the path before a rename."""
 
     path: str
     status: str
@@ -121,8 +119,7 @@ def _open_pulls(connection: Connection) -> Iterable[PullRequest]:
 
 
 def read_pull(connection: Connection, number: int) -> PullRequest:
-    """Return the current state of a pull request. A caller can compare the head with an earlier one to detect a
-    push."""
+    """Return the current state of a pull request. Callers compare its head with an earlier head to detect a push."""
     with map_errors(connection, f"reading pull request {number}", _READ):
         hosted = connection.hosted.get_pull(number)
         hosted.update()

@@ -1,4 +1,4 @@
-"""Read files from the artifacts of a workflow run, as untrusted input.
+"""A reader for files in the artifacts of a workflow run. All artifacts are untrusted input.
 
 A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
 artifact token. So an artifact can be anything: too large, not an archive, a zip bomb, links, or paths outside the

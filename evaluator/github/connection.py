@@ -1,8 +1,7 @@
 """The connection to a repository on GitHub. It handles retries and rate limits, and translates the library's errors.
 
-After a rate limit the client waits as long as GitHub says. It repeats requests that failed on the server, except
-`POST`. A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it repeats
-the request.
+After a rate limit the client waits as long as GitHub says. It repeats requests that fail on the server, but not `POST`.
+A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it tries again.
 
 A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
@@ -45,7 +44,7 @@ class WaitPolicy:
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
     `limit_s` is the longest wait for a rate limit. If GitHub asks for more, the request fails. `between_writes_s`
-    follows GitHub's advice. `timeout_s` suffices for the largest file. Others measured 7 s for 5 MB.
+    follows GitHub's advice. `timeout_s` suffices for the largest file. A published measurement is 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -151,7 +150,7 @@ def github_connection(environ: Mapping[str, str]) -> Connection:
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Replace the library's errors by this project's errors. `what` names the action and `permission` its permission.
+    """Replace the library's errors by this project's errors. `what` names the action, which needs `permission`.
 
     Raises PermissionMissingError if the token lacks the permission, UsageError for a missing object, and GitHubError
     for all other errors.

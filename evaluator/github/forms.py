@@ -19,7 +19,7 @@ def appeal_address(
     task: str | None = None,
     rank: int | None = None,
 ) -> str:
-    """Return the address of the appeal form with the known fields filled in.
+    """Return the address of the appeal form with initial values for the known fields.
 
     `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if either is
     invalid.

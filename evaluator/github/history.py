@@ -20,10 +20,10 @@ def first_author(connection: Connection, path: str, branch: str = "main") -> int
     """Return the numeric id of the account whose merged pull request first added the path to the branch.
 
     Returns None if the path never existed, if it was pushed without a pull request, or if the account is gone. If a
-    path is removed and another account adds it again, the first account stays the author. Git leaves a commit out of a
-    path's history if its merge changed nothing there, and it orders commits by dates that authors choose. So the search
-    is repeated from the commit before each pull request until the path does not exist. A renamed folder is a new path,
-    and the account that renamed it is its first author. The project's own records state the owner in that case.
+    path is removed and another account adds it again, the first account stays the author. Git omits a commit from a
+    path's history if its merge changed nothing there. Git also orders commits by dates that authors choose. So the
+    search is repeated from the commit before each pull request until the path does not exist. A renamed folder is a new
+    path, and the account that renamed it is its first author. The project's own records state the owner in that case.
 
     Raises PermissionMissingError. Raises UsageError if there is no such branch. Raises GitHubError.
     """

@@ -1,4 +1,4 @@
-"""Issues of the repository, read from GitHub."""
+"""Issues of the repository on GitHub."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """Return the current issue. Raises UsageError if it does not exist. Raises PermissionMissingError, GitHubError."""
+    """Return an issue as it is now. Raises UsageError if it does not exist, PermissionMissingError or GitHubError."""
     with map_errors(connection, f"reading issue {number}", _READ):
         issue = connection.hosted.get_issue(number)
         issue.update()

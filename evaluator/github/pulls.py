@@ -28,8 +28,8 @@ class PullRequest:
 
     `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if it was
     deleted. `author` is the numeric id of the account, which does not change when the account is renamed. If the
-    account is gone, `author` is None and the login is empty. `newcomer` means that no earlier pull request of the
-    author was merged. `insider` means that the author belongs to the repository or may push to it.
+    account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the author was
+    merged here before. `insider` means that the author belongs to the repository or may push to it.
     """
 
     number: int
@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE` means that the pull request has a newer commit."""
+    """The result of the search for a run's pull request. `STALE` means that its head is another commit now."""
 
     FOUND = "found"
     STALE = "stale"
@@ -84,7 +84,7 @@ class ChangedFile:
 class ChangedFiles:
     """The changed files of a pull request. `complete` is False if there may be more than GitHub lists.
 
-    `heads` are the head commits to which the files belong. It has several entries only after a push during the listing.
+    `heads` are the head commits to which the files belong. A push during the listing adds another head.
     """
 
     files: tuple[ChangedFile, ...]
@@ -93,7 +93,7 @@ class ChangedFiles:
 
 
 def find_pull(connection: Connection, run: int) -> RunPull:
-    """Find the open pull request that a run belongs to.
+    """Find the open pull request of a workflow run.
 
     GitHub does not name the pull request of a run from a fork. So this function searches the open pull requests for
     the run's commit, head repository and branch. The commit alone does not suffice, because anyone can open a pull

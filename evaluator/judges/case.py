@@ -20,7 +20,7 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 def needs_second_run(finding: Finding) -> bool:
     """Return whether the candidate needs a second, spaced run before this finding counts.
 
-    It does if the candidate did not pass and the judge compared evidence, because a nondeterministic field may be the
+    The answer is yes if the candidate did not pass and the judge compared evidence. A nondeterministic field may be the
     cause. An over-long, unreadable, missing or verified command would get the same finding again.
     """
     return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
@@ -61,7 +61,7 @@ class EvidenceNeed(StrEnum):
     """The evidence that a judge reads. The engine does not execute commands for evidence that the judge ignores.
 
     `TEXT`: the judge reads only the commands, and its cases may have no evidence. `RUN`: it reads the first run of each
-    command. `REPEATS`: it also reads the second run of a failed candidate, which shows the nondeterministic fields.
+    command. `REPEATS`: it also reads a second run of candidates that did not pass, to find nondeterministic fields.
     """
 
     TEXT = "text"

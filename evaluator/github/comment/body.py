@@ -1,7 +1,7 @@
 """The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
 If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
-same text. The problems come from this repository's own check. The preview's numbers come from the pull request's own
+same text. The problems come from the check in this repository. The preview's numbers come from the pull request's own
 run, and the text says so. No section is cut. If the text is too long for GitHub, the longest sections are omitted and
 listed at the end.
 """

@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return a one-line code span of the text for prose and lists. A long text is cut, with a note after it.
+    """Return a one-line code span of the text for prose and lists. Cut a long text and add a note.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -41,7 +41,7 @@ def code(text: str, length: int = LENGTH) -> str:
 
 
 def cell(text: str, length: int = LENGTH) -> str:
-    r"""Return the same as `code`, for a cell of a table.
+    r"""Return a code span like `code`, but safe in a table cell.
 
     >>> print(cell("ls | wc"))
     `ls \x7c wc`

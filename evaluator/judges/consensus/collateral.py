@@ -59,7 +59,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """Return whether, in any variant, the candidate touches a path or sets a mode or owner, but no reference does."""
+    """Return whether the candidate, in any variant, changes a path, mode or owner that no reference changes there."""
     return case.candidate is not None and any(
         _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants

@@ -47,7 +47,7 @@ class SubmissionFiles:
 
 
 def read_submission(connection: Connection, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFiles:
-    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder gives a problem.
+    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder is a problem.
 
     An entry that exceeds a limit, or is a link, a submodule or a folder, is a problem and is not fetched. Raises
     GitHubError if GitHub sends other bytes than the commit holds.

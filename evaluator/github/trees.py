@@ -109,7 +109,7 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ from `present`, sorted by path. Skip missing files that need no removal."""
+    """Yield the files that differ from `present`, sorted by path. GitHub rejects removals of missing files."""
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content

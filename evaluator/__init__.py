@@ -1,1 +1,1 @@
-"""Bashboard, a leaderboard that re-executes, judges and ranks natural-language-to-Bash systems."""
+"""Bashboard, a leaderboard for natural-language-to-Bash systems. It executes and judges all submitted commands."""

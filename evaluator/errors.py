@@ -13,7 +13,7 @@
         ├── ImageError             the sandbox image could not be built
         └── SandboxError           the runner in the container failed or refuses to work
 
-A failure of a *candidate command* is never an exception. It is evidence that a verdict is based on.
+A failure of a *candidate command* is never an exception. It is part of the evidence for a verdict.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """The severity of a problem. An error rejects the file. A warning points at a possible mistake."""
+    """The severity of a problem. A file with an error is rejected. A warning reports a possible mistake."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -40,14 +40,14 @@ class Problem(NamedTuple):
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        """Return `path:line: message`, the form that editors and the pull-request diff understand."""
+        """Return `path:line: message`. Editors and pull-request diffs can read this format."""
         location = f"{self.path}:{self.line}" if self.line else f"{self.path}"
         label = "warning: " if self.severity is Severity.WARNING else ""
         return f"{location}: {label}{self.message}"
 
 
 class BashboardError(Exception):
-    """The base class of all our errors. The command line prints it in one line and exits with `exit_code`."""
+    """The base class of this project's errors. The command line prints one line and exits with `exit_code`."""
 
     exit_code = 2
 
@@ -57,7 +57,7 @@ class UsageError(BashboardError):
 
 
 class FormatError(BashboardError):
-    """A file breaks its format. `problems` holds all of them, in file order."""
+    """A file violates its format. `problems` holds all problems in file order."""
 
     exit_code = 1
 
@@ -67,17 +67,17 @@ class FormatError(BashboardError):
 
 
 class MissingError(BashboardError):
-    """This machine lacks something. The message ends with the command to run."""
+    """This machine lacks an engine, an image or a tool. The message ends with the command to run."""
 
     exit_code = 3
 
 
 class PermissionMissingError(MissingError):
-    """A GitHub token lacks a permission. The message names the permission as a workflow file writes it."""
+    """A GitHub token lacks a permission. The message names the permission in the syntax of workflow files."""
 
 
 class InfraError(BashboardError):
-    """Our machinery failed. This never becomes a score: the work is retried or reported as an infra-error."""
+    """This project's machinery failed. The work is retried or reported as an infra-error. It never becomes a score."""
 
     exit_code = 3
 
@@ -95,7 +95,7 @@ class GitHubError(InfraError):
 
 
 class MovedError(GitHubError):
-    """A branch received a push since the work began. The work is repeated from the branch's new commit."""
+    """A branch received a push after the work began. The work is repeated from the new commit of the branch."""
 
 
 class ImageError(InfraError):

@@ -1,15 +1,15 @@
-"""The classification of invisible characters, and untrusted text made safe to print.
+"""Functions that find hidden characters in untrusted text and replace them with visible escapes.
 
-A reader must see every character of an untrusted text. Hidden are:
+A reader must see every character of an untrusted text. These characters are hidden:
 
 * controls, bidirectional and other formatting, surrogates, private and unassigned code points, and every separator
   but the space (`str.isprintable` is false for these);
 * letters and selectors that show nothing;
-* accents that are stacked, or that stand on no letter, because they are drawn over other text.
+* accents that are stacked or follow no letter, because they are drawn over other text.
 
-Each place where text is shown writes hidden characters out in its own way: a terminal here, a page in
-`leaderboard/html_text.py`, a comment in `github/comment/markdown.py`, a prompt in `judges/panel/untrusted_data.py`.
-Some hide more.
+This module escapes hidden characters for terminals. `leaderboard/html_text.py` escapes them for pages,
+`github/comment/markdown.py` for comments, and `judges/panel/untrusted_data.py` for prompts. Some of these modules
+escape more characters.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _FIRST_ACCENT: Final = "\u0300"
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a reader cannot see a character, whatever stands beside it."""
+    """Return whether a character is always hidden, independent of the characters beside it."""
     return not character.isprintable() or _BLANK.match(character) is not None
 
 
 def classify(text: str) -> Iterator[tuple[str, bool]]:
-    """Return every character of a text, and whether it is hidden or an accent too many."""
+    """Yield each character of a text with True if it is hidden or comes after too many accents, else False."""
     accents = 0
     for position, character in enumerate(text):
         if character < _FIRST_ACCENT:
@@ -49,14 +49,14 @@ def classify(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str, escape: Callable[[str], str]) -> str:
-    """Return a text with every hidden character replaced by what `escape` returns for it."""
+    """Return a text in which `escape` has replaced every hidden character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(escape(character) if hidden else character for character, hidden in classify(text))
 
 
 def printable(text: str) -> str:
-    r"""Return a text for a terminal, a log or an annotation, with hidden characters as Python writes them.
+    r"""Return a text for a terminal, a log or an annotation. Hidden characters become Python escapes.
 
     >>> printable("a\x1b[31mb")
     'a\\x1b[31mb'
@@ -65,5 +65,5 @@ def printable(text: str) -> str:
 
 
 def python_escape(character: str) -> str:
-    r"""Return a character as an escape of Python, such as `\x1b` or `\u202e`."""
+    r"""Return the Python escape of a character, such as `\x1b` or `\u202e`."""
     return character.encode("unicode_escape", "surrogatepass").decode()

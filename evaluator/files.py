@@ -1,4 +1,4 @@
-"""Atomic replacement of files: a reader sees the complete old bytes or the complete new ones."""
+"""Atomic replacement of files. A reader sees either all old bytes or all new bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write a temporary file in the same folder, flush it to disk and rename it to `path`.
 
-    Until then the old file stays unchanged. A link at `path` is replaced, not followed. The folder must exist.
+    The old file stays unchanged until the rename. A link at `path` is replaced and not followed. The folder must exist.
     Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".new", dir=path.parent)

@@ -1,7 +1,7 @@
 """The `bashboard` command: thin commands over the pipeline, each with an example in its help.
 
-A command imports its implementation when it runs, so that help appears at once. An error is one line on standard error
-and an exit code: 0 success, 1 check failed, 2 usage error, 3 missing prerequisite.
+A command imports its implementation only when it runs, so the help appears quickly. An error is one line on standard
+error. Exit codes: 0 success, 1 check failed, 2 usage error, 3 missing prerequisite.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m evaluator.cli` is the `bashboard` command."""
+"""The entry point of `python -m evaluator.cli`, which is the same as the `bashboard` command."""
 
 from evaluator.cli import main
 

@@ -1,4 +1,4 @@
-"""`bashboard adjudicate`: a maintainer's ruling on one answer, for every submission with that command."""
+"""`bashboard adjudicate`: record a maintainer's ruling on a command for all submissions that contain the command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ruling_named(word: str) -> Ruling:
-    """Return the ruling with this name. Raises UsageError if there is none."""
+    """Return the ruling named `word`. Raises UsageError if no ruling has this name."""
     from evaluator.errors import UsageError
     from evaluator.records import Ruling
 

@@ -1,4 +1,4 @@
-"""The application that contains all commands. An error is one line and an exit code. Output can be piped."""
+"""The Typer application that contains all commands, and helper functions for their output."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class Group(TyperGroup):
-    """The base of all command groups. It prints a BashboardError as one line and exits with the error's code."""
+    """The base class of all command groups. It prints a BashboardError as one line and exits with the error's code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Run the command. If it raises a BashboardError, print the error and exit with its code."""
         try:
             return super().invoke(ctx)
         except BashboardError as error:
@@ -70,7 +70,7 @@ def options(
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Read the options that come before any command."""
+    """Handle the options that come before the command name."""
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -83,7 +83,7 @@ Slugs = Annotated[list[str] | None, typer.Argument(help="Slugs of submissions. T
 
 
 def example(*lines: str) -> Callable[[Function], Function]:
-    """Attach examples to a command, for the end of its help and for the reference."""
+    """Return a decorator that appends examples to the help of a command."""
 
     def attach(function: Function) -> Function:
         function.__dict__["epilog"] = "Examples:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
@@ -100,12 +100,12 @@ def current_project() -> Project:
 
 
 def shown(path: Path) -> Path:
-    """Return the path relative to the current folder if it is below it, else unchanged."""
+    """Return a path relative to the current folder, or unchanged if the path is outside the folder."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console as wide as the terminal, or wide enough for any table if output is piped."""
+    """Return a console with the width of the terminal, or wide enough for any table if the output is piped."""
     from rich.console import Console
 
     return Console(stderr=error, highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
@@ -117,5 +117,5 @@ def print_json(value: object) -> None:
 
 
 def print_records(records: Iterable[Record]) -> None:
-    """Print records as one JSON list with every field."""
+    """Print records as one JSON list. Every field is included."""
     print_json([record.model_dump(mode="json") for record in records])

@@ -1,4 +1,4 @@
-"""`bashboard appeal`: turn an issue with an appeal into a pull request with a maintainer's ruling."""
+"""`bashboard appeal`: create a pull request with a maintainer's ruling from an issue that contains an appeal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bashboard bench`: measurements for the speeds that this project claims."""
+"""`bashboard bench`: benchmarks that check the speeds stated in this project's documents."""
 
 from __future__ import annotations
 

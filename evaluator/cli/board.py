@@ -52,7 +52,7 @@ Published = Annotated[bool, typer.Option("--published", help="Use only published
 
 
 def _show(boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the boards' standings. Exit with 3 if one of them is incomplete because of a failure of ours."""
+    """Print the standings of the boards. Exit with code 3 if an infra-error left a board incomplete."""
     from evaluator.cli.tables import standings_table
     from evaluator.pipeline.boards.scored_boards import infra_errors_by_reason
 
@@ -117,7 +117,7 @@ def score(
 
 
 def _tell(panel: Panel | None, boards: Sequence[SuiteBoard], as_json: bool) -> None:
-    """Print the panel's summary and the boards. Exit with 3 if the panel failed."""
+    """Print the panel's summary and the boards. Exit with code 3 if the panel failed."""
     from evaluator.pipeline.grading.llm_panel import panel_summary
 
     if line := panel_summary(panel):

@@ -1,4 +1,4 @@
-"""`bashboard publish changes`: the effect of changed verdicts on the published board."""
+"""`bashboard publish changes`: show how changed verdicts affect the published board."""
 
 from __future__ import annotations
 

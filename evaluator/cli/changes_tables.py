@@ -1,4 +1,4 @@
-"""Tables of changed and contested verdicts for a terminal. Control characters in untrusted text are made visible."""
+"""Terminal tables of changed and contested verdicts. They show control characters in untrusted text as escapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADS = ("row", "accuracy", "after", "rank", "after", "passed", "after", "undec
 
 
 def changes_tables(changes: VerdictDiff) -> RenderableType:
-    """Render the rows that move and the verdicts that flip, by suite."""
+    """Render, for each suite, the rows that move and the verdicts that flip."""
     if not changes.suites:
         return Text("no published verdict changes")
     return Group(*(part for suite in changes.suites for part in _suite(suite)))
@@ -73,7 +73,7 @@ def _found(finding: Finding) -> str:
 
 
 def contested_list(verdicts: Sequence[Contested]) -> RenderableType:
-    """Render every undecided verdict with the commands to run."""
+    """Render every undecided verdict with the commands that a maintainer can run to decide it."""
     if not verdicts:
         return Text("no published verdict is undecided")
     head = f"{len(verdicts)} undecided; a ruling applies to every submission with the command"

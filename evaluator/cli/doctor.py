@@ -1,4 +1,4 @@
-"""Commands for this machine and for the file formats: doctor, schema."""
+"""The commands `doctor`, which checks this machine, and `schema`, which prints file formats."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ SuiteNames = Annotated[
 
 @contextlib.contextmanager
 def _inert() -> Iterator[None]:
-    """Keep the runner of a GitHub job from reading printed text, errors included, as workflow commands.
+    """Prevent the GitHub runner from executing workflow commands in the text that the block prints.
 
-    The block handles text from untrusted contributors.
+    The text and the error messages may come from untrusted contributors.
     """
     from evaluator.errors import BashboardError
     from evaluator.github.job_output import stop_commands
@@ -44,7 +44,7 @@ def _inert() -> Iterator[None]:
 
 
 def _tell(taken: ImportSummary) -> None:
-    """Print one line with what was imported, and one for each kind of skipped data."""
+    """Print one line that counts the imported data, and one line for each kind of skipped data."""
     replies = pluralize(taken.replies, "reply", "replies")
     typer.echo(f"{pluralize(taken.bundles, 'bundle')}: {pluralize(taken.runs, 'run')}, {replies} of models")
     passed_over = [f"{pluralize(count, 'bundle')} {why}" for why, count in sorted(taken.passed_over.items())]

@@ -1,4 +1,4 @@
-"""Evidence rendered for a terminal: a task, and an answer beside its references."""
+"""Terminal views of tasks and evidence. An answer appears beside the references of its task."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _COLOURS = {"pass": "bold green", "undecided": "bold yellow", "infra-error": "bo
 
 
 def _text(data: bytes, style: str = "") -> Text:
-    """Return untrusted bytes as text that is safe for a terminal. Lines are kept."""
+    """Return untrusted bytes as text that is safe for a terminal. Line breaks stay."""
     lines = data.decode("utf-8", "backslashreplace").split("\n")
     return Text("\n".join(printable(line) for line in lines), style=style)
 
 
 def task_text(suite: Suite, task: Task) -> Group:
-    """Render a whole task."""
+    """Render all parts of a task."""
     table = Table.grid(padding=(0, 2))
     rows = [("task", Text(task.id, "bold")), ("asks", Text(task.nl, "bold"))]
     manifest = suite.worlds[task.world].manifest
@@ -61,7 +61,7 @@ def _verdict_line(finding: Finding) -> Text:
 
 
 def _stream(data: bytes, others: Iterable[bytes], truncated: bool) -> Text:
-    """Render the first lines of a stream. Lines that are in no other column are marked."""
+    """Render the first lines of a stream. Mark each line that no other column contains."""
     known = {line for other in others for line in other.split(b"\n")}
     lines = data.rstrip(b"\n").split(b"\n") if data else []
     shown = Text()
@@ -88,7 +88,7 @@ def _changes(evidence: Evidence) -> Text:
 
 
 def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
-    """Render the evidence of one variant, with one column for each command. Differing lines are marked."""
+    """Render the evidence of one variant, with one column for each command. Mark the lines that differ."""
     table = Table(title=f"variant {variant}", title_justify="left", title_style="bold", show_lines=True)
     table.add_column("", style="dim", no_wrap=True)
     for name in columns:
@@ -117,7 +117,7 @@ def evidence_table(variant: str, columns: Mapping[str, Evidence]) -> Table:
 
 
 def _shell(evidence: Evidence) -> Text:
-    """Render the final state of a shell, without its options and the variables that every bash has."""
+    """Render the final state of a shell. Omit its options and the variables that every bash has."""
     state = evidence.shell
     if state is None or not state.alive:
         return Text("(no shell left)", "dim")
@@ -134,7 +134,7 @@ def _processes(evidence: Evidence) -> Text:
 
 
 def _merged(columns: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Merge the columns of references with equal evidence. The candidate keeps its own column."""
+    """Merge the columns of references that have equal evidence. The candidate keeps its own column."""
     alike: dict[str, list[str]] = {}
     for name, one in columns.items():
         alike.setdefault(one.digest if name.startswith("reference") else name, []).append(name)
@@ -147,7 +147,7 @@ def _joint_name(names: Sequence[str]) -> str:
 
 
 def explanation_text(explanation: Explanation, variants: Sequence[str]) -> Group:
-    """Render the verdict on an answer and its reason, then candidate and references side by side in these variants."""
+    """Render the verdict with its reason, then candidate and references side by side for each variant."""
     head = Table.grid(padding=(0, 2))
     head.add_row(Text("task", "dim"), Text(f"{explanation.task.id}: {explanation.task.nl}", "bold"))
     head.add_row(

@@ -1,4 +1,4 @@
-"""`bashboard metrics`: score the text of commands, with one line of JSON for each line of JSON."""
+"""`bashboard metrics`: score commands by their text. Each input line of JSON gives one output line of JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Strict = Annotated[
 
 
 def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
-    """Return the file's lines. Progress is shown if there are many. Raises UsageError if there is no such file."""
+    """Return the lines of the file. Show progress for a large file. Raises UsageError if the file does not exist."""
     if file == STANDARD_INPUT:
         return iter(sys.stdin.buffer)
     if not file.exists() or file.is_dir():
@@ -56,7 +56,7 @@ def _lines(file: Path, stack: ExitStack, stage: str) -> Iterator[bytes]:
 
 
 def _named(file: Path) -> Path:
-    """Return the name of the file in problems."""
+    """Return the path that error messages show for the file."""
     return Path("standard input") if file == STANDARD_INPUT else file
 
 

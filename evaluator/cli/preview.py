@@ -1,4 +1,4 @@
-"""`bashboard preview`: show where a submission would stand on the board, as its pull request shows it."""
+"""`bashboard preview`: show where a submission would stand on the board. Its pull request shows the same."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _show(made: PreviewResult, *, as_json: bool, markdown: bool, out: Path | Non
 
 
 def _changed(project: Project, since: str) -> str | None:
-    """Return the one submission that differs from a commit, or None and print a message if there is none."""
+    """Return the submission that differs from a commit. If there is none, print a message and return None."""
     from evaluator.errors import UsageError
     from evaluator.pipeline.submissions.repository import changed_submissions
 
@@ -123,7 +123,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(text: str, *, plain: bool) -> None:
-    """Print Markdown, unchanged if `plain`, else rendered."""
+    """Print Markdown text. Render it for the terminal unless `plain` is true."""
     if plain:
         typer.echo(text, nl=False)
         return

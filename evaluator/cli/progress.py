@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, otherwise one line for each stage."""
+"""Progress output on standard error: a bar on a terminal, or one line for each stage in a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluator.progress import Progress
 
 
 class _Lines:
-    """Progress for logs: messages, and the duration of each stage."""
+    """Progress output for logs. It prints messages and the duration of each stage."""
 
     def __init__(self) -> None:
         self._began = 0.0
@@ -62,7 +62,7 @@ def shown_progress() -> Iterator[Progress]:
         task = bars.add_task("starting", total=None)
 
         class Bars:
-            """One bar, which every stage reuses."""
+            """Progress output for a terminal. All stages share one bar."""
 
             stage_name = ""
 

@@ -1,4 +1,4 @@
-"""`bashboard publish`: the steps of the workflows between a merge and the site, which also run by hand."""
+"""`bashboard publish`: the workflow steps between a merge and the site. Maintainers can also run them by hand."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def report(run: Run = None, pushed: Pushed = None, dry_run: DryRun = False, as_j
 
 
 def _line(made: Report) -> str:
-    """Return a line about the result that contains only our own words and numbers."""
+    """Return one line about the result. It contains no untrusted text."""
     number = f"pull request {made.number}" if made.number else f"run {made.run}"
     done = [
         made.outcome.value,
@@ -74,7 +74,7 @@ def _line(made: Report) -> str:
 
 
 def _print_inert(text: str) -> None:
-    """Print a comment so that the runner of a GitHub job reads no line of it as a workflow command."""
+    """Print a comment. The runner of a GitHub job does not interpret its lines as workflow commands."""
     import sys
 
     from evaluator.github.job_output import stop_commands

@@ -1,4 +1,4 @@
-"""`bashboard run`: execute one command by hand, exactly as scoring does."""
+"""`bashboard run`: execute one command by hand, in the same way as scoring does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bashboard study`: measure how long people take for a suite's tasks, and compare the estimate with it."""
+"""`bashboard study`: measure how long people need for a suite's tasks, and compare these times with the estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for submissions: check one, generate a baseline."""
+"""Commands that check a submission or generate a baseline."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check(
 
 
 def _check_since(project: Project, since: str) -> list[Problem]:
-    """Return the problems of submissions that differ from a commit. Prints those that were withdrawn."""
+    """Return the problems of submissions that differ from a commit. Print the names of withdrawn submissions."""
     from evaluator.pipeline.submissions.repository import changed_submissions, check_folders
 
     changed = changed_submissions(project, since)

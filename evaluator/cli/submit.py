@@ -1,4 +1,4 @@
-"""Commands for contributors: create a submission's folder, print prompts for a model, collect its replies."""
+"""Commands for contributors: create a submission folder, print prompts for a model, collect the model's replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for suites: list, show, verify, test by mutation."""
+"""Commands that list, show and verify suites, and test them by mutation."""
 
 from __future__ import annotations
 

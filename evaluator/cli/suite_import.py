@@ -1,4 +1,4 @@
-"""Commands for suites of other publishers: add one, and print an audit of one."""
+"""Commands that import and audit suites of other publishers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int | None, as_json: bool) -> None:
-    """Audit a foreign suite and print the notes."""
+    """Audit a suite of another publisher and print the notes."""
     from evaluator.pipeline.maintenance.audit_suite import audit_suite, variant_counts
 
     with shown_progress() as progress:
@@ -36,13 +36,13 @@ def audit(project: Project, suite: Suite, tasks: Sequence[str], *, workers: int 
 
 
 def _asked_line(counts: Mapping[int, int]) -> str:
-    """Return a line with the number of tasks for each number of variants."""
+    """Return a line that states how many tasks use one variant, two variants, and so on."""
     many = (f"{tasks} in {pluralize(count, 'variant')}" for count, tasks in counts.items())
     return f"tasks asked: {', '.join(many)}"
 
 
 def _audit_lines(notes: Sequence[AuditNote]) -> Iterator[str]:
-    """Yield the notes as lines, grouped by class and kind."""
+    """Yield the notes of an audit as lines, grouped by class and kind."""
     ordered = sorted(notes, key=lambda note: (note.fault, note.kind))
     for (fault, kind), group in groupby(ordered, key=lambda note: (note.fault, note.kind)):
         found = list(group)

@@ -1,4 +1,4 @@
-"""Commands for the mutation test of a suite (mutate, equivalent), and its report for a terminal."""
+"""The commands `mutate` and `equivalent` for mutation tests of a suite, and the terminal report of such a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def mutation_lines(report: MutationReport) -> Iterator[str]:
-    """Yield the survivors by task, stale marks, counts by operator, and the score with its parts."""
+    """Yield the report's lines: survivors by task, stale marks, counts by operator, and the mutation score."""
     task = ""
     for mutant in report.survivors:
         if mutant.task != task:

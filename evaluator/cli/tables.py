@@ -1,4 +1,4 @@
-"""Tables for a terminal. Hidden characters in a submission's texts are escaped."""
+"""Terminal tables of standings and comparisons. They escape hidden characters in the texts of submissions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standings_table(board: SuiteBoard, width: int) -> Group:
-    """Return one suite's standings and the notes on them. Columns that `width` has no room for are left out."""
+    """Return the standings of one suite with notes. Omit the columns that do not fit into `width` characters."""
     table = Table(
         title=f"{board.manifest.title} {board.manifest.version}", title_justify="left", box=None, pad_edge=False
     )
@@ -41,7 +41,7 @@ def _notes(board: SuiteBoard) -> Iterator[str]:
 
 
 def comparison_text(comparison: SubmissionComparison) -> Group:
-    """Return the comparison of two submissions: four counts, the difference, and the tasks that only one passes."""
+    """Render a comparison of two submissions: counts, the difference, and the tasks that only one passes."""
     left_out = comparison.left_out
     left = f", {left_out} left out (not asked of both, or infra-errors)" if left_out else ""
     systems = f"{comparison.first} (A) and {comparison.second} (B)"

@@ -1,1 +1,1 @@
-"""A client for GitHub's REST API, and the Markdown that workflows publish with it."""
+"""A client for GitHub's REST API, and the Markdown texts that workflows publish on GitHub."""

@@ -1,12 +1,11 @@
 """GitHub Actions workflow commands and files: annotations, masks, step outputs and the job summary.
 
 The runner reads commands from the log. A command is any line of standard output or standard error that begins with
-`::`, also after leading blanks. So `_data` and `_property` escape untrusted text before it becomes part of a command,
-by the runner's own rules. Text that is printed for people goes inside a `commands_stopped` block, in which the runner
-ignores commands.
+`::`, also after leading blanks. So `_data` and `_property` escape untrusted text in commands by the runner's own rules.
+All other text is printed inside a `commands_stopped` block, in which the runner ignores commands.
 
-The outputs file holds `name<<delimiter` blocks. Every block has a new random delimiter, so no value can end its own
-block and begin another.
+The outputs file holds `name<<delimiter` blocks. Every block has a new random delimiter, so a value cannot end its block
+and begin another block.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
 def annotation(problem: Problem) -> str:
-    """Return the command that shows a problem at its line in the diff of a pull request.
+    """Return the workflow command that shows a problem at its line in the diff of a pull request.
 
     >>> print(annotation(Problem(Path("submissions/a/core.jsonl"), 3, "100% wrong")))
     ::error file=submissions/a/core.jsonl,line=3::100%25 wrong
@@ -38,7 +37,7 @@ def annotation(problem: Problem) -> str:
 
 
 def notice(title: str, message: str) -> str:
-    """Return the command that adds a notice to the job's own check run. Only the job's runner can write there.
+    """Return the workflow command that adds a notice to the job's check run. Only the job's runner can add one.
 
     >>> print(notice("evidence", "my-system core 61c4"))
     ::notice title=evidence::my-system core 61c4
@@ -47,7 +46,7 @@ def notice(title: str, message: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """Return the command that makes the runner print `***` for this text from then on.
+    """Return the workflow command that makes the runner print `***` instead of this text in the rest of the log.
 
     Raises ValueError for a blank text.
     """
@@ -68,7 +67,7 @@ def _property(text: str) -> str:
 def commands_stopped(stream: TextIO, new_token: Callable[[], str] = secrets.token_hex) -> Iterator[None]:
     """Make the runner ignore commands in the log while the block runs.
 
-    Only a line with the same random token ends this state, so untrusted text cannot end it.
+    Only a line with the same random token lets the runner read commands again. Untrusted text cannot contain the token.
     """
     token = new_token()
     print(f"::stop-commands::{token}", file=stream, flush=True)
@@ -93,6 +92,6 @@ def write_output(file: Path, name: str, value: str, new_token: Callable[[], str]
 
 
 def write_summary(file: Path, markdown: str) -> None:
-    """Append to the job's summary, the file that `GITHUB_STEP_SUMMARY` names."""
+    """Append Markdown to the job's summary, which is the file that `GITHUB_STEP_SUMMARY` names."""
     with file.open("a", encoding="utf-8", newline="\n") as out:
         out.write(f"{markdown.rstrip()}\n\n")

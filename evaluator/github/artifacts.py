@@ -1,12 +1,12 @@
-"""Read files from the artifacts of a workflow run, as untrusted input.
+"""A reader for files in the artifacts of a workflow run. All artifacts are untrusted input.
 
 A pull request from a fork runs its own version of the workflow. A program that escapes its sandbox can use its job's
 artifact token. So an artifact can be anything: too large, not an archive, a zip bomb, links, or paths outside the
 archive. Files are read into memory up to a limit, under their names in the archive. Nothing is unpacked to disk. A
-fault in an artifact is a return value and not an exception, because the submitter caused it and has to read about it.
+fault in an artifact is a return value and not an exception, because the contributor caused the fault and must see it.
 
 GitHub stores artifacts on a host outside its own domains, and the client library refuses to follow the redirect. So
-this module asks only for the signed address and downloads the archive without the token.
+this module requests the signed address and downloads the archive from that address without the token.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAME_SHOWN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ArtifactLimits:
-    """The size limits in bytes: of the archive as downloaded, and of the files read from it in all."""
+    """The size limits in bytes, for the downloaded archive and for all files that are read from it together."""
 
     archive_bytes: int = 8 * 1024 * 1024
     file_bytes: int = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """The content of a file, or None and the fault."""
+    """The content of a file, or None and a description of the fault."""
 
     content: bytes | None
     fault: str = ""
@@ -56,7 +56,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFiles:
-    """The content of every file by its name in the archive, or None and the fault."""
+    """The content of every file by its name in the archive, or None and a description of the fault."""
 
     files: Mapping[str, bytes] | None
     fault: str = ""
@@ -68,7 +68,7 @@ _DEFAULT: Final = ArtifactLimits()
 def read_artifact(
     connection: Connection, run: int, artifact: str, file: str, limits: ArtifactLimits = _DEFAULT
 ) -> ArtifactFile:
-    """Return one file from the run's newest artifact of that name.
+    """Return one file from the run's newest artifact with this name.
 
     Raises PermissionMissingError, GitHubError.
     """
@@ -83,7 +83,7 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """Yield all files of the run's newest artifact for each name, one artifact at a time.
+    """Yield each artifact name with all files of the run's newest artifact of this name.
 
     The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
@@ -97,7 +97,7 @@ def read_artifacts(
 
 
 def _newest(connection: Connection, run: int, most: int) -> Mapping[str, Artifact]:
-    """Return the newest artifact of each name, because a repeated job uploads its artifact again."""
+    """Return the newest artifact of each name. A repeated job uploads its artifact again."""
     with map_errors(connection, f"listing the artifacts of run {run}", _READ):
         workflow_run = connection.hosted.get_workflow_run(run)
         workflow_run.update()
@@ -121,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if it has more than `most` bytes, whatever size GitHub reported."""
+    """Return the archive, or a fault if more than `most` bytes arrive. The size that GitHub reports is not trusted."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -147,7 +147,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def _files(archive: bytes, artifact: str, file: str | None, most: int) -> ArtifactFiles:
-    """Return one file of the archive, or all. `zipfile` checks each against the length and checksum in its header."""
+    """Return one file or all files of the archive. `zipfile` checks each file's length and checksum."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             members = [info for info in opened.infolist() if file in (None, info.filename) and not info.is_dir()]
@@ -160,7 +160,7 @@ def _files(archive: bytes, artifact: str, file: str | None, most: int) -> Artifa
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return the file, reading no more bytes than its header states."""
+    """Return the content of the file. Read at most as many bytes as its header states."""
     with opened.open(member) as stream:
         return stream.read(member.file_size)
 

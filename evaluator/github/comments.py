@@ -1,6 +1,6 @@
-"""The sticky comment: one comment of this project on a pull request or an issue, updated in place.
+"""The sticky comment: a single comment on a pull request or an issue, which this project updates in place.
 
-It is recognised by a hidden marker *and* by its author, the bot, because any user can write the marker.
+This module recognises the comment by a hidden marker *and* by its author, the bot. Any user could write the marker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CUT: Final = "\n\n*This text was cut, because GitHub accepts no longer text.*\n
 
 
 class WriteResult(StrEnum):
-    """What `upsert_comment` or `propose` did."""
+    """The result of `upsert_comment` or `propose`."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -34,7 +34,7 @@ class WriteResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StickyComment:
-    """The comment's id and address, and what was done."""
+    """The id and the address of the comment, and the result of the write."""
 
     id: int
     url: str
@@ -42,14 +42,14 @@ class StickyComment:
 
 
 def marker(name: str) -> str:
-    """Return the hidden first line that identifies the comment."""
+    """Return the hidden first line that identifies the comment `name`."""
     return f"<!-- bashboard:{name} -->"
 
 
 def upsert_comment(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT, *, issue: bool = False
 ) -> StickyComment:
-    """Create or update the comment `name` on a pull request or an `issue`. Leave it alone if its text is the same.
+    """Create or update the comment `name` on a pull request or an `issue`. Write nothing if the text is the same.
 
     The text may already begin with the marker. A text that is too long is cut, with a notice at its end. Raises
     PermissionMissingError, GitHubError.
@@ -72,7 +72,7 @@ def upsert_comment(
 def update_if_present(
     connection: Connection, number: int, name: str, text: str, author: int = ACTIONS_BOT
 ) -> StickyComment | None:
-    """Update the comment if the pull request already has it. Otherwise write nothing and return None."""
+    """Update the comment `name` if the pull request has such a comment. Otherwise write nothing and return None."""
     with map_errors(connection, f"reading the comments of pull request {number}", "pull-requests: write"):
         comment = _find_own(connection.hosted.get_issue(number), name, author)
     return upsert_comment(connection, number, name, text, author) if comment is not None else None
@@ -85,10 +85,10 @@ def _find_own(thread: Issue, name: str, author: int) -> IssueComment | None:
 
 
 def cut_to_limit(body: str) -> str:
-    """Return the text, cut to the length that GitHub accepts with a notice at the end."""
+    """Return a text that GitHub accepts. A longer text is cut and ends with a notice."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)] + _CUT
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts are equal but for line endings and trailing blanks."""
+    """Return whether two texts are equal. Line endings and trailing blanks are ignored."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()

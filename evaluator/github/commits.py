@@ -1,7 +1,7 @@
-"""Commits through GitHub's API: no clone and no key, and GitHub's own bot is their author.
+"""Commits through GitHub's API. They need no clone and no key, and GitHub's own bot is their author.
 
-The last step moves the branch to the new commit. Any failure before it changes nothing visible, and the call can be
-repeated. Content that the branch already holds is not sent.
+The last step moves the branch to the new commit. A failure before this step has no visible effect, and the caller can
+repeat the call. Content that the branch already holds is not sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WRITE: Final = "contents: write"
 
 
 def branch_head(connection: Connection, branch: str) -> str | None:
-    """Return the commit at the head of a branch, or None if there is no such branch.
+    """Return the commit at the head of a branch, or None if the branch does not exist.
 
     Raises PermissionMissingError, GitHubError.
     """
@@ -34,7 +34,7 @@ def branch_head(connection: Connection, branch: str) -> str | None:
 
 
 def find_ref(connection: Connection, branch: str) -> GitRef | None:
-    """Return a branch as GitHub has it now, or None. Call it inside `map_errors`."""
+    """Return the current state of a branch on GitHub, or None if it does not exist. Call this inside `map_errors`."""
     ref = connection.hosted.get_git_ref(f"heads/{branch}")
     try:
         ref.update()
@@ -44,7 +44,7 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Return the Git blob name of each path at a commit, or None for a path without a file. Raises as `branch_head`."""
+    """Map each path to its Git blob name at a commit, or to None without a file. Raises the errors of `branch_head`."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
@@ -54,10 +54,10 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
     """Commit `files` on top of `onto` and return the new commit, or return `onto` if nothing changes.
 
     The push is never forced. Raises MovedError and changes nothing if the branch is not at `onto` or moves during the
-    call. If the same call was done before and its response was lost, its commit is recognised and returned.
+    call. If an earlier identical call succeeded but its response was lost, the commit of that call is returned.
 
-    Raises UsageError for a file larger than `LARGEST`. Raises PermissionMissingError. Raises GitHubError also if the
-    branch is protected and rejects the token.
+    Raises UsageError for a file larger than `LARGEST`. Raises PermissionMissingError. Raises GitHubError, for example
+    if a protected branch rejects the token.
     """
     with map_errors(connection, f"committing to {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -75,7 +75,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
 
 
 def _is_done(connection: Connection, head: str, onto: str, files: Files, message: str) -> bool:
-    """Return whether the head already is the commit to be made."""
+    """Return whether the head already is the requested commit."""
     commit = connection.hosted.get_git_commit(head)
     if [parent.sha for parent in commit.parents] != [onto] or commit.message.rstrip() != message.rstrip():
         return False
@@ -106,11 +106,11 @@ def _advance(connection: Connection, branch: str, ref: GitRef, onto: str, commit
 
 
 def replace_branch(connection: Connection, branch: str, files: Files, message: str) -> str:
-    """Write or remove `files` and replace the branch by a single commit without parents that has all its files.
+    """Write or remove `files`, and replace the branch's history by one commit without parents that has all files.
 
-    Creates the branch or forces it. Returns the commit, which is the present one if nothing changes. A push at the same
-    time would be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and ValueError if
-    no file would remain.
+    Creates the branch or forces the push. Returns the new commit, or the present commit if nothing changes. A push at
+    the same time would be lost, so only one job at a time may call this. Raises the errors of `commit_files`, and
+    ValueError if no file would remain.
     """
     with map_errors(connection, f"replacing {printable(branch)}", _WRITE):
         ref = find_ref(connection, branch)
@@ -124,7 +124,7 @@ def replace_branch(connection: Connection, branch: str, files: Files, message: s
 
 
 def set_branch(connection: Connection, branch: str, ref: GitRef | None, commit: str) -> str:
-    """Create the branch at a commit, or force it there, and return the commit. Call it inside `map_errors`."""
+    """Create the branch at a commit or force it to the commit. Return the commit. Call this inside `map_errors`."""
     if ref is not None:
         ref.edit(commit, force=True)
     else:

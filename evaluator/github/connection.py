@@ -1,7 +1,7 @@
-"""The connection to a repository on GitHub: retries, rate limits, and library errors mapped to this project's errors.
+"""The connection to a repository on GitHub. It handles retries and rate limits, and translates the library's errors.
 
-After a rate limit the client waits as long as GitHub says. Requests that fail on the server's side are repeated, except
-`POST`. A `POST` may have succeeded although its response was lost, so `post` looks for its result before it repeats it.
+After a rate limit the client waits as long as GitHub says. It repeats requests that fail on the server, but not `POST`.
+A `POST` may have succeeded although its response was lost. So `post` looks for the new object before it tries again.
 
 A command takes the repository and the token from the environment of its job: GITHUB_REPOSITORY and GITHUB_TOKEN.
 """
@@ -43,8 +43,8 @@ class WaitPolicy:
     """The number of retries and the waits, in seconds.
 
     `tries` is the number of retries. `backoff_s` is the wait before the second retry and doubles with each later one.
-    `limit_s` is the longest wait for a rate limit: a longer one is an error. `between_writes_s` follows GitHub's
-    advice. `timeout_s` suffices for the largest file that is sent: others measured 7 s for 5 MB.
+    `limit_s` is the longest wait for a rate limit. If GitHub asks for more, the request fails. `between_writes_s`
+    follows GitHub's advice. `timeout_s` suffices for the largest file. A published measurement is 7 s for 5 MB.
     """
 
     tries: int = 5
@@ -56,7 +56,7 @@ class WaitPolicy:
 
 
 class _WaitingRetry(GithubRetry):
-    """The library's retry, extended by status 429, a longest wait for `Retry-After`, and no repeated `POST`."""
+    """The library's retry policy with three changes: status 429, a limit for `Retry-After`, and no repeated `POST`."""
 
     def __init__(self, policy: WaitPolicy, **fields: Any) -> None:
         self._policy = policy
@@ -109,9 +109,9 @@ class Connection:
 
 
 def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitPolicy | None = None) -> Connection:
-    """Return a connection to `owner/name` without sending a request.
+    """Return a connection to the repository `owner/name`. This sends no request.
 
-    Raises UsageError for an invalid repository name, PermissionMissingError for an empty token.
+    Raises UsageError for an invalid repository name, and PermissionMissingError for an empty token.
     """
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise UsageError(f"{printable(repository)!r} is not a repository: expected owner/name, as in GITHUB_REPOSITORY")
@@ -135,7 +135,7 @@ def connect(repository: str, token: str, base_url: str = API, wait_policy: WaitP
 def github_connection(environ: Mapping[str, str]) -> Connection:
     """Return the connection that GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_API_URL describe.
 
-    Raises MissingError without a repository, PermissionMissingError without a token, UsageError for an invalid name.
+    Raises MissingError without a repository, PermissionMissingError without a token, or UsageError for an invalid name.
     """
     repository = environ.get("GITHUB_REPOSITORY", "").strip()
     if not repository:
@@ -150,10 +150,10 @@ def github_connection(environ: Mapping[str, str]) -> Connection:
 
 @contextlib.contextmanager
 def map_errors(connection: Connection, what: str, permission: str) -> Iterator[None]:
-    """Map the library's errors to this project's. `what` names the action, which needs `permission`.
+    """Replace the library's errors by this project's errors. `what` names the action, which needs `permission`.
 
-    Raises PermissionMissingError if the token is not allowed to, UsageError for a missing object, GitHubError
-    otherwise.
+    Raises PermissionMissingError if the token lacks the permission, UsageError for a missing object, and GitHubError
+    for all other errors.
     """
     prefix = f"{connection.name}: {what}"
     try:
@@ -174,8 +174,8 @@ def map_errors(connection: Connection, what: str, permission: str) -> Iterator[N
 
 
 def post(connection: Connection, act: Callable[[], Created], find: Callable[[], Created | None]) -> Created:
-    """Run `act`, which creates an object. After a lost response look for the object with `find` before creating it
-    again.
+    """Create an object with `act` and return it. If the response was lost, look for the object with `find` before the
+    next attempt.
     """
     policy = connection.wait_policy
     for attempt in range(policy.tries):
@@ -192,7 +192,7 @@ def post(connection: Connection, act: Callable[[], Created], find: Callable[[], 
 
 
 def account_id(user: NamedUser | Organization | None) -> int | None:
-    """Return the numeric id of an account, or None if it is gone. The library's types leave out that it can be."""
+    """Return the numeric id of an account, or None if the account is gone. The library's types omit this case."""
     return user.id if user is not None else None
 
 
@@ -209,6 +209,6 @@ def _refusal(error: GithubException, permission: str) -> str:
 
 
 def _message(error: GithubException) -> str:
-    """Return the message of GitHub's response, which may quote untrusted text."""
+    """Return the message of GitHub's response. The message may quote untrusted text."""
     message = error.data.get("message") if isinstance(error.data, dict) else None
     return printable(str(message or error.message or "no reason given"))[:300]

@@ -1,8 +1,8 @@
-"""The body of an issue that was created from a form: the value below each label of the form.
+"""A parser for the body of an issue that was created from a form. Each label of the form has a value below it.
 
-GitHub stores the answers of a form only as Markdown, a heading and a value for each field. The contributor can edit the
-body later, and a value can hold any text, even a heading of the form. So a repeated heading is a fault that the
-contributor has to fix. This module never guesses which one is meant.
+GitHub stores the answers of a form only as Markdown, with a heading and a value for each field. The contributor can
+edit the body later, and a value can hold any text, even a heading of the form. So a repeated heading is a fault that
+the contributor has to fix. This module never guesses the right heading.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ NOTHING: Final = "_No response_"
 
 @dataclass(frozen=True, slots=True)
 class FormBody:
-    """The values by field, and the faults of the body. An empty field has an empty value. A field with a fault has
-    none.
+    """The values by field, and the faults of the body. An empty field has an empty value. A field with a fault has no
+    value.
     """
 
     values: Mapping[str, str]
@@ -31,7 +31,7 @@ class FormBody:
 def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
     r"""Return the values in a form's body. `labels` maps each field to its label.
 
-    Faults are plain text that quotes nothing from the body but labels.
+    Faults are plain text. They quote nothing from the body except labels.
 
     >>> read_form("### Task\r\n\r\nfiles-003\r\n", {"task": "Task"})
     FormBody(values={'task': 'files-003'}, faults=())
@@ -54,7 +54,7 @@ def read_form(body: str, labels: Mapping[str, str]) -> FormBody:
 
 
 def _sections(body: str, fields: Mapping[str, str]) -> dict[str, list[list[str]]]:
-    """Return the lines below each heading of the form, one list for each occurrence."""
+    """Return the lines below each heading of the form. A repeated heading has one list for each occurrence."""
     sections: dict[str, list[list[str]]] = {}
     lines: list[str] = []  # lines before the first heading belong to no field
     for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n"):

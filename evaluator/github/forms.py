@@ -1,4 +1,4 @@
-"""Addresses of issue forms with filled-in fields. GitHub fills each field from the query parameter with its id."""
+"""Addresses of issue forms with initial values. The name of a query parameter is the id of the field that it fills."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def appeal_address(
     task: str | None = None,
     rank: int | None = None,
 ) -> str:
-    """Return the address of the appeal form with the known fields filled in.
+    """Return the address of the appeal form with initial values for the known fields.
 
     `server` is a web address such as `https://github.com`, `repository` is `owner/name`. Raises ValueError if either is
     invalid.

@@ -1,4 +1,4 @@
-"""Issues of the repository, read from GitHub."""
+"""Issues of the repository on GitHub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _READ: Final = "issues: read"
 class Issue:
     """An issue, or a pull request if `is_pull`. Title, body and login are untrusted text.
 
-    `author` is the numeric id of the account that opened it. If the account is gone, it is None and the login is empty.
+    `author` is the numeric id of the issue's author. If the account is gone, `author` is None and the login is empty.
     """
 
     number: int
@@ -29,7 +29,7 @@ class Issue:
 
 
 def read_issue(connection: Connection, number: int) -> Issue:
-    """Return an issue in its present state. Raises PermissionMissingError, UsageError if there is none, GitHubError."""
+    """Return an issue as it is now. Raises UsageError if it does not exist, PermissionMissingError or GitHubError."""
     with map_errors(connection, f"reading issue {number}", _READ):
         issue = connection.hosted.get_issue(number)
         issue.update()

@@ -1,7 +1,7 @@
-"""The output of a command to the GitHub job that runs it: summary, outputs, masked secrets and stopped commands.
+"""The output of a command to its GitHub job: summary, step outputs, masked secrets and stopped commands.
 
-The runner names the files for summary and outputs in the environment. Outside a job they do not exist, which is an
-error.
+Environment variables name the files for summary and outputs. Without these variables, for example outside a job,
+functions that write the files raise MissingError.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from evaluator.github.actions import commands_stopped, mask, write_output, write
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path:
-    """Return the file that a variable names. Raises MissingError if it is not set, for example outside a job."""
+    """Return the file that an environment variable names. Raises MissingError if the variable is not set."""
     if not environ.get(name):
         raise MissingError(f"{name} is not set: only a step of a GitHub job has it; omit the option outside a job")
     return Path(environ[name])
 
 
 def append_summary(environ: Mapping[str, str], markdown: str) -> None:
-    """Append to the job's summary."""
+    """Append Markdown to the job's summary."""
     write_summary(_file(environ, "GITHUB_STEP_SUMMARY"), markdown)
 
 
 def set_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs, by name."""
+    """Set the outputs of the workflow step. `outputs` maps names to values."""
     file = _file(environ, "GITHUB_OUTPUT")
     for name, value in outputs.items():
         write_output(file, name, value)
 
 
 def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str]) -> None:
-    """Mask the values of these variables in a job's log. The runner masks by itself only the secrets that it knows."""
+    """Mask the values of these variables in the job's log. The runner does not know that these values are secrets."""
     for name in names if environ.get("GITHUB_ACTIONS") else ():
         for line in environ.get(name, "").splitlines():
             if line.strip():
@@ -43,5 +43,5 @@ def mask_secrets(environ: Mapping[str, str], stream: TextIO, names: Iterable[str
 
 
 def stop_commands(environ: Mapping[str, str], stream: TextIO) -> contextlib.AbstractContextManager[None]:
-    """Return a block in which a job's runner ignores commands in the output. Outside a job it has no effect."""
+    """Return a context manager. In its block the runner of a job ignores commands. Outside a job it has no effect."""
     return commands_stopped(stream) if environ.get("GITHUB_ACTIONS") else contextlib.nullcontext()

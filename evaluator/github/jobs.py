@@ -1,6 +1,6 @@
-"""The jobs of a run, and the notices that each job printed.
+"""The jobs of a workflow run, and the notices that each job printed.
 
-Only two parties can add annotations to a job: its own runner, through what its steps print, and a token with `checks:
+Only two parties can add annotations to a job: its own runner, from the output of its steps, and a token with `checks:
 write`. So a notice is trusted for its own job and for no other.
 """
 
@@ -13,7 +13,7 @@ from evaluator.github.connection import Connection, map_errors
 
 @dataclass(frozen=True, slots=True)
 class GithubJob:
-    """A job of a run. `conclusion` is None while it runs. `check_run` is the id of the check run that holds its
+    """A job of a run. `conclusion` is None while the job runs. `check_run` is the id of the check run with the job's
     annotations.
     """
 
@@ -33,7 +33,7 @@ class Notice:
 def jobs_of_run(connection: Connection, run: int) -> tuple[GithubJob, ...]:
     """Return all jobs of a run's latest attempt, in GitHub's order. Several jobs may have the same name.
 
-    Raises PermissionMissingError, UsageError if there is no such run, GitHubError.
+    Raises PermissionMissingError, GitHubError, or UsageError if the run does not exist.
     """
     with map_errors(connection, f"listing the jobs of run {run}", "actions: read"):
         return tuple(
@@ -45,8 +45,8 @@ def jobs_of_run(connection: Connection, run: int) -> tuple[GithubJob, ...]:
 def notices(connection: Connection, check_run: int) -> tuple[Notice, ...]:
     """Return the notices of one job in GitHub's order, without warnings and errors.
 
-    GitHub keeps at most 10 notices of a step and 50 annotations of a job, and drops the rest silently. It leaves the
-    titles out for a personal token. Raises PermissionMissingError, UsageError, GitHubError.
+    GitHub keeps at most 10 notices of a step and 50 annotations of a job, and silently drops the rest. It omits the
+    titles if the token is a personal token. Raises PermissionMissingError, UsageError, GitHubError.
     """
     with map_errors(connection, f"reading the annotations of check run {check_run}", "checks: read"):
         annotations = connection.hosted.get_check_run(check_run).get_annotations()

@@ -1,4 +1,4 @@
-"""The labels that show the state of a pull request. Labels that other people set are left alone."""
+"""The labels that show the state of a pull request. This module never changes other labels."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class StateLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """The names of the labels that were added and removed."""
+    """The names of the added labels and of the removed labels."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
 
 
 def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], wanted: Collection[str]) -> LabelChange:
-    """Make the pull request have the `wanted` labels and no others of `ours`. Create missing labels first.
+    """Add the `wanted` labels to the pull request and remove all other labels of `ours`. Create missing labels first.
 
     Raises ValueError if a wanted name is not in `ours`. Raises PermissionMissingError, GitHubError.
     """
@@ -57,7 +57,7 @@ def set_labels(connection: Connection, number: int, ours: Iterable[StateLabel], 
 
 
 def _ensure(connection: Connection, label: StateLabel) -> None:
-    """Create a label if the repository has none of that name. An existing label keeps its color and description."""
+    """Create a label if the repository has no label of this name. An existing label keeps its color and description."""
     if _find(connection, label) is None:
         create = connection.hosted.create_label
         post(connection, lambda: create(label.name, label.color, label.description), lambda: _find(connection, label))
@@ -73,7 +73,7 @@ def _find(connection: Connection, label: StateLabel) -> Label | None:
 
 
 def _add(pull: Issue, names: Collection[str]) -> bool:
-    """Add the labels. The call can be repeated, because adding a present label changes nothing."""
+    """Add the labels to the pull request. A repeated call is safe, because it does not add a label twice."""
     pull.add_to_labels(*names)
     return True
 

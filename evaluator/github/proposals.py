@@ -1,6 +1,6 @@
-"""Pull requests that this project opens: a branch with one commit on its base, and one open pull request from it.
+"""Pull requests that this project opens. Each has its own branch with one commit on top of the base branch.
 
-Only this module writes to that branch. Each call replaces its content, so it always shows the latest proposal.
+Only this module writes to the branch. Each call replaces the commit, so the branch contains only the latest proposal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WRITE: Final = "contents: write` and `pull-requests: write"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The pull request's number and address, the head commit of its branch, and what was done."""
+    """The number and address of the pull request, the head commit of its branch, and the result of the write."""
 
     number: int
     url: str
@@ -33,11 +33,11 @@ class Proposal:
 def propose(
     connection: Connection, *, branch: str, base: str, title: str, body: str, files: Files, message: str
 ) -> Proposal:
-    """Open or update the one pull request that proposes `files` to `base` in one commit (None removes a file).
+    """Open or update the pull request that proposes `files` to `base` in one commit. None removes a file.
 
-    Repeating a call changes nothing. A call with other files, title or body updates the same pull request. A body
-    that is too long for GitHub is cut, with a notice at its end. Raises UsageError if there is no such base or if it
-    already holds the files. All other errors are those of `commits.commit_files`.
+    A second call with the same arguments changes nothing. A call with other files, title or body updates the same pull
+    request. A body that is too long for GitHub is cut, with a notice at its end. Raises UsageError if the base does not
+    exist or already holds the files. Raises the errors of `commits.commit_files`.
     """
     with map_errors(connection, f"proposing {printable(branch)}", _WRITE):
         head, moved = _commit_to_branch(connection, branch, base, files, message)
@@ -59,7 +59,7 @@ def propose(
 
 
 def _commit_to_branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """Make the branch one commit on the base. Return the commit, and whether the branch was moved."""
+    """Point the branch to one commit on top of the base. Return the commit, and whether the branch was moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -76,7 +76,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from that branch of this repository. A fork may have a branch of the same name."""
+    """Return the open pull request from this repository's branch, or None. Ignore forks with the same branch name."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

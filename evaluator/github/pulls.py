@@ -1,4 +1,4 @@
-"""Pull requests read from GitHub: the one that a run belongs to, its changed files, and its author's recent ones."""
+"""Pull requests on GitHub: the pull request of a run, its changed files, and the recent pull requests of its author."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PullRequest:
     """A pull request. Title, branch and login are untrusted text.
 
     `head` and `base` are commits. `head_repository` is the numeric id of the head's repository, or None if it was
-    deleted. `author` is the numeric id of the account, which stays when the account is renamed. If the account is gone,
-    it is None and the login is empty. `newcomer`: nothing by this author was merged here before. `insider`: the author
-    belongs to the repository or may push to it.
+    deleted. `author` is the numeric id of the account, which does not change when the account is renamed. If the
+    account is gone, `author` is None and the login is empty. `newcomer` means that no pull request of the author was
+    merged here before. `insider` means that the author belongs to the repository or may push to it.
     """
 
     number: int
@@ -49,7 +49,7 @@ class PullRequest:
 
 
 class Match(StrEnum):
-    """The result of the search for a run's pull request. `STALE` means that its head is now another commit."""
+    """The result of the search for a run's pull request. `STALE` means that its head is another commit now."""
 
     FOUND = "found"
     STALE = "stale"
@@ -59,9 +59,9 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunPull:
-    """The pull request of a run. `pull` is set if it was `found` or is `stale`. `head` is the run's commit.
+    """The pull request of a run. `pull` is None unless the match is `FOUND` or `STALE`. `head` is the run's commit.
 
-    `finished` is False while the run is under way.
+    `finished` is False while the run is in progress.
     """
 
     match: Match
@@ -73,7 +73,7 @@ class RunPull:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file of a pull request. `status` is GitHub's word, `earlier` the path before a rename."""
+    """A changed file of a pull request. `status` is GitHub's term, and `earlier` is the path before a rename."""
 
     path: str
     status: str
@@ -84,7 +84,7 @@ class ChangedFile:
 class ChangedFiles:
     """The changed files of a pull request. `complete` is False if there may be more than GitHub lists.
 
-    `heads` are the head commits to which the files belong. There are several only if a push came during the listing.
+    `heads` are the head commits to which the files belong. A push during the listing adds another head.
     """
 
     files: tuple[ChangedFile, ...]
@@ -93,7 +93,7 @@ class ChangedFiles:
 
 
 def find_pull(connection: Connection, run: int) -> RunPull:
-    """Find the open pull request that a run belongs to.
+    """Find the open pull request of a workflow run.
 
     GitHub does not name the pull request of a run from a fork. So this function searches the open pull requests for
     the run's commit, head repository and branch. The commit alone does not suffice, because anyone can open a pull
@@ -119,7 +119,7 @@ def _open_pulls(connection: Connection) -> Iterable[PullRequest]:
 
 
 def read_pull(connection: Connection, number: int) -> PullRequest:
-    """Return a pull request in its present state. A caller compares its head to detect a push in between."""
+    """Return the current state of a pull request. Callers compare its head with an earlier head to detect a push."""
     with map_errors(connection, f"reading pull request {number}", _READ):
         hosted = connection.hosted.get_pull(number)
         hosted.update()
@@ -152,12 +152,12 @@ def _is_own_branch(hosted: HostedPull) -> bool:
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return a repository's id, or None if a fork is gone. The library's types omit the None."""
+    """Return the id of a repository, or None if the repository was deleted. The library's types omit this case."""
     return repository.id if repository is not None else None
 
 
 def changed_files(connection: Connection, number: int) -> ChangedFiles:
-    """Return the files that a pull request changes, by GitHub's own comparison."""
+    """Return the files that a pull request changes. GitHub computes the comparison."""
     with map_errors(connection, f"listing the changed files of pull request {number}", _READ):
         listed = list(itertools.islice(connection.hosted.get_pull(number).get_files(), MOST_CHANGED))
         files = [

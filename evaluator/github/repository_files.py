@@ -1,7 +1,7 @@
-"""Files at a commit, above all a submission's, read through GitHub's API as data. Nothing is checked out or executed.
+"""The files of a commit, read through GitHub's API as data. This module checks out and executes nothing.
 
-The content of a commit cannot change, so a later push has no effect here. The tree states the size of each file before
-any byte is fetched.
+The content of a commit cannot change, so a later push has no effect. The size of each file is known from the tree
+before the file is fetched.
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFiles:
-    """The regular files of a folder by safe name, and the problems of all its other entries."""
+    """The regular files of a folder by their safe names, and the problems of all other entries."""
 
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...]
 
     def write(self, folder: Path) -> None:
-        """Write the files to a new folder, so that the check reads them as on their author's machine."""
+        """Write the files to a new folder, in which the check reads them like a local submission."""
         folder.mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
 
 
 def read_submission(connection: Connection, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFiles:
-    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder is a problem without
-    files.
+    """Return the files of a folder at a commit, such as `submissions/mine`. A missing folder is a problem.
 
     An entry that exceeds a limit, or is a link, a submodule or a folder, is a problem and is not fetched. Raises
     GitHubError if GitHub sends other bytes than the commit holds.
@@ -101,7 +100,7 @@ def _problem(root: Path, name: str, fault: str) -> Problem:
 
 
 def _fault(entry: GitTreeElement, limits: SubmissionLimits) -> str:
-    """Return why an entry is not read, or an empty text if it is."""
+    """Return the reason why an entry is not read, or an empty string if it is valid."""
     kind = _kind(entry)
     if kind != "a file":
         return f"{kind}: expected a regular file; put the file itself here, or remove it"
@@ -118,7 +117,7 @@ def _kind(entry: GitTreeElement) -> str:
 
 
 def _name_fault(name: str) -> str:
-    """Return why a file name is refused. Git forbids most of these names, but a commit can be made without Git."""
+    """Return the reason why a file name is invalid, or an empty string. A commit made without Git can have any name."""
     if name in ("", ".", "..") or "/" in name or "\\" in name or name.casefold() == ".git" or not name.isprintable():
         return "not a plain file name; rename it"
     return "" if len(name.encode()) <= _MAX_NAME_BYTES else f"a name of more than {_MAX_NAME_BYTES} bytes; rename it"

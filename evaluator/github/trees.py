@@ -1,7 +1,7 @@
-"""Trees and commits made through GitHub's API. Content that a tree already holds is not sent again.
+"""Functions that create trees and commits through GitHub's API. Content that a tree already holds is not sent again.
 
-No branch points at these objects yet. So an object that is created twice, because a response was lost, does no harm.
-Call these functions inside `map_errors`.
+No branch points at these objects yet. A lost response can lead to a second, identical object, which does no harm. Call
+these functions inside `map_errors`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TreeEntry(NamedTuple):
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """Return the files of a tree or commit by path, or None for a path without a file."""
+    """Map each path to its file in a tree or commit, or to None if no file exists."""
     wanted = tuple(paths)
     listing = connection.hosted.get_git_tree(tree, recursive=True)
     files = {entry.path: TreeEntry(entry.mode, entry.sha) for entry in listing.tree if entry.type == "blob"}
@@ -72,7 +72,7 @@ def _entries_by_folder(connection: Connection, tree: str, paths: Iterable[str]) 
 def _open_folder(
     connection: Connection, opened: dict[PurePosixPath, dict[str, GitTreeElement]], folder: PurePosixPath
 ) -> dict[str, GitTreeElement]:
-    """Return the entries of a folder by name. Each folder is requested once."""
+    """Return the entries of a folder by name. `opened` caches them, so each folder is requested only once."""
     if folder not in opened:
         entry = _open_folder(connection, opened, folder.parent).get(folder.name)
         opened[folder] = _folder(connection, entry.sha) if entry is not None and entry.type == "tree" else {}
@@ -87,13 +87,13 @@ def _folder(connection: Connection, tree: str) -> dict[str, GitTreeElement]:
 
 
 def make_commit(connection: Connection, tree: GitTree, parents: list[GitCommit], message: str) -> str:
-    """Create a commit that no branch points at."""
+    """Create a commit without moving a branch, and return its hash."""
     create = connection.hosted.create_git_commit
     return post(connection, lambda: create(message, tree, parents), lambda: None).sha
 
 
 def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> GitTree:
-    """Create a commit's tree, or an empty one, with these files put or removed.
+    """Create a tree from the tree of `onto`, or from an empty tree, in which these files are written or removed.
 
     Raises UsageError for a file larger than `LARGEST`, before anything is sent.
     """
@@ -109,7 +109,7 @@ def make_tree(connection: Connection, onto: GitCommit | None, files: Files) -> G
 
 
 def differing_files(files: Files, present: Mapping[str, TreeEntry | None]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ from `present`, sorted by path. GitHub refuses to remove a missing file."""
+    """Yield the files that differ from `present`, sorted by path. GitHub rejects removals of missing files."""
     for path, content in sorted(files.items()):
         if present[path] != (None if content is None else TreeEntry(_FILE, _blob_name(content))):
             yield path, content
@@ -132,7 +132,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Return the content as text if GitHub stores the same bytes for it, otherwise None."""
+    """Return the content as text, or None if GitHub would not store the same bytes for the text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """`bleu`: the BLEU score of a command and a reference, computed on characters.
 
-This is the heuristic of Westenfelder et al. 2025. Their scores come from NLTK's `sentence_bleu` with two raw strings,
-and NLTK then treats each character as a word. It is not the corpus BLEU over words that papers quote for translations.
+This is the heuristic of Westenfelder et al. 2025. They call NLTK's `sentence_bleu` with two raw strings, and NLTK then
+treats each character as a word. Papers on translation report another score, the corpus BLEU over words.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Bleu:
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
-        """Return BLEU-4 over the characters of the command and the reference, in [0, 1]."""
+        """Return the BLEU-4 score of the command against the reference, in [0, 1]. Each character counts as a word."""
         from nltk.translate.bleu_score import sentence_bleu
 
         return float(sentence_bleu([reference], command, smoothing_function=_unsmoothed))
 
 
 def _unsmoothed(precisions: Sequence[Fraction], **_: Any) -> list[float]:
-    """Replace a precision of 0 by the smallest positive float, as NLTK does without smoothing, but do not warn."""
+    """Replace each precision of 0 by the smallest positive float. NLTK does the same without smoothing, but warns."""
     return [float(precision) if precision.numerator else sys.float_info.min for precision in precisions]

@@ -1,7 +1,7 @@
 """The interface of a judge, the case it decides, and the registry of judges by name.
 
-A judge takes evidence and returns a finding. It never sees the world, the clock or another submission. A finding can
-therefore be derived again from stored evidence at any time, and any other judge can decide the same case.
+A judge takes evidence and returns a finding. It has no access to the world, the clock or other submissions. So any
+judge can decide a case again at any time from stored evidence.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _COMPARING: Final = frozenset({Step.FILES, Step.SHELL, Step.PROCESSES, Step.EXIT
 def needs_second_run(finding: Finding) -> bool:
     """Return whether the candidate needs a second, spaced run before this finding counts.
 
-    This is so if the candidate did not pass and the judge decided by comparing evidence: a field that changes from run
-    to run may be the cause. An over-long, unreadable, missing or verified command would get the same finding again.
+    The answer is yes if the candidate did not pass and the judge compared evidence. A nondeterministic field may be the
+    cause. An over-long, unreadable, missing or verified command would get the same finding again.
     """
     return finding.outcome in (Outcome.FAIL, Outcome.UNDECIDED) and finding.step in _COMPARING
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command and its trials by variant name. There are no trials if the command was not executed."""
+    """A command, and its trials by variant name. The trials are empty if the command was not executed."""
 
     command: bytes
     trials: Mapping[str, Trial]
@@ -39,8 +39,8 @@ class Case:
     """One candidate for a task, with the task's references. `candidate` is None if the submission has no command.
 
     `scratch` holds the suite's scratch paths, in which `~` means the directory `home`. Commands start in the directory
-    `cwd`. The caller must leave the judged command out of the references. `is_known_mutant` is true if the candidate's
-    text is a known mutant of a reference that no maintainer has marked as harmless.
+    `cwd`. The caller must exclude the judged command from the references. `is_known_mutant` is true if the candidate's
+    text is a known mutant of a reference, unless a maintainer has marked the mutant as harmless.
     """
 
     task: Task
@@ -53,15 +53,15 @@ class Case:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Return the names of all variants in which a reference ran, in execution order."""
+        """Return the names of all variants in which at least one reference ran, in execution order."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 
 class EvidenceNeed(StrEnum):
-    """The evidence that a judge reads, so that the engine executes nothing that the judge ignores.
+    """The evidence that a judge reads. The engine does not execute commands for evidence that the judge ignores.
 
-    `TEXT`: only the commands. Its cases may have no evidence. `RUN`: the first run of each command. `REPEATS`: also the
-    second run of a candidate that did not pass, which shows the nondeterministic fields.
+    `TEXT`: the judge reads only the commands, and its cases may have no evidence. `RUN`: it reads the first run of each
+    command. `REPEATS`: it also reads a second run of candidates that did not pass, to find nondeterministic fields.
     """
 
     TEXT = "text"
@@ -70,10 +70,10 @@ class EvidenceNeed(StrEnum):
 
 
 class Judge(Protocol):
-    """A functional-equivalence heuristic. Every change of its rules must raise its `version`.
+    """A functional-equivalence heuristic. A developer who changes its rules must increase its `version`.
 
-    `judge` is pure: the same case always gives the same finding. A candidate's behaviour, even a hostile one, never
-    makes it raise an exception. Missing evidence is an infra-error and never a score.
+    `judge` is a pure function: the same case always gives the same finding. It must not raise an exception because of a
+    candidate's behaviour, even if the candidate is hostile. Missing evidence is an infra-error and never a score.
     """
 
     @property
@@ -83,12 +83,12 @@ class Judge(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the version. It is part of the verdict key, so a newer version makes older verdicts outdated."""
+        """Return the version. The verdict key contains the version, so a new version makes existing verdicts stale."""
         ...
 
     @property
     def basis(self) -> EvidenceNeed:
-        """Return the evidence that this judge reads."""
+        """Return the kind of evidence that this judge reads."""
         ...
 
     def judge(self, case: Case) -> Finding:
@@ -101,7 +101,7 @@ JUDGES: Final[dict[str, Judge]] = {}
 
 
 def register(judge: Judge) -> Judge:
-    """Add a judge under its own name and return it. Raises ValueError if the name is in use."""
+    """Register a judge under its own name and return the judge. Raises ValueError if the name is in use."""
     if judge.name in JUDGES:
         raise ValueError(f"a judge named {judge.name!r} is registered already")
     JUDGES[judge.name] = judge
@@ -109,7 +109,7 @@ def register(judge: Judge) -> Judge:
 
 
 def find_judge(name: str) -> Judge:
-    """Return the judge with this name. Raises UsageError, which lists the available names."""
+    """Return the judge with this name. Raises UsageError with the available names if there is no such judge."""
     if name not in JUDGES:
         raise UsageError(f"no judge is named {name!r}; there are: {', '.join(JUDGES)}")
     return JUDGES[name]

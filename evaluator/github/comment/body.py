@@ -1,9 +1,9 @@
 """The comment on a submission's pull request: problems to fix or a preview of the score, and the next steps.
 
 If the pull request is held, the comment says why. The sticky comment, the job summary and the command line show the
-same text. The problems come from this repository's own check. The preview's numbers come from the pull request's own
-run, and the text says so. A section is shown complete or not at all: if the text is too long for GitHub, the longest
-sections are left out and named at the end.
+same text. The problems come from the check in this repository. The preview's numbers come from the pull request's own
+run, and the text says so. No section is cut. If the text is too long for GitHub, the longest sections are omitted and
+listed at the end.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ COMMON_FAULTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PullRequestContext:
-    """The part of the comment that depends on the pull request. The command line has none of it.
+    """The facts about the pull request that the comment needs. The command line uses the defaults.
 
     `change` is the kind of change, and `reasons` say why the pull request is held or needs changes. `first_time` adds a
-    welcome and the common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses of the
-    appeal form and of the run's log. `commit` is the commit that was checked.
+    welcome and a list of common mistakes. `missing` says why there is no preview. `appeal` and `log` are the addresses
+    of the appeal form and of the run's log. `commit` is the commit that was checked.
     """
 
     change: ChangeKind = ChangeKind.ADDS
@@ -77,9 +77,9 @@ def render_comment(
 ) -> str:
     """Return the comment on one submission as Markdown of at most `limit` bytes.
 
-    `problems` are those of `check`, with paths in the repository. The slug is empty if the pull request is not about a
-    single submission. Raises ValueError for an invalid address, and for a preview of another submission or together
-    with errors or reasons.
+    `problems` are the results of `check`, with paths in the repository. The slug is empty if the pull request does not
+    change exactly one submission. Raises ValueError for an invalid address. Raises ValueError if the preview is for
+    another submission, or if it is combined with errors or reasons.
     """
     change, reasons = context.change, context.reasons
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
@@ -215,5 +215,5 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 
 def _name(slug: str) -> str:
-    """Return a slug for use in a command, or a placeholder if it is invalid."""
+    """Return a slug for use in a command, or a placeholder if the slug is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

@@ -1,14 +1,14 @@
-r"""Untrusted text in GitHub's Markdown: shown as it is, and never interpreted.
+r"""Untrusted text in GitHub's Markdown. GitHub shows the text literally and does not interpret it.
 
-All text that this project did not write goes into a code span. Inside one there is no markup, link, image, HTML or
-formula, and GitHub resolves no mention, reference, address or emoji. An escape such as `\x60` replaces each character
-that could end the span or look like something else:
+All untrusted text goes into a code span. GitHub interprets no markup, link, image, HTML or formula inside a code span,
+and resolves no mention, reference, address or emoji. An escape such as `\x60` replaces each character that could end
+the span or look like something else:
 
 * characters that `evaluator.escaping` hides;
 * letters of right-to-left scripts, because they would move the text beside them;
-* blanks that Markdown or a browser would drop: the first, the last, and all but one of several together;
-* long runs of backticks, because GitHub's parser reads no span with more than 80 and would treat all of it as markup;
-* the bar in a table cell, because parsers disagree about a backslash before it.
+* blanks that Markdown or a browser would remove: the first, the last, and all but one of repeated blanks;
+* long runs of backticks, because GitHub's parser treats a span with more than 80 backticks as markup;
+* the bar in a table cell, because parsers treat a backslash before a bar in different ways.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("^ +| +$|(?<= ) +")
 
 
 def code(text: str, length: int = LENGTH) -> str:
-    """Return a one-line code span of the text for prose and lists. A long text is cut, with a note after it.
+    """Return a one-line code span of the text for prose and lists. Cut a long text and add a note.
 
     >>> print(code("a `quoted` word"), code("@somebody"), code(""))
     ``a `quoted` word`` `@somebody` (empty)
@@ -41,7 +41,7 @@ def code(text: str, length: int = LENGTH) -> str:
 
 
 def cell(text: str, length: int = LENGTH) -> str:
-    r"""Return the same as `code`, for a cell of a table.
+    r"""Return a code span like `code`, but safe in a table cell.
 
     >>> print(cell("ls | wc"))
     `ls \x7c wc`
@@ -50,13 +50,13 @@ def cell(text: str, length: int = LENGTH) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table from cells of Markdown. The first column is text and the others are numbers."""
+    """Return a Markdown table of these cells. The first column contains text and the others contain numbers."""
     lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _span(text: str, escaped: Sequence[str], length: int) -> str:
-    """Return a span of the escaped characters that fit into `length`, and a note about the rest."""
+    """Return a code span of the escaped characters that fit into `length`, and a note about omitted characters."""
     if not text:
         return "(empty)"
     size = used = 0
@@ -73,7 +73,7 @@ def _span(text: str, escaped: Sequence[str], length: int) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return each character of the text, or its escape, in order."""
+    """Return the characters of the text in order. Each unsafe character is replaced by its escape."""
     written = [
         python_escape(character) if hidden or unicodedata.bidirectional(character) in _LEFTWARDS else character
         for character, hidden in classify(text)

@@ -1,6 +1,6 @@
-"""The numbers of a preview as sections of Markdown.
+"""Markdown sections that show the numbers of a preview.
 
-All text in the record is untrusted and appears in code spans. All other words are this project's.
+All text in the preview record is untrusted and appears in code spans. All other words come from this module.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNRANKED: Final = {
 
 
 def preview_sections(preview: Preview) -> Iterator[Section]:
-    """Yield the sections of a preview, the score first."""
+    """Yield the sections of a preview. The first section shows the score."""
     yield Section(_score(preview))
     if preview.infra_errors:
         count = pluralize(preview.infra_errors, "task")
@@ -148,7 +148,7 @@ def _names(tasks: TaskList) -> str:
 
 
 def _listed(tasks: Sequence[str], total: int) -> str:
-    """Return the first tasks, and how many more there are."""
+    """Return the names of the first tasks, and the number of omitted tasks."""
     shown = tasks[:NAMES]
     more = f" and {total - len(shown)} more" if shown and total > len(shown) else ""
     return ", ".join(map(code, shown)) + more

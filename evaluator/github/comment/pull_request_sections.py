@@ -1,6 +1,6 @@
-"""The sections about a pull request itself: why it is held, what to change in it, and what happens next.
+"""The comment sections about the pull request: the reasons why it is held, the required changes and the next steps.
 
-Reasons are Markdown in which untrusted text already is code. All other words are this project's.
+Reasons are Markdown in which untrusted text is already in code spans. All other words come from this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HEADINGS = {State.HELD: "Why it is held", State.NEEDS_CHANGES: "What to change"
 
 
 def reason_sections(reasons: Sequence[Reason]) -> list[Section]:
-    """Return the reasons with their commands. Reasons that hold the pull request come first."""
+    """Return sections that list the reasons with their commands. Reasons that hold the pull request come first."""
     sections = []
     for state, heading in _HEADINGS.items():
         items = [_list_item(reason) for reason in reasons if reason.state is state]
@@ -31,7 +31,7 @@ def _list_item(reason: Reason) -> str:
 
 
 def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
-    """Return the section on the next steps of an invalid pull request, and on when its row appears or leaves."""
+    """Return a section that states the next steps for an invalid pull request, and when its row appears or leaves."""
     if worst(reasons) is State.HELD:
         first = (
             "A maintainer reviews this pull request and decides. Until then nothing from it is published. If you push "
@@ -50,7 +50,7 @@ def next_step_section(reasons: Sequence[Reason], change: ChangeKind) -> Section:
 
 
 def withdrawal_sections() -> list[Section]:
-    """Return sections that explain what happens to the row of a withdrawn submission."""
+    """Return sections that explain the effect of a withdrawal on the submission's row."""
     lines = (
         "There is nothing more for you to do. A maintainer reviews this pull request and merges it.",
         "The row and the page of the submission leave the site when the run after the merge ends. Published results "

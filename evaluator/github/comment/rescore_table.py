@@ -1,8 +1,7 @@
-"""The effect of a rescore as Markdown for the body of a pull request: moved rows, flips and their reasons.
+"""The effect of a rescore, as Markdown for the body of a pull request. It lists moved rows, flips and reasons.
 
-A flip is a verdict with another outcome than before. All text in the record is untrusted and appears in code spans. All
-other words are this project's. If the text is too long for GitHub, the longest sections are left out and named at the
-end.
+A flip is a verdict with another outcome than before. All text in the record is untrusted and appears in code spans. If
+the text is too long for GitHub, the longest sections are omitted and listed at the end.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _FLIP_HEADS: Final = ("Task", "Submission", "Command", "Before", "After", "Why")
 
 
 def rescore_table(changes: VerdictDiff, limit: int = LENGTH) -> str:
-    """Return the table as Markdown of at most `limit` bytes."""
+    """Return the effect of a rescore as Markdown of at most `limit` bytes."""
     if not changes.suites:
         return "No published verdict changes.\n"
     sections = [section for suite in changes.suites for section in _suite(suite)]
@@ -68,7 +67,7 @@ def _rows(moved: Sequence[RowChange]) -> str:
 
 
 def _pairs(row: RowChange) -> list[str]:
-    """Return the cells of a row, each number before and after."""
+    """Return the table cells of a row. Each number is shown before and after the rescore."""
     return [text for pair in zip(_numbers(row.before), _numbers(row.after), strict=True) for text in pair]
 
 
@@ -82,7 +81,7 @@ def _numbers(position: BoardPosition | None) -> tuple[str, ...]:
 
 
 def _flips(kind: str, flips: Sequence[VerdictChange]) -> str:
-    """Return a table of flips. If all have the same reason, it is shown once above the table."""
+    """Return a table of flips. If all flips have the same reason, the reason appears once, above the table."""
     is_shared = len({flip.why for flip in flips}) == 1
     heads = _FLIP_HEADS[:-1] if is_shared else _FLIP_HEADS
     lines = [f"| {' | '.join(heads)} |", f"|{' :-- |' * len(heads)}"]

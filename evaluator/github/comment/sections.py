@@ -1,4 +1,4 @@
-"""Sections of Markdown, and the function that joins them to a text that fits into a GitHub comment."""
+"""Markdown sections, and a function that joins sections into a text of limited length."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ are never fewer.
 
 
 class Section(NamedTuple):
-    """A part of a text. A section without a name is never left out."""
+    """A part of a Markdown text. A section without a name is never omitted."""
 
     text: str
     name: str = ""
 
 
 def fit_sections(sections: Sequence[Section], where: str, limit: int = LENGTH) -> str:
-    """Join the sections. While the text is too long, drop the longest section that has a name and list it at the end.
+    """Join the sections. If the text is too long, omit the longest named sections and list their names at the end.
 
-    `where` says in Markdown which command shows everything. Raises ValueError if the sections without a name are too
-    long.
+    `where` is Markdown that names the command with the full output. Raises ValueError if the unnamed sections alone are
+    too long.
     """
     present, dropped = [section for section in sections if section.text], list[str]()
     while True:

@@ -1,4 +1,4 @@
-"""The change that a pull request makes, its states, the reasons for a state, and the labels that show it."""
+"""The kinds of change in a pull request, its states, the reasons for a state, and the labels of the states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluator.github.labels import StateLabel
 
 
 class ChangeKind(StrEnum):
-    """The kind of change to submissions. `MIXES`: to several submissions, or to files that belong to none."""
+    """The kind of change to submissions. `MIXES` means several submissions, or files outside any submission."""
 
     NOTHING = "nothing"
     ADDS = "adds"
@@ -54,6 +54,6 @@ CLEARING: Final = tuple(label for label in LABELS if label.name in (State.VALID,
 
 
 def worst(reasons: Sequence[Reason]) -> State | None:
-    """Return the state that matters most to a reader, or None without a reason."""
+    """Return the most severe state of the reasons, or None if there are no reasons."""
     states = {reason.state for reason in reasons}
     return next((state for state in (State.HELD, State.NEEDS_CHANGES) if state in states), None)

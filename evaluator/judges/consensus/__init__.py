@@ -1,4 +1,4 @@
-"""The judge `consensus`: execution evidence compared with that of every reference, step by step."""
+"""The judge `consensus`. It compares a candidate's evidence with the evidence of every reference, step by step."""
 
 from evaluator.judges.consensus.judge import Consensus, alignment_problem
 

@@ -1,7 +1,7 @@
-"""Alignment of the references' rows: which rows show the same item, and which fields such rows must and may show.
+"""Alignment of the references' output rows. Aligned rows show the same item and define its required and allowed fields.
 
-Rows of two references are aligned by their shared fields, and rare fields count most. Two rows are paired only if each
-is the single best partner of the other. A doubtful alignment would allow wrong fields, so it is rejected.
+Shared fields decide which rows of two references form a pair, and rare fields count most. In a pair, each row is the
+single best partner of the other. A doubtful alignment is rejected, because it would allow wrong fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMON: Final = 2_000
 
 
 class Item(NamedTuple):
-    """The fields in the rows of one item: `core` in every reference, `known` in some. There are `times` such rows.
+    """One item. Every reference shows its `core` fields, and some reference shows its `known` fields, in `times` rows.
 
     Nondeterministic fields have no value to compare. A row must show at least `least_wild` and at most `wild` of them.
     """
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """The aligned items, or None and the reason why the references do not align."""
+    """The aligned items, or None and the reason why the references cannot be aligned."""
 
     items: tuple[Item, ...] | None
     problem: str = ""
@@ -45,7 +45,7 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def align_references(references: tuple[Text, ...]) -> Alignment:
-    """Align the rows of all references with the rows of the first reference that makes this possible.
+    """Align the rows of all references with the rows of one reference, the first for which this is possible.
 
     The result is cached, because every candidate of a task needs the same alignment.
     """

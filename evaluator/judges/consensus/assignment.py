@@ -1,8 +1,8 @@
-"""Assignment of rows to items as a maximum-flow problem: each item needs a row that can show it.
+"""Assignment of output rows to items as a maximum-flow problem. Each item needs a row that can show it.
 
-Equal items, and equal rows, form one class with a count, so a thousand equal lines cost as much as one. A breadth-first
-search finds augmenting paths (Edmonds and Karp 1972). If an item has no path, the search ends, because no complete
-assignment exists.
+Equal items form one class with a count, and so do equal rows. So a thousand equal lines cost as much as one line. A
+breadth-first search finds augmenting paths (Edmonds and Karp 1972). If an item has no path, the search ends, because no
+complete assignment exists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Assignment:
-    """The state of the search: rows that each item still needs, free rows of each class, and the assigned rows.
+    """The state of the search: the rows that each item still needs, the free rows of each class, and the assigned rows.
 
     `edges[item]` lists the rows that can show the item. `flow[row][item]` counts the assigned rows.
     """
@@ -26,12 +26,12 @@ class Assignment:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every item has its rows and no row is left."""
+        """Return whether every item has all its rows and every row is assigned."""
         return not any(self.need) and not any(self.free)
 
 
 def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[int]]) -> Assignment:
-    """Assign rows to items, both given as counts per class, until all are assigned or an item cannot get a row."""
+    """Assign rows to items until all rows are assigned or an item cannot get a row. The inputs are counts per class."""
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:
@@ -50,7 +50,7 @@ def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[i
 
 
 def _augmenting_path(state: Assignment, start: int) -> list[tuple[int, int]] | None:
-    """Return (item, row) pairs from `start` to a free row. Each following item gives up its former row."""
+    """Return (item, row) pairs from `start` to a free row, or None. Each item takes the row that the next item had."""
     reached: dict[int, tuple[int, int] | None] = {start: None}
     visited: set[int] = set()
     queue = deque([start])
@@ -79,7 +79,7 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Move one row along the path."""
+    """Assign each item on the path its new row, and use up the free row at the end."""
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

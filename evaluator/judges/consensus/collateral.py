@@ -1,7 +1,7 @@
-"""Changes outside the task: leftovers in scratch directories, and paths that no reference touches.
+"""Collateral changes: leftovers in scratch directories, and changes of paths that no reference touches.
 
 A file left in the suite's scratch paths is not a failure unless the task names these paths, because temporary files are
-usual in shell work. It is still reported, like every other effect that no reference has.
+usual in shell work. The file is still reported, like every other effect that no reference has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evaluator.records import Kind, PathChange, Task
 
 
 def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
-    """Return the new paths in scratch directories. Directories that the task names or references touch are excluded."""
+    """Return the new paths in scratch directories. Ignore directories that the task names or references touch."""
     if case.candidate is None:
         return frozenset()
     free_paths = _free_scratch(case)
@@ -28,7 +28,7 @@ def scratch_leftovers(case: Case, variant: str) -> frozenset[bytes]:
 
 
 def changes_beyond_scratch(case: Case, command: Executed) -> bool:
-    """Return whether a command changes something outside the suite's scratch directories, in any variant."""
+    """Return whether a command changes a path outside the suite's scratch directories in any variant."""
     home = case.home.rstrip("/")
     scratch = [re.sub("^~", home, path).encode() for path in case.scratch]
     changed = {change.path for trial in command.trials.values() for change in trial.first.changes}
@@ -59,7 +59,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """Return whether the candidate, in some variant, touches a path or sets a mode or owner that no reference does."""
+    """Return whether the candidate, in any variant, changes a path, mode or owner that no reference changes there."""
     return case.candidate is not None and any(
         _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants
@@ -68,7 +68,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return the sorted paths for which `has_collateral` holds, in any variant."""
+    """Return the sorted paths that the candidate changes in any variant in a way that no reference does."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]
@@ -93,7 +93,7 @@ def _footprint(changes: Sequence[PathChange]) -> frozenset[EffectKey]:
 
 
 def touched_paths(case: Case) -> frozenset[bytes]:
-    """Return every path that some reference touches in some variant."""
+    """Return every path that at least one reference touches in at least one variant."""
     return frozenset(
         change.path
         for reference in case.references

@@ -1,8 +1,8 @@
 """The rules for required effects (every reference has them) and allowed effects (some reference has them).
 
-Each dimension of evidence (files, shell, processes, exit) becomes *facts*: one value for each subject, facet and part.
-The same rules hold for all facts. A fact that every reference shows is required. A fact that no reference shows is not
-allowed. Single fields can be excluded from the comparison, but never a whole dimension.
+Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is one value for a subject,
+facet and part. The same rules apply to all facts. A fact that every reference shows is required. A fact that no
+reference shows is not allowed. Single fields can be excluded from the comparison, but never a whole dimension.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Facts: TypeAlias = Mapping[EffectKey, Hashable]
 class Difference(NamedTuple):
     """A field that differs from the references.
 
-    `present` tells whether the candidate shows the field. `expected` holds the values of the references that show it.
-    It is empty if no reference does.
+    `present` is true if the candidate shows the field. `expected` holds the values from the references that show the
+    field. It is empty if no reference shows the field.
     """
 
     key: EffectKey
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One kind of evidence that is compared by facts. `observation` is None if every task compares it."""
+    """One kind of evidence that is compared by facts. `observation` is None if every task compares this kind."""
 
     step: Step
     observation: Observation | None
@@ -57,7 +57,7 @@ class Dimension:
 def differences(
     candidate: Facts, references: Sequence[Facts], ignored: Collection[EffectKey] = ()
 ) -> Iterator[Difference]:
-    """Yield each missing required field and each present field that no reference allows, in key order."""
+    """Yield, in key order, each missing required field and each field with a value that no reference shows."""
     if all(candidate == facts for facts in references):
         return
     required = set(references[0]).intersection(*references[1:])

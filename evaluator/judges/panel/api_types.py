@@ -82,8 +82,7 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """The reply's text, the reason why it ended, and its (input, output) tokens, or None if the server does not count.
-    """
+    """The reply's text, the reason why it ended, and its (input, output) tokens, or None if the server counts none."""
 
     text: str
     finish: str

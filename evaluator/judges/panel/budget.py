@@ -1,8 +1,8 @@
 """The limits and the current cost of requests to models.
 
 The client reserves the maximum cost of a request before it sends the request. Concurrent requests therefore never
-exceed the limit together. If a request ends without an answer, the reserved amount counts as spent, because the server
-may have done the work.
+exceed the limit together. If a request ends without an answer, its reserved amount counts as spent, because the server
+may have worked.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class Budget:
     _set_aside: float = 0.0
 
     def begin(self, usd: float, *, is_priced: bool) -> None:
-        """Reserve `usd` for one request. Raises BudgetSpentError, and reserves nothing, if the limits do not allow it.
-        """
+        """Reserve `usd` for one request. If the limits do not allow it, raise BudgetSpentError and reserve nothing."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise BudgetSpentError(f"{self.calls} calls are made, as many as --max-calls allows")
         if self.max_usd is not None and self.usd + self._set_aside + usd > self.max_usd:

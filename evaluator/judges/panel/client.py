@@ -147,7 +147,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the seconds before an attempt: 0 for the first, then a doubling time. Half of the time is random."""
+        """Return the seconds before an attempt: 0 before the first. The pause doubles each time, with a random part."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 

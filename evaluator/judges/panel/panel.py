@@ -82,8 +82,7 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """Return a finding for each item, in order. A finding stays undecided, with a reason, if the panel cannot
-        decide.
+        """Return a finding for each item, in order. If the panel cannot decide an item, its finding gives the reason.
 
         The panel asks in the given order. If the budget runs out, only the first items are decided. Raises InfraError
         if a reply cannot be written to the cache.

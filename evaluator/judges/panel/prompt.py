@@ -88,8 +88,7 @@ class Question:
 
 
 def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[Question, ...]:
-    """Return the questions of `judge` about an undecided case. The candidate passes if the answer to any of them is
-    yes.
+    """Return the questions of `judge` about an undecided case. The candidate passes if any of the answers is yes.
 
     Raises KeyError if the judge has no questions.
     """

@@ -1,6 +1,6 @@
-"""The field's simplest judge: the candidate must print the same bytes as one reference, in every variant.
+"""The simplest judge of the literature: the candidate must print the same bytes as one reference, in every variant.
 
-It ignores file changes and accepts no difference in layout. Other judges should do better than this baseline.
+It ignores file changes and accepts no difference in layout. This judge is a baseline for the others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Agreement of text judges with human annotators on which commands are correct.
+"""Agreement between text judges and human annotators about the correctness of commands.
 
 The annotators are those of NL2Bash (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
-Interface to the Linux Operating System"). They rated models' commands for descriptions that have references, without
-executing them. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
-correctly, but annotators rated some of them correct. Rows with placeholders are therefore counted separately.
+Interface to the Linux Operating System"). They rated models' commands for descriptions with references, and executed
+nothing. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
+correctly, but annotators rated some of them as correct. Rows with placeholders are therefore counted separately.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Assessed(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A named measure: a score for each command, and the scores that count as "correct".
+    """A named measure: a score for each command, and a rule that tells which scores mean "correct".
 
     `is_graded` is false if the measure only answers yes or no.
     """
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Yield the agreement of every measure with the annotators: on all rows, without placeholders, and with them."""
+    """Yield the agreement of every measure with the annotators for all rows, then without and with placeholders."""
     measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
     without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
     with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]
@@ -101,7 +101,7 @@ def _agreement(rows_of: RowsOf, rows: Sequence[Assessed], measure: Measured) -> 
 
 
 def _between_annotators(rows_of: RowsOf, rows: Sequence[Assessed]) -> AnnotatorAgreement:
-    """Return the agreement of the first two annotators of each row. Rows with fewer than two ratings are skipped."""
+    """Return the agreement of the first two annotators of each row. Skip rows with fewer than two ratings."""
     ratings = [[rating for rating in row.people if rating is not None][:2] for row in rows]
     pairs = [(row_ratings[0], row_ratings[1]) for row_ratings in ratings if len(row_ratings) == 2]
     first_ratings, second_ratings = [first for first, _ in pairs], [second for _, second in pairs]

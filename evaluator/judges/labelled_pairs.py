@@ -1,8 +1,8 @@
-"""Pairs of commands with a known label, and the metrics of a judge's verdicts on them.
+"""Pairs of commands with a known label, and the metrics of a judge's verdicts on these pairs.
 
-Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs, and 300 pairs in which the second command
-belongs to another task, ten tasks later. Such pairs are easy. Near misses and mutants are harder and are therefore
-measured too. This module is pure: the pipeline executes and judges the pairs.
+Table 4 of the paper (Westenfelder et al. 2025) has 300 equivalent pairs and 300 pairs that are not equivalent. In the
+latter, the second command belongs to the task ten places later. Such pairs are easy. Near misses and mutants are
+harder, so the metrics cover them too. This module is pure: the pipeline executes and judges the pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WRITTEN_FROM: Final[Mapping[str, frozenset[int]]] = {"core": frozenset({0, 1}),
 
 
 class Pair(NamedTuple):
-    """A command for a task, with its label. The judge gets all references except number `without`."""
+    """A command for a task, with its label. The judge receives all references except number `without`."""
 
     task: str
     command: bytes
@@ -31,10 +31,10 @@ class Pair(NamedTuple):
 
 
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
-    """Yield each reference judged by the other references, and each task's rotated wrong command.
+    """Yield the task's references as equivalent pairs, and a command of another task as a pair that is not equivalent.
 
-    Tasks are numbered in the order of their ids. If a task has two references, only the second is judged by the first,
-    as in the paper.
+    Tasks are numbered in the order of their ids. The other references judge a reference. If a task has two references,
+    only the first judges the second, as in the paper.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -46,18 +46,18 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield every near miss of every task, to be judged by all references."""
+    """Yield every near miss of every task as a pair. All references of the task judge it."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 
 
 def numbered(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks with two or more references, sorted by id: the file order of an imported suite."""
+    """Return the tasks with two or more references, sorted by id. This is the file order of an imported suite."""
     return sorted((task for task in tasks if len(task.references) > 1), key=lambda task: task.id)
 
 
 def parts_of(suite: str, tasks: Iterable[Task]) -> dict[str, Part]:
-    """Map each task id to its part: used to develop the rules of `consensus`, or held back."""
+    """Map each task id to its part: a task for developing the rules of `consensus`, or a held-back task."""
     halves = _WRITTEN_FROM.get(suite, frozenset())
     return {
         task.id: Part.WRITTEN_FROM if number % 2 in halves else Part.HELD_BACK
@@ -74,7 +74,7 @@ class JudgedPair(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The judge, suite and kind of pairs to which metrics belong."""
+    """The judge, the suite and the kind of pairs that a set of metrics describes."""
 
     judge: str
     version: int
@@ -88,7 +88,7 @@ def judge_metrics(
 ) -> list[JudgeFigures]:
     """Return the metrics of all pairs, and of each part if the tasks have more than one part.
 
-    Only the first of them contains the cost in US dollars.
+    Only the first item contains the cost in US dollars.
     """
     by_part: dict[Part, list[JudgedPair]] = {}
     for pair in pairs:
@@ -123,7 +123,7 @@ def _counted_as(outcome: Outcome) -> Outcome:
 
 
 class HardPair(NamedTuple):
-    """A pair that a judge decided wrongly or left undecided, with the number of other judges that also got it wrong."""
+    """A pair that a judge decided wrongly or left undecided, and the number of other judges with the same failing."""
 
     mistake: Mistake
     others: int
@@ -136,9 +136,9 @@ _PAIR_OF: Final = attrgetter("suite", "kind", "task", "command", "equivalent")
 def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> list[HardPair]:
     """Return the pairs that are hardest for `judge`: false passes, then false failures, then undecided pairs.
 
-    Within each group, the pairs that most other judges get wrong come first. Mutants are left out, because their label
-    "wrong" is only assumed until a person has read them. Held-back pairs are left out if their suite also has other
-    pairs: a developer who reads them could write rules from them.
+    Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
+    because their label "wrong" is only assumed until a person has read them. It leaves out held-back pairs if their
+    suite also has other pairs. Otherwise a developer could read them and write rules from them.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

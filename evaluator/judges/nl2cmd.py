@@ -1,7 +1,7 @@
-"""`nl2cmd`: the NLC2CMD score of a command and a reference, used as a verdict.
+"""`nl2cmd`: a verdict from the NLC2CMD score of a command and a reference.
 
-This is the metric of the NLC2CMD competition (Agarwal et al. 2021), one of the heuristics that Westenfelder et al. 2025
-compare. It looks only at utilities and flags, so it accepts any difference in arguments.
+The score is the metric of the NLC2CMD competition (Agarwal et al. 2021). Westenfelder et al. 2025 compare it with other
+heuristics. It compares only utilities and flags, so it accepts any difference in arguments.
 """
 
 from __future__ import annotations

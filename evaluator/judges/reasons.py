@@ -1,7 +1,7 @@
-"""The reasons of verdicts: one short sentence in which nothing that a command printed can act.
+"""The reasons of verdicts: one short sentence, in which the output of a command can do no harm.
 
-Reasons are shown on terminals, in comments on pull requests and on pages. So every value from a command is a Python
-literal: control characters, ANSI sequences and bidirectional marks are escapes.
+Readers see reasons on terminals, in comments on pull requests and on pages. Every value from a command is therefore a
+Python literal: control characters, ANSI sequences and bidirectional marks become escapes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHOWN_LENGTH: Final = 60
 
 
 def shown(value: bytes | str) -> str:
-    """Return a value between quotes, escaped, and cut in the middle if it is long."""
+    """Return a value in quotes, with escapes. If it is long, omit its middle."""
     text = value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
     if len(text) > SHOWN_LENGTH:
         text = f"{text[: SHOWN_LENGTH - 20]}…{text[-19:]}"
@@ -24,5 +24,5 @@ def shown(value: bytes | str) -> str:
 
 
 def reason(sentence: str) -> str:
-    """Return a sentence, cut visibly if it is too long for a table cell."""
+    """Return the sentence. If it is too long for a table cell, truncate it visibly."""
     return sentence if len(sentence) <= REASON_LENGTH else f"{sentence[: REASON_LENGTH - 1]}…"

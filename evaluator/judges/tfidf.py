@@ -1,7 +1,7 @@
-"""`tfidf` and `exec-tfidf`: the cosine of two TF-IDF vectors, of the commands or of their outputs.
+"""`tfidf` and `exec-tfidf`: the cosine of two TF-IDF vectors, either of the commands or of their outputs.
 
 `exec-tfidf` is InterCode's measure (Yang et al. 2023, "InterCode: Standardizing and Benchmarking Interactive Coding
-with Execution Feedback"): scikit-learn's vectorizer, fitted on the two outputs alone. Equal outputs score 1. Two
+with Execution Feedback"). It fits scikit-learn's vectorizer on the two outputs alone. Equal outputs score 1. Two
 different outputs without any word score 0. `tfidf` does the same with the commands (Westenfelder et al. 2025).
 """
 

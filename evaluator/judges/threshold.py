@@ -1,10 +1,10 @@
-"""The rule that the field's heuristics share: a pass if the similarity of two texts is above 0.75.
+"""The rule that several judges from the literature share: a pass if the similarity of two texts is above 0.75.
 
 The heuristics and the threshold come from Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash
 Translation", which compares methods of deciding functional equivalence. `exec-tfidf` is the measure of InterCode (Yang
-et al. 2023). In these papers, a command has one reference and one environment. Here it has several of both. A command
-passes if it is similar enough to one reference. A judge of outputs compares in every variant, and the same reference
-must be similar enough in all of them.
+et al. 2023). In these papers, a command has one reference and one environment. Here, a task has several references and
+variants. A command passes if it is similar enough to one reference. A judge of outputs requires this similarity to the
+same reference in every variant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Similarity = Callable[[str, str], float]
 
 @runtime_checkable
 class TextScorer(Judge, Protocol):
-    """A judge of command texts that also returns the similarity itself."""
+    """A judge of command texts that also returns the similarity score itself."""
 
     def similarity(self, command: str, reference: str) -> float:
         """Return the similarity of the command's text and the reference's text."""
@@ -33,7 +33,7 @@ class TextScorer(Judge, Protocol):
 
 
 def judge_texts(case: Case, similarity: Similarity) -> Finding:
-    """Compare the command's text with the text of each reference. Evidence of execution is ignored."""
+    """Compare the command's text with the text of each reference, and ignore the evidence of execution."""
     early = settle_by_text(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)
@@ -45,7 +45,7 @@ def judge_texts(case: Case, similarity: Similarity) -> Finding:
 
 
 def judge_outputs(case: Case, similarity: Similarity) -> Finding:
-    """Compare the command's output with each reference's output. The least similar variant decides."""
+    """Compare the command's output with each reference's output. The variant with the lowest similarity decides."""
     early = early_verdict(case)
     if early is not None or case.candidate is None:
         return early or Finding(outcome=Outcome.UNANSWERED)

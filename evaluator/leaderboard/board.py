@@ -1,7 +1,7 @@
-"""The input of the site: one suite's records, and the look-up tables of its pages.
+"""The input of the site: the records of one suite, and the indexes for its pages.
 
-The pipeline hands over a `SuiteBoard` for each suite. `index_board` reads it once, so that the cost of a page does not
-depend on the size of the board. It also refuses records that do not belong together before any file is written.
+The pipeline builds a `SuiteBoard` for each suite. `index_board` reads each board once, so the cost of a page does not
+depend on the size of the board. It also rejects inconsistent records before any file is written.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Appeal = Callable[[str, str | None, int | None], str]
 class SuiteBoard:
     """One suite's board.
 
-    `worlds` are keyed by the name that tasks refer to, `submissions` by slug. `standings` are in board order. `results`
-    hold every candidate of every submission. `environment` is the execution environment (base, judge, clock) for the
-    method page. `resolution` is the smallest difference that the board can detect. `utilities` and `times` are keyed
-    by task id. They hold the utilities that the task's references call, and people's times.
+    The keys of `worlds` are the names that tasks use. The keys of `submissions` are slugs. `standings` are in board
+    order. `results` holds every candidate of every submission. `environment` is the execution environment (base, judge,
+    clock) for the method page. `resolution` is the smallest difference that the board can detect. `utilities` maps task
+    ids to the utilities in the references, and `times` maps them to people's times.
 
-    If `published` is true, all verdicts are published ones, which hold no times. `awaiting` are the submissions to the
-    suite without a verdict. `appeal` is None if the address of the repository is not known.
+    If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
+    submissions without a verdict. `appeal` is None if the address of the repository is not known.
     """
 
     manifest: SuiteManifest
@@ -55,11 +55,11 @@ class SuiteBoard:
 
     @property
     def name(self) -> str:
-        """The suite's slug. Every address below `board/` begins with it."""
+        """Return the suite's slug. Every address below `board/` begins with it."""
         return self.manifest.name
 
     def terminal_columns(self, width: int) -> Iterator[tuple[TerminalCell, list[str]]]:
-        """Return the columns of the standings that fit a terminal's width, each with its texts in board order."""
+        """Yield the columns of the standings that fit a terminal's width, each with its texts in board order."""
         return terminal_columns(self.standings, width)
 
 
@@ -67,8 +67,8 @@ class SuiteBoard:
 class BoardIndex:
     """A board with its results by submission and by task.
 
-    `answers[slug][task]` are one submission's results on a task, best rank first, tasks in the suite's order.
-    `attempts[task]` are the first candidates of every submission, in board order.
+    `answers[slug][task]` lists a submission's results on a task, best rank first. Its tasks are in the suite's order.
+    `attempts[task]` lists the first candidate of every submission, in board order.
     """
 
     board: SuiteBoard
@@ -79,9 +79,9 @@ class BoardIndex:
 
 
 def index_board(board: SuiteBoard) -> BoardIndex:
-    """Sort a board's results by submission and by task.
+    """Group a board's results by submission and by task.
 
-    Raise ValueError if a standing, result or task names something that is not on the board, with all such names.
+    Raise ValueError with all names that a standing, result or task uses but that are not on the board.
     """
     unknown = sorted(_unknown_names(board))
     if unknown:

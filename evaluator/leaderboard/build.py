@@ -1,7 +1,7 @@
-"""The site's build with MkDocs, and a local server for it.
+"""The build of the site with MkDocs, and a local server for the site.
 
-MkDocs runs in a process of its own, because it changes the logging, the warnings and the working directory of its
-process, and because its output belongs in an error message.
+MkDocs runs in a separate process, because it changes the logging, the warnings and the working directory of its
+process. The separate process also makes its output available for an error message.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
 
 
 def build_site(project: Path) -> Path:
-    """Build the site of the project with `mkdocs.yml` in the folder `project`, and return the site's folder.
+    """Build the site from `mkdocs.yml` in the folder `project`, and return the site's folder.
 
-    A warning fails the build. MkDocs ignores warnings if it is quiet, so it is not. Raise MissingError if no pages have
-    been written yet, and InfraError with the output of MkDocs if it fails.
+    A warning fails the build. MkDocs runs without its quiet option, which would ignore warnings. Raise MissingError if
+    the pages do not exist yet, and InfraError with the output of MkDocs if the build fails.
     """
     if not project.joinpath("site", "board", ".parts").is_dir():
         raise MissingError(f"{project / 'site' / 'board'} holds no pages yet; write them with: bashboard build")
@@ -43,7 +43,7 @@ def build_site(project: Path) -> Path:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves files without a log, so that the terminal shows only errors."""
+    """A request handler that logs nothing, so that the terminal shows only errors."""
 
     extensions_map: dict[str, str] = {  # noqa: RUF012 - the base class declares it so
         **SimpleHTTPRequestHandler.extensions_map,
@@ -58,9 +58,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def site_server(folder: Path, port: int = 0) -> Iterator[str]:
-    """Serve a built site on the loopback address while the block runs, and yield its address.
+    """Serve a built site on the loopback address during the `with` block, and yield the address.
 
-    A `port` of 0 selects a free one. Raise OSError if the port is in use.
+    A `port` of 0 selects a free port. Raise OSError if the port is in use.
     """
     handler = functools.partial(_Handler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)

@@ -1,8 +1,8 @@
-"""The board's charts, as functions that return the Altair chart. The builder writes them.
+"""The board's charts: each function returns an Altair chart, and the site builder writes it to a file.
 
-Colours are the style sheet's custom properties and not values. A chart is drawn as SVG inside the page, so that one
-drawing follows light and dark themes, on screen and on paper, with and without JavaScript. System names come from
-submissions, so `plain_text` makes them visible before they reach a chart.
+Charts use custom properties of the style sheet as colours, not fixed values. The page contains each chart as SVG. One
+drawing therefore follows light and dark themes, on screen and on paper, with and without JavaScript. System names come
+from submissions, so `plain_text` makes all their characters visible before a chart shows them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HEAT: Final = tuple(f"var(--board-heat-{step})" for step in range(5))
 
 
 def accuracy_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy with its 95 % interval, a row a system in board order.
+    """Draw execution accuracy with its 95 % interval. Each system has a row, in board order.
 
     A ring marks the upper bound, which counts every undecided task as passed.
     """
@@ -54,7 +54,7 @@ def accuracy_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def agreement_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy against the NLC2CMD score, a point a system, with shape and colour by method."""
+    """Draw execution accuracy against the NLC2CMD score. Each system is a point, with shape and colour by method."""
     names = _names(standings)
     data = alt.InlineData(values=[_point(row, name) for row, name in zip(standings, names, strict=True)])
     present = {row.method.value for row in standings}
@@ -74,7 +74,7 @@ def agreement_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def topic_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw execution accuracy by topic: a cell for each system and topic, coloured in five steps from 0 to 1."""
+    """Draw execution accuracy by topic. Each system and topic has a cell, coloured in five steps from 0 to 1."""
     order = _names(standings[:MAX_ROWS])
     data = alt.InlineData(values=_cells(standings, order))
     heat = alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=list(_HEAT))
@@ -96,14 +96,14 @@ def topic_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def has_horizon(standings: Sequence[Standing]) -> bool:
-    """Return whether any system reports latencies, without which there is no curve to draw."""
+    """Return whether any system reports latencies. Without latencies, there is no time chart to draw."""
     return any(_whole_horizon(row) for row in standings)
 
 
 def horizon_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw accuracy within once, twice and four times a person's time, for systems that report latencies.
+    """Draw accuracy within one, two and four times a person's time, for systems that report latencies.
 
-    Each system has a row, in board order. A bar marks its accuracy in any time.
+    Each system has a row, in board order. A bar marks its accuracy without a time limit.
     """
     timed = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
     order = _names([row for row, _ in timed])
@@ -131,14 +131,14 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Return shares by multiple of a person's time over all tasks, or nothing if no latency is reported."""
+    """Return the shares passed by multiple of a person's time, over all tasks, or nothing without latencies."""
     return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
     """Return an axis with one row per system.
 
-    The width for names is computed from their length, because readers' fonts differ from the fonts of the drawing.
+    The lengths of the names determine the width for names, because readers' fonts differ from the fonts of the drawing.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)
@@ -154,7 +154,7 @@ def _percent_axis() -> alt.Axis:
 
 
 def _names(standings: Sequence[Standing]) -> list[str]:
-    """Return a short name for each system. A name that several systems share is followed by the slug."""
+    """Return a short name for each system. If several systems share a name, append the slug."""
     short = [_shortened(plain_text(row.system)) for row in standings]
     shared = Counter(short)
     return [

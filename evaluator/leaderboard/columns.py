@@ -1,6 +1,6 @@
 """The registry of the leaderboard's columns: on the page, on a terminal, and in the CSV.
 
-A column is one entry of `COLUMNS` and a field of the record. The page shows columns in the order of the registry, a
+A column is one entry of `COLUMNS` and one or more fields of the record. The page shows columns in registry order, a
 terminal in the order of `TerminalCell.position`, and the CSV in the order of the record's fields.
 """
 
@@ -39,7 +39,7 @@ class PageCell:
 
 @dataclass(frozen=True, slots=True)
 class TerminalCell:
-    """A column of the terminal's table. A `sparse` column is left out if all its cells are empty."""
+    """A column of the terminal's table. A `sparse` column is omitted if all its cells are empty."""
 
     position: int
     title: str
@@ -51,7 +51,7 @@ class TerminalCell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column under its `key`. `fields` are its fields of `Standing` in the CSV, as dotted paths."""
+    """A column with its `key`. `fields` lists its fields of `Standing` in the CSV, as dotted paths."""
 
     key: str
     page: PageCell | None = None
@@ -60,7 +60,7 @@ class Column:
 
 
 def _reason(standing: Standing) -> str:
-    """Return why a submission is in its tie group or not ranked."""
+    """Return the reason why a submission is in its tie group or is not ranked."""
     if standing.unranked is not None:
         if standing.judged_by and standing.unranked.value == "infra-errors":
             return "not ranked: verdicts are not published yet"
@@ -81,7 +81,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return what of a row's published verdicts differs from today's judge, suite and environment."""
+    """Return the judge, suite and environment of a row's published verdicts, if they differ from today's."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -94,7 +94,7 @@ def _judged_by(standing: Standing) -> str:
 
 
 def _by_utility(standing: Standing) -> float:
-    """Return the utility-weighted accuracy, or -1, which sorts below all others, if there is none."""
+    """Return the utility-weighted accuracy, or -1 if there is none. The value -1 sorts below all others."""
     share = standing.figures.utility_weighted
     return -1 if share is None else share
 
@@ -179,7 +179,7 @@ COLUMNS: Final = (
 
 
 def columns_of(standings: Sequence[Standing]) -> Iterator[Column]:
-    """Return the columns of a board with a column for each topic of its standings."""
+    """Yield the columns of a board, including a column for each topic of its standings."""
     for column in COLUMNS:
         if column.key == "topics":
             yield from (_topic_column(*item) for item in topics_of(standings).items())
@@ -188,7 +188,7 @@ def columns_of(standings: Sequence[Standing]) -> Iterator[Column]:
 
 
 def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
-    """Return the topics of a board with the number of tasks asked in each, in alphabetical order."""
+    """Return the topics of a board in alphabetical order, each with its number of tasks."""
     asked: dict[str, int] = {}
     for standing in standings:
         for topic, tally in standing.topics.items():
@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share passed, or -1, which sorts below all others, if the submission was not asked the topic."""
+        """Return the share passed, or -1 (sorts below all others) if the submission was not asked the topic."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 
@@ -220,7 +220,7 @@ def terminal_columns(standings: Sequence[Standing], width: int) -> Iterator[tupl
 
 
 def csv_fields() -> list[str]:
-    """Return the fields of the CSV in its order: numbers and names, groups by depth and slice, metrics, the judge."""
+    """Return the fields of the CSV in order: numbers and names, groups by depth and by slice, metrics, the judge."""
     groups = ("accuracy_at", "figures.full_command_at", "figures.template_at", "topics", "figures.difficulties")
     plain = (name for name in Standing.model_fields if name not in {*groups, "judged_by"})
     metrics = (field for name in SubmissionMetrics.model_fields if (field := f"figures.{name}") not in groups)

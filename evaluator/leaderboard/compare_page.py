@@ -1,7 +1,7 @@
 """The page that compares two systems task by task.
 
-A reader chooses the systems in the browser, which fetches their results. Without scripts the page shows every system
-beside the best of its tie group.
+A reader chooses the systems in the browser, and the browser fetches their results. Without scripts, the page compares
+every system with the best system of its tie group.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluator.records import Standing
 
 
 def render_comparison(index: BoardIndex, script: str) -> str:
-    """Return the HTML of a board's page that compares two systems. `script` is the address of its program."""
+    """Return the HTML of a board's page that compares two systems. `script` is the address of the page's script."""
     return render(
         "compare.html",
         listed=[*index.ranked, *index.unranked],
@@ -25,14 +25,14 @@ def render_comparison(index: BoardIndex, script: str) -> str:
 
 
 def _counts(standing: Standing) -> tuple[int, int, int, int]:
-    """Return the numbers of tasks passed by both systems, only this one, only the other, and neither."""
+    """Return four numbers of tasks: passed by both systems, only by this one, only by the other, and by neither."""
     only_this, only_other = standing.only_this or 0, standing.only_other or 0
     both = standing.passed - only_this
     return both, only_this, only_other, standing.asked - both - only_this - only_other
 
 
 def tasks_json(board: SuiteBoard) -> str:
-    """Return what the comparison needs of tasks as JSON: id, topic, and the utilities that the references call."""
+    """Return the task data for the comparison as JSON: id, topic, and the utilities that the references call."""
     rows = [
         {"id": task.id, "topic": task.topic.value, "utilities": board.utilities.get(task.id, ())}
         for task in board.tasks

@@ -1,15 +1,15 @@
-"""Standings: the order by execution accuracy, and how certain each rank is.
+"""Standings: the order by execution accuracy, and the uncertainty of each rank.
 
-A rank is one number, which hides that neighbours are mostly tied. So every ranked submission also has a range of
-ranks, from a bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical
-ranking", Annals of Statistics 37, 3929-3959): draw as many tasks as the suite has, with replacement, rank all
-submissions on the draw, and repeat. `rank_low` and `rank_high` are the best and the worst rank without the 2.5 % best
-and the 2.5 % worst draws. All submissions are ranked on the same draws, because they answered the same tasks.
-Submissions with equal passes share the better rank. If many submissions are nearly equal, all draws can miss the rank
-on the suite itself. Then the range is widened to it.
+A single rank hides that neighbours are mostly tied. Every ranked submission therefore also has a range of ranks, from a
+bootstrap over tasks (Hall and Miller 2009, "Using the bootstrap to quantify the authority of an empirical ranking",
+Annals of Statistics 37, 3929-3959). Each step draws as many tasks as the suite has, with replacement, and ranks all
+submissions on the draw. `rank_low` and `rank_high` are the best and the worst rank without the 2.5 % best and the 2.5 %
+worst draws. All submissions are ranked on the same draws, because they answered the same tasks. Submissions with equal
+passes share the better rank. If many submissions are nearly equal, no draw may give the rank on the suite itself. The
+range is then widened to include that rank.
 
 The frames come from `evaluator.metrics`. Each function names the columns that it needs. The tie groups are an argument
-too. They are formed of the submissions that `ranked_order` returns, in that order.
+too. They contain the submissions that `ranked_order` returns, in that order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 def ranked_order(scores: pl.DataFrame, manifests: Mapping[str, SubmissionManifest], tasks: int) -> list[str]:
-    """Return the ranked submissions of a suite with so many tasks, best first. Equal accuracy is ordered by slug."""
+    """Return the ranked submissions of a suite with `tasks` tasks, best first. Order equal accuracy by slug."""
     return [row["submission"] for row in _ordered(scores) if _unranked(row, manifests, tasks) is None]
 
 
@@ -57,13 +57,13 @@ def standings(
     ties: Iterable[Mapping[str, Any]],
     seed: int = 0,
 ) -> tuple[Standing, ...]:
-    """Return the standings of one suite with so many `tasks`, best first, and then the unranked in the same order.
+    """Return the standings of one suite with `tasks` tasks: first the ranked submissions, then the unranked ones.
 
-    Equal accuracy is ordered by slug. `scores` has a row a submission with the numeric fields of `Standing` as columns
-    (`accuracy_at` as a list of {k, accuracy}), `topics` the columns submission, topic, asked, passed, and `passes`
-    submission, task, passed. `ties` hold the fields of `Standing` on the tie group of every ranked submission. Not
-    ranked are controls, submissions that were not asked every task, and submissions with infra-errors. Raise KeyError
-    with the name of a submission without a manifest.
+    Both parts are ordered by accuracy, best first, and equal accuracy by slug. `scores` has one row for each
+    submission, with the numeric fields of `Standing` as columns (`accuracy_at` is a list of {k, accuracy}). `topics`
+    has the columns submission, topic, asked, passed. `passes` has submission, task, passed. `ties` holds the tie-group
+    fields of `Standing` for every ranked submission. Controls, submissions that were not asked every task, and
+    submissions with infra-errors are unranked. Raise KeyError with the name of a submission without a manifest.
     """
     groups = {tie["submission"]: dict(tie) for tie in ties}
     ranges = rank_ranges(passes.filter(pl.col("submission").is_in(list(groups))), seed)
@@ -111,7 +111,7 @@ def _tallies(topics: pl.DataFrame) -> dict[str, dict[str, Tally]]:
 def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str, tuple[int, int]]:
     """Return the best and the worst rank of every submission. `passes` has the columns submission, task, passed.
 
-    Rows and tasks are sorted first, so that the same passes and seed give the same ranges.
+    The function sorts rows and tasks first, so the same passes and seed always give the same ranges.
     """
     if passes.is_empty():
         return {}
@@ -129,8 +129,8 @@ def rank_ranges(passes: pl.DataFrame, seed: int, draws: int = DRAWS) -> dict[str
 def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, draws: int) -> Integers:
     """Return the passes of each submission in each draw: (draws, submissions), from (submissions, tasks) of 0 and 1.
 
-    A draw is the number of times that each task was taken. So all draws of all submissions are one matrix product.
-    Single precision holds these small whole numbers exactly, in whatever order they are added.
+    A draw is a count for each task, so one matrix product computes all draws of all submissions. Single precision holds
+    these small whole numbers exactly, so the order of addition does not matter.
     """
     tasks = matrix.shape[1]
     taken = generator.integers(tasks, size=(draws, tasks)) + tasks * np.arange(draws)[:, None]
@@ -142,7 +142,7 @@ def _passes_drawn(matrix: NDArray[np.float32], generator: np.random.Generator, d
 def places(counts: Integers) -> Integers:
     """Return the ranks from 1 within each row of (draws, submissions) counts. Equal counts share the better rank.
 
-    A rank is one more than the number of larger counts, which is read from a running histogram without sorting.
+    A rank is one more than the number of larger counts. A cumulative histogram gives this number without sorting.
     """
     draws, _ = counts.shape
     levels = int(counts.max(initial=0)) + 1

@@ -1,7 +1,7 @@
-"""The board's records for download: the same values as on disk, complete where pages cut.
+"""The board's records for download. They hold the same values as the files on disk and are never shortened.
 
-JSON holds the records. Spreadsheets run a CSV's formulas and hide control characters. So a text of the CSV has its
-invisible characters written out, and never begins like a formula.
+JSON holds the records. Spreadsheets run the formulas of a CSV and hide control characters. Texts in the CSV therefore
+show invisible characters as escapes, and never begin like a formula.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _Cell = tuple[str, _Read]
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """Return one row per submission in board order. A value that was not measured is empty.
+    """Return a CSV with one row per submission in board order. A value that was not measured is empty.
 
-    Fields that hold several values have a column for each: shares by depth (`accuracy_at_K`), counts by topic
-    (`passed_TOPIC`, `asked_TOPIC`) and by difficulty (`passed_difficulty_D`), and the judge (`judged_by_JUDGE`).
+    A field with several values has several columns: shares by depth (`accuracy_at_K`), counts by topic (`passed_TOPIC`,
+    `asked_TOPIC`) and by difficulty (`passed_difficulty_D`), and the judge (`judged_by_JUDGE`).
     """
     cells = [cell for field in csv_fields() for cell in _cells(field, standings)]
     records = [standing.model_dump(mode="json") for standing in standings]
@@ -38,7 +38,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
 
 
 def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
-    """Yield the columns of one field. Their depths, topics and difficulties are those of the standings."""
+    """Yield the columns of one field, for all depths, topics and difficulties in the standings."""
 
     def value(record: Mapping[str, Any]) -> Any:
         for name in field.split("."):
@@ -63,7 +63,7 @@ def _cells(field: str, standings: Sequence[Standing]) -> Iterator[_Cell]:
 
 
 def _tallies(value: _Read, titles: Mapping[str, str]) -> Iterator[_Cell]:
-    """Return two columns for each slice of tasks, which are named by `titles`: passed and asked."""
+    """Yield two columns for each slice of tasks: passed and asked. `titles` holds the names of the slices."""
     for key, title in titles.items():
         for count in ("passed", "asked"):
             yield f"{count}_{title}", partial(_count, value, key, count)
@@ -78,7 +78,7 @@ def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> obj
 
 
 def _inert(value: object) -> object:
-    """Return a value that a spreadsheet shows and does not run. A list becomes one text."""
+    """Return a value that a spreadsheet shows but does not run. A list becomes one text."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):
@@ -88,11 +88,11 @@ def _inert(value: object) -> object:
 
 
 def standings_json(standings: Sequence[Standing]) -> str:
-    """Return a list of standings in board order with every field."""
+    """Return the standings as a JSON list in board order, with every field."""
     rows = [standing.model_dump(mode="json") for standing in standings]
     return json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def results_lines(results: Iterable[Result]) -> str:
-    """Return results as JSON lines, in their order."""
+    """Return the results as JSON lines, in their order."""
     return json_lines(results)

@@ -1,8 +1,8 @@
-"""The Jinja environment of the pages: every value is escaped, and a template's layout is not the page's.
+"""The Jinja environment of the pages. It escapes every value and removes the layout of templates.
 
-Templates in `templates/` hold all markup. They are laid out to be read, and the pages are not: a line break and
-the indentation around it are removed beside a tag, beside a statement and between two expressions. Elsewhere they
-stand for one space. A line break of the page is written as an expression, `{{ "\\n" }}`.
+Templates in `templates/` hold all markup. Their line breaks and indentation only help their authors. The environment
+removes a line break and the indentation around it beside a tag, beside a statement and between two expressions.
+Elsewhere, it replaces both with one space. A template writes a line break of the page as an expression, `{{ "\\n" }}`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LAYOUT: Final = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\})|\s*\n\s*", re.DO
 
 
 class _Layout(Extension):
-    """Removes a template's layout before it is compiled. A comment keeps each removed line break, for tracebacks."""
+    """A Jinja extension that removes a template's layout. A comment keeps each removed line break, for tracebacks."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """Return the source of a template without line breaks outside of comments and code."""
@@ -43,7 +43,7 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return the attribute by which scripts sort a cell and choose rows, or nothing if that is the cell's text."""
+    """Return the `data-value` attribute for scripts that sort and filter, or nothing if the cell's text is enough."""
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
@@ -56,7 +56,7 @@ def _verdict(outcome: str) -> Markup:
 
 
 def _interval_style(standing: Standing) -> str:
-    """Return the custom properties by which the style sheet draws an interval, in per cent."""
+    """Return the custom properties with which the style sheet draws an interval, in per cent."""
     shares = {
         "low": standing.accuracy_low,
         "mid": standing.accuracy,
@@ -89,7 +89,7 @@ ENVIRONMENT.globals |= {"spread": formats.spread}
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the HTML of a template, which is the name of a file in `templates/`."""
+    """Render a template and return its HTML. `template` is the name of a file in `templates/`."""
     return ENVIRONMENT.get_template(template).render(values)
 
 

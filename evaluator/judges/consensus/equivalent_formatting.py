@@ -1,9 +1,9 @@
-"""Known equivalent formats of one answer: decorations around it, and spellings of paths and sizes.
+"""Known equivalent formats of one answer: extra labels and numbers, and spellings of paths and sizes.
 
-The references show which layouts are equivalent, but only the layouts that they use. This module adds the layouts that
-every reader knows: line numbers, words of the question, and a total of the rows above. It also accepts two spellings of
-a path or size that are equal without rounding. These rules apply only if every field of the answer has been compared,
-row by row. They do not apply if the task asks for a particular format.
+References show equivalent layouts, but only the layouts that they use. This module adds common formats: line numbers,
+words of the question, and a total of the rows above. It also accepts two spellings of the same path or of the same
+exact size. The judge applies these rules only after it has compared every field of the answer, row by row. It does not
+apply them if the task asks for a particular format.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FormatContext(NamedTuple):
 
 
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
-    """Return whether both texts give one answer in equivalent formats. Nondeterministic or truncated texts never do."""
+    """Return whether both texts give one answer in equivalent formats. Reject nondeterministic or truncated texts."""
     if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
@@ -93,9 +93,9 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 def without_numbers(data: bytes) -> bytes | None:
     """Return the text without its line numbers, or None if its lines do not count up from 1 without gaps.
 
-    A line number only tells the position of a line, so a wrong answer stays wrong without it. Counts (`uniq -c`) and
-    line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. Blank lines, which `nl` does not
-    number, are allowed between.
+    A line number only shows the position of a line. A wrong answer without line numbers therefore stays wrong. Counts
+    (`uniq -c`) and line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. The text may
+    contain blank lines, which `nl` does not number.
     """
     lines, expected = [], 1
     for line in data.split(b"\n"):
@@ -115,8 +115,7 @@ def _counts_up(rows: Sequence[Fields]) -> bool:
 def has_total(rows: Sequence[Fields]) -> bool:
     """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
 
-    `wc` and `du -c` print this row. It follows from the rows above it, which are all compared. Other rows or numbers
-    therefore still differ.
+    `wc` and `du -c` print this row. The row adds no information, because the judge compares all rows above it.
     """
     if len(rows) < LEAST_NUMBERED or len(rows[-1]) != 2 or rows[-1][1] != b"total":
         return False
@@ -125,12 +124,12 @@ def has_total(rows: Sequence[Fields]) -> bool:
 
 
 def is_labelled(candidate: Fields, reference: Fields, words: str) -> bool:
-    """Return whether one row equals the other except for words of the question, or for a file name from it.
+    """Return whether two rows differ only by words of the question, or only by a file name from the question.
 
     `11 directories` equals `11` if the question asks for directories. `11` equals `11 notes.txt` if the question names
-    that file and no other. A near miss has another value or an extra value, which no question contains. Label words
-    have only letters, so a number or a path is never a label. If a question names two files, the name is part of the
-    answer.
+    only that file. A near miss has another value or an extra value, and the question does not contain this value. Label
+    words have only letters, so a number or a path is never a label. If a question names two files, the file name is
+    part of the answer.
     """
     extra = list((Counter(candidate) - Counter(reference)).elements())
     missing = list((Counter(reference) - Counter(candidate)).elements())
@@ -163,26 +162,26 @@ def _without_cwd(row: Fields, context: FormatContext) -> Fields:
 def without_directory(field: bytes, cwd: bytes) -> bytes:
     """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave that directory itself unchanged.
 
-    Both spellings name one file. A near miss names another file, and a path outside the directory keeps its prefix.
-    `is_equivalent_format` does not accept `./a/b` for it, because such a path comes from a search of the whole
-    directory, which is wider than a search of `a`.
+    Both spellings name one file. A near miss names another file. A path outside the directory keeps its prefix.
+    `is_equivalent_format` does not accept `./a/b` as a third spelling. Such a path comes from a search of the whole
+    directory, and a search of `a` covers less.
     """
     start = cwd.rstrip(b"/") + b"/"
     return field[len(start) :] if field.startswith(start) and len(field) > len(start) else field
 
 
 def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
-    """Return the rows without the title row of `df`, which names the unit of the amounts below."""
+    """Return the rows without the title row of `df`. The title row names the unit of the amounts below."""
     remaining = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
     return remaining if len(remaining) == len(rows) - 1 else list(rows)
 
 
 def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bool:
-    """Return whether the rows are equal, except that some count blocks of 1,024 bytes and others use larger units.
+    """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
-    `80K` equals `80` in the output of `du`, `df` and `ls -s`. The other fields must be equal, and they identify the
-    row. A rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else
-    therefore differs. Bytes are not compared with units, because `4.0K` may be 4,090 bytes rounded up.
+    The utilities `du`, `df` and `ls -s` print such amounts. The other fields identify the row and must be equal. A
+    rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else therefore
+    differs. The function does not compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:

@@ -1,6 +1,6 @@
-"""The exit status, compared as zero or not zero, for tasks that observe it.
+"""The exit status as a fact: zero or not zero. The judge compares this fact only if the task observes it.
 
-The exact number is not compared, because each utility has its own convention (`grep` 1, `ls` 2, `find` 1).
+The exact number does not count, because each utility has its own convention (`grep` 1, `ls` 2, `find` 1).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class ExitFacet(IntEnum):
-    """The only compared property of an exit status."""
+    """The properties of an exit status that the judge compares. There is only one."""
 
     SUCCESS = 0
 
 
 def status_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return whether the command exited with 0, as a fact."""
+    """Return one fact: whether the command exited with status 0."""
     return {EffectKey(b"", ExitFacet.SUCCESS): evidence.status == 0}
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the field's name for messages."""
+    """Return the name of the compared field for messages."""
     return "exit status"
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how the command and the references exit."""
+    """Describe the exit status of the command and of the references in one sentence."""
     actual, expected = ("zero", "another status") if difference.actual else ("a status that is not zero", "zero")
     return f"ends with {actual}, expected {expected}"
 

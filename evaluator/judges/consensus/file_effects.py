@@ -1,10 +1,10 @@
-"""File-system changes as facts, and the rules for which facts count.
+"""File-system changes as facts, and the rules that select the facts to compare.
 
 The judge compares path, kind, type, content and link target. It compares mode and owner only if a reference *sets*
-them. A reference sets them if it changes those of an existing path, or if a new path gets others than `touch` and
-`mkdir` give under the usual umask. A candidate that builds the same file in another way (`mv` of a copy instead of `sed
--i`) therefore does not fail because of a mode that the task does not ask for. Archives are compared by their members
-and packing, because the bytes of `tar czf` differ from run to run.
+them: the reference changes them on an existing path, or gives a new path values that differ from the defaults of
+`touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way (`mv` of a copy instead
+of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge compares archives by
+their members and compression, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. A listed file with its full text has no content fact: its text is compared."""
+    """Return the facts of all changes. The full text of a listed file is no fact: the judge compares it as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -78,15 +78,15 @@ def _content_facts(change: PathChange) -> Iterator[tuple[EffectKey, Hashable]]:
 
 
 def has_text(change: PathChange) -> bool:
-    """Return whether the task lists the file and its full text is stored. A longer file is compared by its digest."""
+    """Return whether the task lists the file and the evidence holds its full text. A longer file has only a digest."""
     return change.text is not None and (change.size is None or len(change.text) >= change.size)
 
 
 def member_name(member: Member) -> bytes:
-    """Return a member's name without leading `./` and trailing `/`. It is empty for the archived directory itself.
+    """Return a member's name without leading `./` and trailing `/`. The name of the archived directory itself is empty.
 
-    Both spellings unpack to the same path. A near miss packs other files, other contents or another directory, so its
-    names or contents still differ.
+    Both spellings unpack to the same path. A near miss packs other files, other contents or another directory. Its
+    names or contents therefore still differ.
     """
     name = re.sub(rb"^(?:\./+)+", b"", member.name)
     if member.type is not FileType.DIRECTORY:
@@ -95,7 +95,7 @@ def member_name(member: Member) -> bytes:
 
 
 def sets_mode(change: PathChange) -> bool:
-    """Return whether the command gave the path a mode other than the default or the former one."""
+    """Return whether the command gave the path a mode that differs from the default mode and from the previous mode."""
     if change.mode is None or change.type is FileType.LINK:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -107,7 +107,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether the command gave the path an owner or group other than the default or the former one."""
+    """Return whether the command gave the path an owner or group that is neither the default nor the previous one."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -118,20 +118,20 @@ def sets_owner(change: PathChange) -> bool:
 
 
 def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
-    """Return the keys of modes and owners that these changes set."""
+    """Return the fact keys of the modes and owners that these changes set."""
     modes = {EffectKey(change.path, FileFacet.MODE) for change in changes if sets_mode(change)}
     return frozenset(modes | {EffectKey(change.path, FileFacet.OWNER) for change in changes if sets_owner(change)})
 
 
 def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
-    """Return the keys of modes and owners that no reference sets, for all paths that any of these runs touches."""
+    """Return the fact keys of modes and owners that no reference sets, for every path that any of the runs changes."""
     keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
     return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the field and its path for messages."""
+    """Return the name of the field and its path for messages."""
     path = shown(key.subject)
     if key.facet is FileFacet.KIND:
         return path
@@ -141,7 +141,7 @@ def name_fact(key: EffectKey) -> str:
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how the command's and the references' changes of a path differ."""
+    """Describe in one sentence how the command changes a path and how the references change it."""
     key, present, actual, expected = difference
     if key.facet is FileFacet.KIND:
         return _describe_kind(key, present, actual, expected)

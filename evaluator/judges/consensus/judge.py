@@ -1,14 +1,14 @@
 """Bashboard's own judge: effects that all references share are required, and effects of any reference are allowed.
 
-The judge takes these steps, and the first step that decides is final: the text and the limits, equality with one
-reference, effects, output. The panel, which decides undecided cases, is elsewhere. Only evidence decides. The command's
-text is used for two questions: whether it is a reference, byte for byte or as the same shell words, and whether it is a
-known mutant of a reference (`Case.is_known_mutant`). A known mutant never passes. It stays undecided.
+The judge takes these steps in order: the text and the limits, equality with one reference, effects, output. The first
+step with a result is final. The panel decides undecided cases and is not part of this module. Only evidence decides.
+The judge reads the command's text for two questions. Is it a reference, byte for byte or as the same shell words? Is it
+a known mutant of a reference (`Case.is_known_mutant`)? A known mutant never passes, but stays undecided.
 
-Nondeterministic fields: a field that changes between two runs of a *reference* is masked on both sides. A field that
-changes only between two runs of the *candidate* is also masked, but a candidate that needs this mask does not pass.
-Otherwise `echo $RANDOM` would answer every question that asks for one number. If the references were repeated and did
-not change, the candidate fails. Otherwise it is undecided.
+Nondeterministic fields: the judge masks a field on both sides if it changes between two runs of a *reference*. It also
+masks a field that changes only between two runs of the *candidate*, but a candidate that needs this mask does not pass.
+Otherwise `echo $RANDOM` would answer every question that asks for one number. Such a candidate fails if the references
+ran twice without a change. Otherwise it is undecided.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Consensus:
     basis: Final = EvidenceNeed.REPEATS
 
     def judge(self, case: Case) -> Finding:
-        """Run the prechecks, then compare with the references, and mark collateral changes."""
+        """Run the prechecks, compare the candidate with the references, and mark collateral changes in the finding."""
         finding = early_verdict(case) or _settle_by_words(case)
         finding = finding or _leave_mutant_undecided(case, _settle_by_comparison(case))
         collateral = finding.outcome is not Outcome.INFRA_ERROR and has_collateral(case)
@@ -73,10 +73,10 @@ class Consensus:
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Return why the case's references allow no tolerance for `set` output, or None if there is no problem.
+    """Return why the references allow no tolerance for `set` output, or None if there is no problem.
 
-    Other output modes need no tolerance. The candidate is ignored. `suite verify` uses this. If the references do not
-    align, or one of them does not end by itself, the judge can only test equality with single references.
+    Other output modes need no tolerance. The function ignores the candidate. `suite verify` calls it. If the references
+    do not align, or if one of them does not end by itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -96,7 +96,7 @@ def alignment_problem(case: Case) -> str | None:
 
 
 def _settle_by_words(case: Case) -> Finding | None:
-    """Return a pass if the command has the same words as a reference. This needs no evidence."""
+    """Return a pass if the command has the same words as a reference, else None. This test needs no evidence."""
     if case.candidate is None:
         return None
     command = case.candidate.command
@@ -109,10 +109,10 @@ def _settle_by_words(case: Case) -> Finding | None:
 
 
 def _leave_mutant_undecided(case: Case, finding: Finding) -> Finding:
-    """Return the finding, or "undecided" if a known mutant passes by evidence alone.
+    """Return the finding unchanged, or "undecided" if a known mutant would pass by its evidence.
 
-    A mutant drops a flag or changes a number by one. A person who reads such commands finds most of them wrong, even if
-    no variant shows a difference from the reference. A maintainer's mark or the panel decides.
+    A mutant drops a flag or changes a number by one. People find most such commands wrong, even if no variant shows a
+    difference from the reference. A maintainer's mark or the panel decides these cases.
     """
     if finding.outcome is not Outcome.PASS or not case.is_known_mutant or finding.step is Step.VERIFIER:
         return finding
@@ -197,7 +197,7 @@ def _is_same_answer(context: FormatContext, task: Task, candidate: Text, referen
 
 
 def _mismatches(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[Finding]:
-    """Yield all reasons against a pass, failures and undecidable points, in the order of the steps."""
+    """Yield a finding for each failure and each undecidable point, in the order of the steps."""
     for runs in variant_runs:
         yield from _incomplete_changes(runs)
     for step in (dimension.step for dimension in DIMENSIONS if dimension.is_observed(task)):
@@ -283,7 +283,7 @@ def _wrong_output(task: Task, variant_runs: Sequence[VariantRuns]) -> Iterator[F
 
 
 def _distance(comparisons: Sequence[OutputComparison]) -> tuple[int, int]:
-    """Return the number of variants in which one reference's output differs, and the number of undecidable ones."""
+    """Return the number of variants in which a reference's output differs, and the number of undecidable variants."""
     matches = [comparison.match for comparison in comparisons]
     return matches.count(OutputMatch.DIFFERENT), matches.count(OutputMatch.UNKNOWN)
 

@@ -1,7 +1,7 @@
-"""Nondeterministic fields: how two runs of one command reveal them, and how they are masked.
+"""Nondeterministic fields: two runs of one command reveal them, and masks exclude them from comparison.
 
-A field is one word of one line, or one fact (the content of one path, the value of one variable). A whole dimension is
-never masked. If the two outputs have different numbers of lines, nothing is masked. If masking leaves nothing to
+A field is one word of one line, or one fact (the content of one path, the value of one variable). A mask never covers a
+whole dimension. If the two outputs have different numbers of lines, there is no mask. If the masks leave nothing to
 compare, the comparison is undecided.
 """
 
@@ -22,7 +22,7 @@ class Position(NamedTuple):
     field: int | None
 
     def __str__(self) -> str:
-        """Return the position with numbers from 1."""
+        """Return the position as text, with line and field numbers from 1."""
         return f"line {self.line + 1}" + ("" if self.field is None else f", field {self.field + 1}")
 
 
@@ -47,12 +47,12 @@ class Text:
 
 
 def text_of(output: Output, masked: Positions = NOTHING) -> Text:
-    """Convert a recorded stream to a text."""
+    """Convert a recorded output stream to a `Text`."""
     return Text(output.data, output.digest, output.truncated, masked)
 
 
 def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
-    """Return the words of the first text that differ in the second. For a set, lines may be in another order."""
+    """Return the positions of words that differ between both texts. For a set, the order of lines may differ."""
     if first == again or mode is OutputMode.NONE:
         return NOTHING
     first_lines, again_lines = first.split(b"\n"), again.split(b"\n")
@@ -65,7 +65,7 @@ def volatile_words(first: bytes, again: bytes, mode: OutputMode) -> Positions:
 
 
 def _pair_changed_lines(first_lines: list[bytes], again_lines: list[bytes]) -> list[tuple[int, bytes, bytes]]:
-    """Pair the lines that only one of the two texts has, in order. Both texts have the same number of lines."""
+    """Pair the lines that occur in only one of the texts, in order. Both texts have the same number of lines."""
     common = Counter(first_lines) & Counter(again_lines)
     left, right = _lines_without(first_lines, common), _lines_without(again_lines, common)
     return [(number, line, other) for (number, line), (_, other) in zip(left, right, strict=True)]
@@ -100,7 +100,7 @@ def masked_fields(masked: Positions) -> dict[int, frozenset[int | None]]:
 
 
 def unmasked_words(line: bytes, fields: frozenset[int | None]) -> list[bytes | None]:
-    """Return the line's words, with None for each masked one. If the whole line is masked, return an empty list."""
+    """Return the line's words, with None for each masked word. Return no words if the whole line is masked."""
     if None in fields:
         return []
     return [None if field in fields else word for field, word in enumerate(split_fields(line))]

@@ -1,8 +1,8 @@
-"""Equivalent spellings mapped to one: colour, trailing blanks, `./x` for `x`, sizes.
+"""Functions that map equivalent spellings to one spelling: colour, trailing blanks, `./x` for `x`, sizes.
 
-Each function maps two texts to one only if both say the same. Its docstring explains why a wrong command still differs.
-Nothing here loses a distinction such as rounding, case, order of letters, carriage returns or NULs. If a task asks for
-a particular spelling, its `output` is `exact`, and then nothing is normalised.
+Each function maps two texts to the same text only if they have the same meaning. Its docstring explains why a wrong
+command still differs. Every function keeps distinctions such as rounding, case, order of letters, carriage returns or
+NULs. If a task asks for a particular spelling, its `output` is `exact`, and the judge normalises nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SHELL_LINE: Final = re.compile(rb"^bash: line \d+: ")
 
 
 def without_colour(line: bytes) -> bytes:
-    """Return the line without SGR sequences and without the erase-to-the-right that `grep` prints beside them.
+    """Return the line without the escape sequences for colour (SGR) and for "erase to the right", which `grep` prints.
 
-    A near miss differs in its text and not in its colour, and all visible bytes stay. Other escape sequences can move
-    or erase text. They are kept, so a command cannot hide output by overwriting it.
+    All visible bytes stay, so a near miss still differs in its text. Other escape sequences can move or erase text. The
+    function keeps them, so a command cannot hide output by overwriting it.
     """
     return _COLOUR.sub(b"", line) if b"\x1b" in line else line
 
@@ -33,7 +33,7 @@ def without_colour(line: bytes) -> bytes:
 def without_trailing_blanks(line: bytes) -> bytes:
     """Return the line without trailing spaces and tabs.
 
-    No value ends in them, so lines become equal only if they differ in padding. A carriage return stays, because some
+    No value ends in blanks, so only lines that differ in padding become equal. A carriage return stays, because some
     tasks convert line endings.
     """
     return line.rstrip(b" \t")
@@ -42,8 +42,8 @@ def without_trailing_blanks(line: bytes) -> bytes:
 def without_dot_slash(field: bytes) -> bytes:
     """Return `x` for `./x`. Leave `.` and `./` unchanged.
 
-    Both name the same file in the same directory. A near miss names another file. `../x`, `.x` and `a/./x` are
-    unchanged.
+    Both spellings name the same file in the same directory. A near miss names another file. `../x`, `.x` and `a/./x`
+    stay unchanged.
     """
     return field[2:] if len(field) > 2 and field.startswith(b"./") else field
 
@@ -51,18 +51,18 @@ def without_dot_slash(field: bytes) -> bytes:
 def without_final_slash(field: bytes) -> bytes:
     """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash only marks x as a directory, and this fact does not depend on the output. A near miss prints another path,
-    or one path more or less.
+    The slash only shows that x is a directory, and that fact does not depend on the output. A near miss prints another
+    path, or one path more or less.
     """
     return field.rstrip(b"/") or field
 
 
 def size_spelling(field: bytes) -> bytes:
-    """Return `4K` for `4.0K`, `4Ki` and `4KiB`: the number without zero decimals, the binary unit as one letter.
+    """Return `4K` for `4.0K`, `4Ki` and `4KiB`: the number without zero decimals, and the binary unit as one letter.
 
-    The mapping keeps number and unit distinct, so different sizes stay different. Nothing is rounded or converted: `4K`
-    is not `4096`, which may be a rounded-up 4.0K. Decimal units (`k`, `kB`, `KB`) differ from binary ones by 2.4 % or
-    more and are unchanged.
+    Different sizes stay different, because the function keeps the number and the unit. It does not round or convert:
+    `4K` is not `4096`, because `4.0K` may be a rounded size. Decimal units (`k`, `kB`, `KB`) stay unchanged, because
+    they differ from binary units by 2.4 % or more.
     """
     if not field[:1].isdigit() or field[-1] not in _UNIT_ENDINGS:
         return field
@@ -74,15 +74,15 @@ def size_spelling(field: bytes) -> bytes:
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split a line at blanks and tabs. Masks number the fields in the same way."""
+    """Split a line at blanks and tabs. Masks use the same field numbers."""
     return _FIELD.findall(line)
 
 
 def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
-    This loses only colour, the width of blanks between fields, and the equivalent spellings above. A near miss with
-    another value, or with one value more or less, still has other fields.
+    The fields omit only colour, the width of blanks, and the equivalent spellings above. A near miss with another
+    value, or with one value more or less, still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -94,11 +94,11 @@ def row_fields(line: bytes) -> list[bytes]:
 
 
 def is_heading(line: bytes, following: bytes | None) -> bool:
-    """Return whether the line is the `total N` that `ls -l` prints above its rows, or prints alone without rows.
+    """Return whether the line is the heading `total N`, which `ls -l` prints above its rows or alone if there are none.
 
-    N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only before a
-    row that begins with a file mode, or as `total 0` with nothing below. A sum that a task asks for has no such row
-    below it, and is 0 only if there is nothing to add.
+    N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
+    next row begins with a file mode, or if the line is `total 0` and no row follows. If a task asks for a sum, the row
+    of the sum has no such row below it, and the sum is 0 only if there is nothing to add.
     """
     match = _HEADING.fullmatch(line)
     if match is None:
@@ -109,7 +109,7 @@ def is_heading(line: bytes, following: bytes | None) -> bool:
 def diagnostic(line: bytes) -> bytes:
     """Return a line of standard error without colour, trailing blanks and the line number of the script.
 
-    `bash: line 3: x` and `bash: line 1: x` are the same message from two layouts of a script. The message and the name
-    of the program stay.
+    `bash: line 3: x` and `bash: line 1: x` are the same message from two layouts of a script. The result keeps the
+    message and the name of the program.
     """
     return _SHELL_LINE.sub(b"bash: ", without_trailing_blanks(without_colour(line)))

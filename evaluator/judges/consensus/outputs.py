@@ -1,7 +1,7 @@
 """Comparison of texts by the task's `output` mode: exact bytes or a sequence of lines.
 
-It serves standard output, standard error and the files in `text_files`. For files, the mode `none` means `exact`,
-because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
+The judge compares standard output, standard error and the files in `text_files` with it. For files, the mode `none`
+means `exact`, because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OutputMatch(StrEnum):
 
 
 class OutputComparison(NamedTuple):
-    """The result, one sentence about it, and the deciding line number (from 1, or 0 for none)."""
+    """The result, a sentence that explains it, and the number of the deciding line (from 1, or 0 if there is none)."""
 
     match: OutputMatch
     sentence: str = ""

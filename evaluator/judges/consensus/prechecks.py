@@ -1,7 +1,8 @@
-"""Checks that every judge makes before it compares anything: text, missing evidence, limits and verifiers.
+"""Checks that every judge makes before its own comparison: text, missing evidence, limits and verifiers.
 
-The order matters. A missing command, or one that the shell cannot receive, needs no evidence. Missing evidence comes
-next: the pipeline must execute the command again, and the candidate must not be blamed for it.
+The order matters. The check for a missing command, or for one that the shell cannot receive, needs no evidence. Next
+comes the check for missing evidence: the pipeline must execute the command again, because the candidate is not at
+fault.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _LIMITS: Final = {
 
 
 def early_verdict(case: Case) -> Finding | None:
-    """Return the finding that the text, missing evidence, a limit or the verifier decides, or None if none does."""
+    """Return a finding if the text, missing evidence, a limit or the verifier decides the case, else None."""
     return settle_by_text(case) or _settle_missing(case) or _settle_by_ending(case) or _settle_by_verifier(case)
 
 
 def settle_by_text(case: Case) -> Finding | None:
-    """Return the finding for a missing command or one that the shell cannot receive, else None."""
+    """Return a finding if there is no command or if the shell cannot receive it, else None."""
     if case.candidate is None:
         return Finding(outcome=Outcome.UNANSWERED, reason="no command was given")
     command = case.candidate.command
@@ -82,9 +83,9 @@ def _settle_by_ending(case: Case) -> Finding | None:
 
 
 def syntax_error(evidence: Evidence) -> bytes | None:
-    """Return the line in which bash reports that it cannot parse the command, or None.
+    """Return the line of standard error in which bash reports a syntax error of the command, or None.
 
-    In this case bash exits with 2, or with 1 for an unclosed array or substitution.
+    After such an error bash exits with 2, or with 1 for an unclosed array or substitution.
     """
     if evidence.status not in (1, 2):
         return None

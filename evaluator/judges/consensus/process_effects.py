@@ -1,8 +1,8 @@
-"""The processes left running, as facts: their number by command line, user, and state (running or stopped).
+"""The processes that a command leaves behind, as facts: their number by command line, user and state.
 
-Process ids, ages, and the difference between sleeping and running say nothing about the effect of a command. A zombie
-has already ended and only waits for its parent, so it does not count. A stopped process differs from a running one,
-because some tasks ask to stop a process.
+A state is running or stopped. Process ids, ages, and the difference between sleeping and running do not show the effect
+of a command. A zombie has already ended and only waits for its parent, so it does not count. A stopped process differs
+from a running one, because some tasks ask to stop a process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Observation, Process, Step, Task
 
 
 class ProcessFacet(IntEnum):
-    """The state in which processes are counted."""
+    """The states of the processes that the judge counts."""
 
     RUNNING = 0
     STOPPED = 1
@@ -40,13 +40,13 @@ def _key(process: Process) -> EffectKey:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the kind of process for messages."""
+    """Return the process's command line, user and state for messages."""
     state = ProcessFacet(key.facet).name.lower()
     return f"{state} process {shown(key.subject.replace(bytes(1), b' '))} of user {key.part.decode()}"
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how many such processes the command and the references leave."""
+    """Describe in one sentence how many such processes the command leaves and how many the references leave."""
     key, present, actual, expected = difference
     if not present:
         return f"leaves no {name_fact(key)}; every reference leaves {expected[0]}"

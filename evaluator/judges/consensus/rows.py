@@ -1,4 +1,4 @@
-"""Printed text as a multiset of rows, and the test whether two multisets differ only in layout."""
+"""The rows of a text as a multiset, and a test whether two multisets differ only in layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY_NUMBER: Final = 1 << 30
 
 
 class OutputRow(NamedTuple):
-    """A printed line with fields: stable fields in printed order, and the number of nondeterministic ones (`wild`)."""
+    """A line with its stable fields in printed order, and the number of its nondeterministic fields (`wild`)."""
 
     fields: tuple[bytes, ...]
     wild: int
@@ -25,14 +25,14 @@ class OutputRow(NamedTuple):
 
 
 class RowKey(NamedTuple):
-    """The identity of a row: its fields in sorted order, and the number of nondeterministic ones."""
+    """The identity of a row: its stable fields in sorted order, and the number of its nondeterministic fields."""
 
     fields: tuple[bytes, ...]
     wild: int
 
 
 class Table(NamedTuple):
-    """A text as rows: in printed order, and grouped by their keys."""
+    """The rows of a text, in printed order and grouped by key."""
 
     rows: tuple[OutputRow, ...]
     by_key: Mapping[RowKey, list[OutputRow]]
@@ -42,7 +42,7 @@ class Table(NamedTuple):
 def table_of(text: Text) -> Table:
     """Return the rows of a text. Blank lines have no fields and count as layout.
 
-    The result is cached, because a case reads each text several times and a task's references stay the same.
+    The function caches its result, because the judge reads each text several times and references stay the same.
     """
     masked = masked_fields(text.masked)
     lines = text.data.split(b"\n")
@@ -68,7 +68,7 @@ def _masked_row(line: bytes, number: int, fields: frozenset[int | None]) -> Outp
 
 
 def same_rows(left: Table, right: Table) -> bool:
-    """Return whether both tables hold the same rows equally often, and no nondeterministic field hides a value."""
+    """Return whether both tables have the same rows with the same counts, and no row has a nondeterministic field."""
     if len(left.rows) != len(right.rows) or left.by_key.keys() != right.by_key.keys():
         return False
     counts = all(len(rows) == len(right.by_key[key]) for key, rows in left.by_key.items())
@@ -84,7 +84,7 @@ def is_other_layout(rows: Sequence[OutputRow], reference: Sequence[OutputRow]) -
     """Return whether the rows are the reference's rows with other line breaks: joined or split, in any order.
 
     The fields of a reference row must stay together. So `a 5` and `b 3` are not a layout of `a 3` and `b 5`. A near
-    miss that assigns values to the wrong items has the same fields, but it does not pass.
+    miss may have the same fields but assign values to the wrong items. It does not pass.
     """
     if any(row.wild for row in (*rows, *reference)):
         return False

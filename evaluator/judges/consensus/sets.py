@@ -1,9 +1,9 @@
 """Comparison of printed rows as a set, with the tolerance that the references show.
 
-Each item needs its own row, which must show every core field. If the rows can be assigned so that they show only known
-fields, the candidate passes. If they can be assigned but show more, no reference explains the extra fields, and the
-case is undecided. If they cannot be assigned, a core field or an item is missing, or there is an extra row. The judge
-does not guess which assignment is likely: it only tests whether one exists.
+Each item needs its own row, and the row must show every core field. The judge tests whether the candidate's rows can be
+assigned to the items. If an assignment shows only known fields, the candidate passes. If every assignment shows extra
+fields, the case is undecided, because no reference explains them. If there is no assignment, the candidate fails: a
+core field or an item is missing, or there is an extra row. The judge does not guess a likely assignment.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_same_set(candidate: Text, reference: Text) -> bool:
 
 
 def alignment_of(references: Sequence[Text]) -> str:
-    """Return why these references do not align, or an empty string if they do."""
+    """Return the reason why these references do not align, or an empty string if they align."""
     if any(text.truncated for text in references):
         return "a reference prints more than is kept"
     return align_references(tuple(references)).problem
@@ -84,12 +84,12 @@ def _compare_aligned(table: Table, tables: Sequence[Table], items: Sequence[Item
 
 
 def _is_rearranged(table: Table, reference: Table) -> bool:
-    """Return whether the table has a reference's fields in another number of rows, such as a transposed table."""
+    """Return whether both tables have the same fields in different numbers of rows, such as a transposed table."""
     return len(table.rows) != len(reference.rows) and all_fields(table.rows) == all_fields(reference.rows)
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """Return for each item the rows that show its whole core, or None if there are too many such pairs."""
+    """For each item, return the rows that show its whole core. Return None if there are too many pairs."""
     rows_by_field: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
         for field in set(row.fields):
@@ -106,7 +106,7 @@ def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] 
 
 
 def _has_core(item: Item, row: OutputRow, fields: Counter[bytes]) -> bool:
-    """Return whether the row shows every core field. Nondeterministic fields are only counted."""
+    """Return whether the row shows every core field. A nondeterministic field may stand for any core field."""
     enough = len(row.fields) + row.wild >= item.core.total() + item.least_wild
     return enough and (item.core - fields).total() <= row.wild
 
@@ -140,7 +140,7 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare without an alignment: with single references, then with the fields that all references share or lack."""
+    """Compare without an alignment: with each reference, then with the fields that all references share or lack."""
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):
         own_items = align_references((text,)).items

@@ -1,9 +1,9 @@
 """The final shell state as facts: directory, umask, variables, functions, aliases, options, traps.
 
-Bash's internal variables are left out, because they show how a command was written and not its effect: clocks,
-counters, random numbers, the call stack, the words of the last command and the former directory. The default variables
-of `read`, `getopts` and `[[ =~ ]]` are left out too. PWD, SHELLOPTS and BASHOPTS repeat the directory and the options,
-which are compared separately.
+The facts omit bash's internal variables, because these show how a command was written and not its effect: clocks,
+counters, random numbers, the call stack, the words of the last command and the previous directory. They also omit the
+default variables of `read`, `getopts` and `[[ =~ ]]`. PWD, SHELLOPTS and BASHOPTS are omitted too, because the
+directory and the options are separate facts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OPTION: Final = re.compile(r"(?:set|shopt) (?P<state>[-+]o|-[su]) (?P<name>\w+)
 
 
 def shell_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of the shell. A shell that ended has only the fact that it ended."""
+    """Return the facts of the shell. If the shell has ended, this is the only fact."""
     shell = evidence.shell
     if shell is None:
         return {}
@@ -79,19 +79,18 @@ def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
 def is_managed_by_bash(variable: str) -> bool:
     """Return whether bash itself manages this variable.
 
-    No task can ask to set such a variable: bash overwrites it, refuses the change, or copies a value that is compared
-    elsewhere. A near miss sets another variable, value, option or directory, which is compared.
+    No task can ask to set such a variable. Bash overwrites it, refuses the change, or copies a value that the judge
+    compares elsewhere. A near miss sets another variable, value, option or directory, which the judge compares.
     """
     return _MANAGED_BY_BASH.fullmatch(variable) is not None
 
 
 def is_helper_variable(difference: Difference) -> bool:
-    """Return whether this is a helper variable that the command left behind, which no reference sets and no program
-    sees.
+    """Return whether the difference is a helper variable that no reference sets and no other program can read.
 
-    `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss sets another variable than the task asks for,
-    and then the right one is missing. A variable is not a helper if it is exported or read-only, or if bash reads it.
-    The variables of the initial shell are set in every reference too.
+    `d=$(...); cd "$d"` has the same effect as `cd "$(...)"`. A near miss sets a different variable from the one in the
+    task. It still fails, because the right variable is missing. A variable is not a helper if it is exported or
+    read-only, or if bash reads it. The variables of the initial shell are set in every reference too.
     """
     value = difference.actual
     return (
@@ -104,13 +103,13 @@ def is_helper_variable(difference: Difference) -> bool:
 
 
 def name_fact(key: EffectKey) -> str:
-    """Return the field of the shell for messages."""
+    """Return the name of the compared shell property for messages."""
     facet = ShellFacet(key.facet).name.lower()
     return f"{facet} {shown(key.subject)}" if key.subject else f"shell's {facet}"
 
 
 def describe(difference: Difference) -> str:
-    """Describe in one sentence how the command and the references leave the shell."""
+    """Describe in one sentence the final shell state of the command and of the references."""
     key, present, actual, expected = difference
     if key.facet is ShellFacet.ALIVE:
         return "leaves no shell to look at" if not actual else "leaves a shell where the references leave none"

@@ -1,10 +1,10 @@
-"""Failures that a single reference cannot prove, because nothing shows which of its fields matter.
+"""Failures that a single reference cannot prove, because one reference does not show which of its fields matter.
 
 Two references require the fields that they share. With one reference, a failure by output stands only if the two texts
-have few words in common, and if the reference changes no files. A command that changes files may print messages, and an
-equivalent command may not. Otherwise the case is undecided. A shared vocabulary never makes a pass. Words of the
-command itself do not count, because a list of processes shows them, and so does every path below a directory in the
-command.
+have few words in common and the reference changes no files. A command that changes files may also print messages, and
+an equivalent command may print none. All other such failures become undecided, and common words never lead to a pass.
+Words of the command itself do not count, because a list of processes shows them. For the same reason, paths below a
+directory in the command do not count.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ layout, 31 of 33 from equivalent commands reach both thresholds, and 2 of 72 fro
 
 
 class Printed(NamedTuple):
-    """The output of a command, and the command."""
+    """The output of a command, with the command that printed it."""
 
     text: bytes
     command: bytes
 
 
 def has_word_overlap(left: Printed, right: Printed) -> bool:
-    """Return whether two texts share so many words that they may differ only in layout."""
+    """Return whether two texts share so many words that perhaps only their layout differs."""
     left_words, right_words = (_words(printed.text) - _words(printed.command) for printed in (left, right))
     if not left_words or not right_words:
         return False
@@ -52,10 +52,10 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Return the finding, or "undecided" if it is a failure by output that the only reference does not prove.
+    """Return the finding, or "undecided" if it is a failure by output and the only reference does not prove it.
 
-    It never turns a failure into a pass, so no near miss passes by it. A command that prints nothing stays a failure,
-    unless the reference changes files.
+    The function never turns a failure into a pass, so it lets no near miss pass. If a command prints nothing, it still
+    fails, unless the reference changes files.
     """
     references = usable_references(case)
     is_by_output = finding.outcome is Outcome.FAIL and finding.step is Step.OUTPUT

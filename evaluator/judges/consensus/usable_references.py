@@ -1,11 +1,11 @@
-"""Which references can serve for a comparison, and which commands fail although there is nothing to compare.
+"""The references that can serve for a comparison, and a test for commands that fail if no comparison is possible.
 
-A usable reference ends by itself and shows something. If no reference shows anything, then doing nothing looks the same
-as solving the task, so an equal candidate proves nothing. The only exception needs no evidence: the exact bytes of a
-reference.
+A usable reference ends by itself and shows an effect or output. If no reference shows any, an equal candidate proves
+nothing, because a command that does nothing looks the same. Only the exact bytes of a reference still pass.
 
-Many wrong commands fail in the same way as the right one, or silently do nothing. One complaint still proves a failure:
-a missing file that neither the task nor any reference mentions. A correct command could not know of that file.
+Many wrong commands fail in the same way as the right one, or do nothing without an error. One error message still
+proves a failure: it names a missing file that neither the task nor any reference mentions. A correct command could not
+know of that file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, St
 
 
 def usable_references(case: Case) -> tuple[Executed, ...]:
-    """Return the references that end by themselves in every variant and do not fail without showing anything.
+    """Return the references that end by themselves in every variant, except those that only report errors.
 
-    A reference that ran into a limit says nothing about the task. A reference is also unusable if every run exits with
-    an error and a complaint but shows no effect. Its world lacks something it needs, and many wrong commands would fail
-    alike.
+    A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
+    with an error and a message but shows no effect. Its world lacks a necessary part, and many wrong commands would
+    fail in the same way.
     """
     return tuple(
         reference
@@ -36,10 +36,10 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 
 
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
-    """Return whether none of these commands shows anything that the task compares, in any variant.
+    """Return whether no command shows an effect or output that the task compares, in any variant.
 
-    If the task observes more than files and output, this is always false: the task's author observes it because it
-    differs.
+    The result is always false if the task observes more than files and output. The author of such a task observes these
+    dimensions because they differ.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()

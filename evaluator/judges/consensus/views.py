@@ -1,7 +1,7 @@
-"""The comparable form of evidence: facts and texts of a run, with the fields that change between two runs.
+"""Evidence in comparable form: the facts and texts of a run, with the fields that change between two runs.
 
-`ComparableRun` is one command in one variant. `VariantRuns` puts a candidate beside its references in one variant. The
-judge builds them only if the simple test `same_bytes` has not decided the case.
+`ComparableRun` is one command in one variant. `VariantRuns` holds a candidate and its references in one variant. The
+judge builds both only if the simple test `same_bytes` has not decided the case.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ComparableRun:
     repeated: bool
 
     def without_masks(self) -> ComparableRun:
-        """Return the same run as if the command had run only once."""
+        """Return the same run without masks, as if the command had run only once."""
         files = {path: replace(text, masked=NOTHING) for path, text in self.files.items()}
         stdout, stderr = replace(self.stdout, masked=NOTHING), replace(self.stderr, masked=NOTHING)
         return replace(self, changing={}, stdout=stdout, stderr=stderr, files=files)
 
     def is_volatile(self, step: Step | None) -> bool:
-        """Return whether the second run showed different values in the fields that this step compares."""
+        """Return whether the two runs differ in the fields that this step compares."""
         if step is Step.OUTPUT:
             return bool(self.stdout.masked)
         if step is Step.STDERR:
@@ -55,7 +55,7 @@ class ComparableRun:
 
 
 def comparable_run(trial: Trial, task: Task) -> ComparableRun:
-    """Return what the task compares of a trial's first run. The second run shows its nondeterministic fields."""
+    """Return the compared facts and texts of a trial's first run. The second run shows the nondeterministic fields."""
     first, second = trial.first, _usable_second_run(trial)
     observed = [dimension for dimension in DIMENSIONS if dimension.is_observed(task)]
     facts = {dimension.step: dimension.facts(first, task) for dimension in observed}
@@ -84,8 +84,8 @@ def comparable_run(trial: Trial, task: Task) -> ComparableRun:
 def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
     """Return a short name for each compared field that differs between a trial's two runs.
 
-    The result is empty if the trial was not repeated or its second run cannot be compared. If the number of output
-    lines differs, the whole output is one entry, because nothing in it can be masked.
+    The result is empty if there is no second run, or if the second run is not comparable. If the number of output lines
+    differs, the whole output is one entry, because no part of it can be masked.
     """
     second = _usable_second_run(trial)
     if second is None:
@@ -105,8 +105,8 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 def _usable_second_run(trial: Trial) -> Evidence | None:
     """Return the second run, or None if it shows less than the first.
 
-    A second run that hit a limit, lost its shell or flooded the record lacks whole dimensions. They must not be masked
-    as if they were nondeterministic.
+    A second run lacks whole dimensions if it hit a limit, lost its shell or changed too many paths. The judge must not
+    mask these dimensions as nondeterministic.
     """
     first, second = trial.first, trial.again
     if second is None or second.ending is not Ending.EXITED or second.changes_truncated:
@@ -116,7 +116,7 @@ def _usable_second_run(trial: Trial) -> Evidence | None:
 
 
 def file_mode(task: Task) -> OutputMode:
-    """Return how listed files are compared: like standard output, but `exact` if the task ignores output."""
+    """Return the output mode for listed files: the mode of standard output, or `exact` if the task ignores output."""
     return OutputMode.EXACT if task.output is OutputMode.NONE else task.output
 
 
@@ -143,9 +143,9 @@ def _file_text(data: bytes, masked: Positions = NOTHING) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
-    """The runs of one variant. `unset` holds modes and owners that no reference sets.
+    """The runs of one variant. `unset` holds the keys of modes and owners that no reference sets.
 
-    `leftovers` holds the facts of files that the candidate left in scratch directories.
+    `leftovers` holds the keys of files that the candidate left in scratch directories.
     """
 
     variant: str
@@ -155,11 +155,11 @@ class VariantRuns:
     leftovers: frozenset[EffectKey]
 
     def without_own_masks(self) -> VariantRuns:
-        """Return the same runs without the masks that only the candidate's second run justifies."""
+        """Return the same runs without the masks that come only from the candidate's second run."""
         return replace(self, candidate=self.candidate.without_masks())
 
     def ignored(self, step: Step, references: tuple[ComparableRun, ...]) -> set[EffectKey]:
-        """Return the facts that are not compared with these references: nondeterministic facts and `unset` ones."""
+        """Return the keys of facts to ignore in this step: nondeterministic facts, and for files also `unset` facts."""
         keys = set(self.unset) if step is Step.FILES else set()
         return keys.union(*(run.changing.get(step, frozenset()) for run in (self.candidate, *references)))
 
@@ -183,7 +183,7 @@ def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed,
 
 
 def same_bytes(task: Task, candidate: Executed, reference: Executed, variants: tuple[str, ...]) -> bool:
-    """Return whether all evidence that the task compares is equal. This is the common case, and the test is cheap."""
+    """Return whether all evidence that the task compares is equal. This cheap test decides most cases."""
     return all(
         _same_evidence(task, candidate.trials[variant].first, reference.trials[variant].first) for variant in variants
     )

@@ -25,15 +25,15 @@ _FORMAT: Final = {"type": "json_schema", "json_schema": {"name": "verdict", "str
 
 
 class PanelError(InfraError):
-    """The panel got no reply from a model."""
+    """The panel received no reply from a model."""
 
 
 class RequestRefusedError(PanelError):
-    """One request got no answer."""
+    """A single request received no answer."""
 
 
 class StoppedError(PanelError):
-    """No request can get an answer now."""
+    """No request can receive an answer now."""
 
 
 class StatusError(PanelError):
@@ -82,7 +82,7 @@ class _Embeddings(BaseModel):
 
 
 class Received(NamedTuple):
-    """The reply's text, why it ended, and its (input, output) tokens, or None if the server does not count."""
+    """The reply's text, the reason why it ended, and its (input, output) tokens, or None if the server counts none."""
 
     text: str
     finish: str
@@ -92,7 +92,7 @@ class Received(NamedTuple):
 def chat_request(
     model: str, messages: list[dict[str, str]], seed: int, reply_tokens: int, *, plain: bool
 ) -> dict[str, Any]:
-    """Build the request for one vote. `plain` omits the schema."""
+    """Build the request for one vote. If `plain` is true, omit the schema."""
     request = {"model": model, "messages": messages, "temperature": 0, "seed": seed, "max_tokens": reply_tokens}
     return request if plain else {**request, "response_format": _FORMAT}
 
@@ -109,7 +109,7 @@ def read_chat(body: bytes) -> Received:
 
 
 def read_embedding(body: bytes) -> Received:
-    """Parse a response with an embedding, and encode it. Raises LostError if it is invalid."""
+    """Parse a response with an embedding, and return the encoded embedding. Raises LostError if it is invalid."""
     try:
         response = _Embeddings.model_validate_json(body)
         return Received(encode(response.data[0].embedding), "", _tokens(response.usage))

@@ -1,7 +1,8 @@
 """The limits and the current cost of requests to models.
 
-The maximum cost of a request is reserved before it is sent, so concurrent requests never exceed the limit together. If
-a request ends without an answer, the reserved amount counts as spent, because the server may have done the work.
+The client reserves the maximum cost of a request before it sends the request. Concurrent requests therefore never
+exceed the limit together. If a request ends without an answer, its reserved amount counts as spent, because the server
+may have worked.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from evaluator.wording import pluralize
 
 
 class BudgetSpentError(BashboardError):
-    """No further request fits the budget."""
+    """The budget is too small for a further request."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and current use. `calls` counts all requests sent, retries included. `usd` is in US dollars."""
+    """Limits and current use. `calls` counts all requests, including retries. `usd` is in US dollars."""
 
     max_calls: int | None = None
     max_usd: float | None = None
@@ -30,7 +31,7 @@ class Budget:
     _set_aside: float = 0.0
 
     def begin(self, usd: float, *, is_priced: bool) -> None:
-        """Reserve `usd` for one request. Raises BudgetSpentError, without any change, if it does not fit the limits."""
+        """Reserve `usd` for one request. If the limits do not allow it, raise BudgetSpentError and reserve nothing."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise BudgetSpentError(f"{self.calls} calls are made, as many as --max-calls allows")
         if self.max_usd is not None and self.usd + self._set_aside + usd > self.max_usd:

@@ -1,4 +1,4 @@
-"""A model client behind the reply cache: each reply is requested once and stored before it is used."""
+"""A model client with a reply cache. The client requests each reply once, and stores it before use."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class CachedClient:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the client may request a reply that the cache lacks."""
+        """Return whether the client may still send requests for replies that are not in the cache."""
         return self._key is not None and not self.stopped
 
     async def chat(self, key: ReplyKey, model: PanelModel, messages: list[dict[str, str]]) -> Reply:
-        """Return a model's reply to a chat. Raises NoReplyError."""
+        """Return a model's reply to a chat. Raises NoReplyError if no reply is available."""
         return await self._reply(
             key, self._settings.base_url, self._key, lambda client: client.chat(model, messages, key.seed)
         )
 
     async def embed(self, key: ReplyKey, embeddings: Embeddings, text: str) -> Reply:
-        """Return the embedding of a text. Raises NoReplyError."""
+        """Return the embedding of a text. Raises NoReplyError if no reply is available."""
         url, endpoint_key = self._settings.base_url, self._key
         if embeddings.base_url is not None:
             url, endpoint_key = embeddings.base_url, self._embeddings_key or "none"

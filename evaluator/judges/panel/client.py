@@ -1,7 +1,7 @@
-"""The client for model servers: the only module that calls them, through the openai SDK.
+"""The client for model servers. No other module calls them. The client uses the openai SDK.
 
-A semaphore limits concurrent requests, and one rate limiter delays them all. A failed request is sent again with
-exponential backoff and random jitter. The key is passed only to the SDK.
+A semaphore limits concurrent requests, and one rate limiter delays all of them. The client sends a failed request again
+with exponential backoff and random jitter. It passes the key only to the SDK.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FAILURES: Final = 3
 
 
 class ModelReply(NamedTuple):
-    """A model's reply, whether it was requested without the schema (`plain`), and its cost."""
+    """A model's reply and its cost. `plain` is true if the request contained no schema."""
 
     text: str
     finish: str
@@ -52,7 +52,7 @@ class ModelReply(NamedTuple):
 
 
 class _ModelRequest(NamedTuple):
-    """A request: how to send it, how to parse the response, and its maximum cost in US dollars."""
+    """A request as functions that send it and parse the response, with its maximum cost in US dollars."""
 
     model: PanelModel
     send: Callable[[], Awaitable[Any]]
@@ -93,7 +93,7 @@ class ModelClient:
             await self._sdk.close()
 
     async def chat(self, model: PanelModel, messages: list[dict[str, str]], seed: int) -> ModelReply:
-        """Return a model's reply, requested with the schema if the server supports it.
+        """Request a chat reply from a model, with the schema if the server supports it, and return it.
 
         Raises RequestRefusedError, StoppedError, BudgetSpentError.
         """
@@ -124,7 +124,7 @@ class ModelClient:
         )
 
     async def _send_until_answered(self, request: _ModelRequest) -> ModelReply:
-        """Send a request until it is answered, or until no answer can be expected."""
+        """Send a request until it receives an answer, or until an answer is no longer likely."""
         problem, schema_at_fault = "", False
         for attempt in range(self._settings.attempts):
             await asyncio.sleep(self._backoff(attempt))
@@ -147,7 +147,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the seconds before an attempt: 0 before the first, then doubling, with half of the time random."""
+        """Return the seconds before an attempt: 0 before the first. The pause doubles each time, with a random part."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 
@@ -171,7 +171,7 @@ class ModelClient:
         return ModelReply(received.text, received.finish, request.plain, *tokens, usd)
 
     async def _exchange(self, request: _ModelRequest) -> tuple[bytes, Mapping[str, str]]:
-        """Return the body and headers of a complete response with status 200, within the time limit."""
+        """Send a request within the time limit. Return the body and headers of a complete response with status 200."""
         from openai import APIError, APIStatusError
 
         try:
@@ -187,7 +187,7 @@ class ModelClient:
             raise LostError(shown(str(error.__cause__ or error))) from None
 
     def _refusal(self, error: StatusError, request: _ModelRequest) -> str:
-        """Return a description of the server's refusal if the request may be sent again. Raise an error if not."""
+        """Return a description of the refusal if the client may send the request again. Otherwise raise an error."""
         description = f"it answers {error.status}: {shown(self._without_key(error.message))}"
         if error.status in _FATAL_STATUSES or error.code == "insufficient_quota":
             hint = f"; is {KEY_VARIABLE} right?" if error.status in (401, 403) else ""
@@ -203,5 +203,5 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name}: {description}")
 
     def _without_key(self, text: str) -> str:
-        """Replace the key in the text, because some servers quote it in an error. A placeholder is not secret."""
+        """Remove the key from the text, because some servers quote it in an error. A placeholder key is not secret."""
         return text.replace(self._key, "[key]") if len(self._key) > len("none") else text

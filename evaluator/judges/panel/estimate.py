@@ -1,7 +1,7 @@
-"""Estimates the number and cost of the panel's questions before any of them is sent.
+"""An estimate of the number and cost of the panel's questions, before the panel sends any of them.
 
-Cached replies cost nothing, so only the missing ones count. The number of calls is a maximum: if the first votes agree,
-the panel asks for no more votes on that question.
+Cached replies cost nothing, so only missing replies count. The number of calls is a maximum: if the first votes on a
+question agree, the panel requests no more votes on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REPLY_TOKENS: Final = 60
 
 
 class Estimate(NamedTuple):
-    """The maximum number of calls and their approximate cost in US dollars, or None if a price is unknown."""
+    """The maximum number of calls, and their approximate cost in US dollars. The cost is None if a price is unknown."""
 
     calls: int
     usd: float | None
@@ -44,7 +44,7 @@ class _PlannedCall(NamedTuple):
 
 
 def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> Estimate:
-    """Estimate the calls for all these findings. Equal questions count once."""
+    """Estimate the calls for all these findings. Count equal questions once."""
     calls: dict[ReplyKey, _PlannedCall] = {}
     for item in undecided:
         calls.update(_embeddings(settings, item) if item.judge in EMBEDDING else _votes(settings, reply_cache, item))
@@ -55,7 +55,7 @@ def estimate(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequen
 
 
 def replies_to(settings: PanelSettings, reply_cache: ReplyCache, undecided: Sequence[Undecided]) -> tuple[Reply, ...]:
-    """Return the cached replies on which the panel's findings about these items are based, sorted by key."""
+    """Return the cached replies behind the panel's findings about these items, sorted by key."""
     replies: dict[ReplyKey, Reply] = {}
     for item in undecided:
         if item.judge in EMBEDDING:

@@ -1,7 +1,7 @@
-"""The field's judges that are models. They are registered and pure like all other judges.
+"""The judges from the literature that use a model. They are registered and pure like all other judges.
 
-Alone, they decide only the cases that need no model. All other cases stay undecided for the panel, which the pipeline
-asks later. So grading needs no network, and a board without a panel reports the number of undecided cases.
+Without the panel, they decide only the cases that need no model. All other cases stay undecided until the pipeline asks
+the panel. Grading therefore needs no network, and a board without a panel reports the number of undecided cases.
 """
 
 from __future__ import annotations

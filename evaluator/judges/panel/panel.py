@@ -1,9 +1,9 @@
 """The panel: it asks models about undecided findings and turns their votes into findings.
 
-Every reply goes through the reply cache. Deciding is therefore a pure function of the cases and the cache, and a
-request only fills the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A
-pass needs more than half of all votes, and the models must have seen all data in full. A missing, unsure or invalid
-vote counts for neither side.
+Every reply goes through the reply cache. A request only fills the cache, so a decision is a pure function of the cases
+and the cache. The panel receives only undecided findings, so it cannot overturn a judge's decision. A pass needs more
+than half of all votes, and the models must have seen all data in full. A missing, unsure or invalid vote counts for
+neither side.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NOTHING: Final = "every reference ran into a limit"
 class Undecided:
     """A finding that a judge left undecided, with its case.
 
-    `evidence` is the digest of the evidence keys of candidate and references. `own` holds the models that the
+    `evidence` is the digest of the evidence keys of candidate and references. `own` lists the models that the
     submission declares as its own.
     """
 
@@ -47,7 +47,7 @@ class Undecided:
 
 
 class Panel:
-    """Models and their replies. Without a `key`, the panel sends no request and decides from the cache alone."""
+    """A panel of models with their replies. Without a `key`, it sends no request and decides from the cache alone."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Panel:
 
     @property
     def stopped(self) -> str:
-        """Return why the panel sends no more requests, or an empty string if it still does."""
+        """Return why the panel sends no more requests, or an empty string if it may still send requests."""
         return self._client.stopped
 
     @property
@@ -73,7 +73,7 @@ class Panel:
         return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:
-        """Return the digest of everything except the case that determines the panel's votes."""
+        """Return the digest of all inputs of the panel's votes, except the case."""
         embeddings = self.settings.embeddings
         voters: list[object] = [[voter.model.name, voter.seed] for voter in voters_for(self.settings, own)]
         if judge in EMBEDDING:
@@ -82,10 +82,10 @@ class Panel:
         return digest_of(judge.encode(), canonical_json(voters), template.encode())
 
     def decide(self, undecided: Sequence[Undecided]) -> list[Finding]:
-        """Return a finding for each item, in order: decided by the panel if possible, else undecided with the reason.
+        """Return a finding for each item, in order. If the panel cannot decide an item, its finding gives the reason.
 
-        The panel asks in the given order, so the first items are decided first if the budget runs out. Raises
-        InfraError if a reply cannot be written to the cache.
+        The panel asks in the given order. If the budget runs out, only the first items are decided. Raises InfraError
+        if a reply cannot be written to the cache.
         """
         return asyncio.run(self._decide(undecided)) if undecided else []
 
@@ -136,7 +136,7 @@ class Panel:
         return (left_open or findings)[0]
 
     async def _votes(self, question: Question, voters: Sequence[Voter]) -> list[CastVote]:
-        """Collect votes until no further vote can change the outcome. The first majority is requested concurrently."""
+        """Collect votes until no further vote can change the outcome. Request the first majority concurrently."""
         needed = len(voters) // 2 + 1
         votes = list(await asyncio.gather(*(self._vote(question, voter) for voter in voters[:needed])))
         for voter in voters[needed:]:

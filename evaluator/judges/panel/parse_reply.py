@@ -1,7 +1,7 @@
-"""The valid replies of a model, and the parser for them. An invalid reply is not a vote, whatever words it contains.
+"""The valid replies of a model, and their parser. An invalid reply is not a vote, even if it contains a valid word.
 
-The parser does not search for words, because `not yes` contains `yes`. The whole reply must be the requested object, or
-a single valid word if the server does not support schemas.
+The parser does not search for words, because `not yes` contains `yes`. The whole reply must be the JSON object of the
+schema. If the server does not support schemas, the whole reply may be a single valid word.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return the outermost object's members, including repeated names, or None if the text is not an object."""
+    """Return all members of the outermost object, with repeated names, or None if the text is not an object."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""The panel's questions, by judge: `consensus` asks about undecided evidence, `llm` and `exec-llm` ask as in the field.
+"""The panel's questions, by judge. `consensus` asks about undecided evidence, `llm` and `exec-llm` ask as in the paper.
 
-NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation") asks a model at temperature
-0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands and, if they
-were executed, both outputs. The wording here is Bashboard's own. The instructions are the same for every candidate. All
-text that a candidate wrote or printed stays inside the data line (see `untrusted_data`).
+The paper, NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation"), asks a model at
+temperature 0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands
+and, after execution, both outputs. The wording here is Bashboard's own. The instructions are the same for every
+candidate. All text from a candidate or its output stays inside the data line (see `untrusted_data`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _RULES: Final = (
 class Question:
     """One question of a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the evidence keys of the shown data. `whole` is false if a field was truncated.
+    `evidence` is the digest of the evidence keys of the data. `whole` is false if the data has a truncated field.
     """
 
     judge: str
@@ -78,7 +78,7 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """Return the digest of every byte that the model receives."""
+        """Return the digest of all text that the model receives."""
         return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
 
     @property
@@ -88,9 +88,9 @@ class Question:
 
 
 def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[Question, ...]:
-    """Return the questions of `judge` about an undecided case. The candidate passes if any answer is yes.
+    """Return the questions of `judge` about an undecided case. The candidate passes if any of the answers is yes.
 
-    Raises KeyError for a judge that has no questions.
+    Raises KeyError if the judge has no questions.
     """
     candidate = case.candidate
     if candidate is None:
@@ -99,7 +99,7 @@ def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[
 
 
 def that_ended(case: Case) -> list[Executed]:
-    """Return the references that hit no limit in any variant, so that their output can be compared."""
+    """Return the references that hit no limit in any variant. Only their output can be compared."""
     return [
         reference
         for reference in case.references
@@ -108,7 +108,7 @@ def that_ended(case: Case) -> list[Executed]:
 
 
 def asks(judge: str) -> bool:
-    """Return whether this judge leaves cases to the panel's models."""
+    """Return whether the panel's models answer questions of this judge."""
     return judge in _ASKS
 
 
@@ -119,7 +119,7 @@ def prompt_wrapper(judge: str, code: str) -> tuple[str, str, str]:
 
 
 def template_digest(judge: str, settings: PanelSettings) -> str:
-    """Return the digest of everything except the case that shapes a question."""
+    """Return the digest of everything that determines a question, except the case."""
     caps = [COMMAND_CAP, SHARED_CAP, FIELD_CAP, LISTED_CHANGES, settings.reply_tokens]
     return digest_of("".join(prompt_wrapper(judge, "")).encode(), json.dumps(caps).encode(), canonical_json(SCHEMA))
 

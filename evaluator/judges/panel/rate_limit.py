@@ -1,7 +1,7 @@
-"""Rate limits that a server requests: one limiter delays all requests while a pause lasts.
+"""A limiter that delays all requests while a server asks for a pause.
 
-It reads `Retry-After` (seconds or a date, RFC 9110 §10.2.3), `retry-after-ms`, and the pairs `x-ratelimit-remaining-*`
-and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) that compatible servers send.
+A server asks with the header `Retry-After` (seconds or a date, RFC 9110 §10.2.3), with `retry-after-ms`, or with the
+pairs `x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) of compatible servers.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class RateLimiter:
-    """Delays requests until the moment that a server named."""
+    """A limiter that delays requests until the time that a server asked for."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def pause_for(self, seconds: float) -> None:
-        """Delay requests for `seconds` from now. A longer pause that is already set stays."""
+        """Delay requests for `seconds` from now. If a longer pause is already set, keep it."""
         self._until = max(self._until, time.monotonic() + seconds)
 
     async def wait(self) -> None:
-        """Wait until no pause is set."""
+        """Wait until the current pause is over."""
         while (left := self._until - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
 
 def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the pause in seconds that the headers of a refusal request, or None if they request none."""
+    """Return the pause in seconds from the headers of a refused request, or None if the headers name no pause."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -52,7 +52,7 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Return the seconds until the limits in a response's headers allow a request of `tokens` tokens, or 0."""
+    """Return the seconds until the limits in a response's headers allow a request with this number of tokens, or 0."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
         remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))

@@ -1,8 +1,8 @@
 """The reply cache: a file with every paid reply, one JSON line each, so that no reply is paid for twice.
 
-Each line is written by a single call. A killed process therefore loses at most the line that it is writing, and readers
-skip the incomplete line. To merge two caches, concatenate the files. If both contain a reply with the same key, the
-choice between them does not depend on their order.
+A single call writes each line. If a process is killed, it loses at most the line that it is writing, and readers skip
+the incomplete line. To merge two caches, concatenate the files. If both files contain a reply with the same key, the
+choice between the replies does not depend on the order of the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluator.records import Digest, Record
 
 
 class ReplyKey(NamedTuple):
-    """The cache key of a reply: the evidence shown, the judge, the model, the prompt's digest and the seed."""
+    """The cache key of a reply: the digest of the evidence, the judge, the model, the prompt's digest and the seed."""
 
     evidence: str
     judge: str
@@ -54,7 +54,7 @@ class Reply(Record):
 
 
 class ReplyCache:
-    """The replies in one file, which is read at the first access. `unreadable` counts the skipped lines."""
+    """The replies in one file. The cache reads the file at the first access. `unreadable` counts the skipped lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class ReplyCache:
         return self._replies.get(key)
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. Raises InfraError if it cannot be written. This run can still use the reply."""
+        """Store a reply. Raises InfraError if the file cannot be written, but this run can still use the reply."""
         _keep(self._replies, reply)
         line = f"{reply.to_json()}\n".encode()
         try:
@@ -103,7 +103,7 @@ class ReplyCache:
             raise InfraError(f"wrote only a part of a reply to {self.path}: make room and run the same command again")
 
     def _open(self) -> int:
-        """Open the file for appending. If its last line is incomplete, end that line first."""
+        """Open the file to append lines. If the last line is incomplete, end it first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size
@@ -119,7 +119,7 @@ class ReplyCache:
 
 
 def _keep(replies: dict[ReplyKey, Reply], reply: Reply) -> None:
-    """Store the reply, or keep the known reply with the same key if its JSON line sorts first."""
+    """Store the reply, or keep the stored reply with the same key if its JSON line sorts first."""
     known = replies.get(reply.key)
     if known is None or reply.to_json() < known.to_json():
         replies[reply.key] = reply

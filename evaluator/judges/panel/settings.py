@@ -59,7 +59,7 @@ class PanelModel(Record):
         return self.input_usd is not None and self.output_usd is not None
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost of these tokens in US dollars. An unknown price counts as 0."""
+        """Return the cost in US dollars of these numbers of tokens. An unknown price counts as 0."""
         return ((self.input_usd or 0.0) * input_tokens + (self.output_usd or 0.0) * output_tokens) / 1e6
 
 

@@ -1,7 +1,7 @@
-"""`embed` and `exec-embed`: the cosine of two embeddings, of the commands or of their outputs.
+"""`embed` and `exec-embed`: the cosine of two embeddings, either of the commands or of their outputs.
 
-The threshold comes from NL2SH-ALFA (see `judges.threshold`). Only the first bytes of a text are embedded, up to a cap.
-Two different texts beyond the cap therefore never pass on the basis of their beginnings.
+The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text. If
+different texts exceed this cap, they never pass because of equal beginnings.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Embed = Callable[[str], Awaitable[str]]
 
 
 class Similarity(NamedTuple):
-    """The lowest cosine over all variants with the most similar reference. `whole` is false if texts were cut."""
+    """The lowest cosine over all variants, for the most similar reference. `whole` is false if a text was truncated."""
 
     cosine: float
     whole: bool
 
 
 def encode(vector: Sequence[float]) -> str:
-    """Encode a vector for the reply cache. Raises ValueError unless it has finite numbers that are not all zero."""
+    """Encode a vector for the reply cache. Raises ValueError if a number is not finite or if all numbers are zero."""
     numbers = np.asarray(vector, dtype="<f4")
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.any():
         raise ValueError("expected a vector of finite numbers that are not all zero")
@@ -47,7 +47,7 @@ def cosine(one: str, other: str) -> float:
 
 
 async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed: Embed) -> Similarity | None:
-    """Return the similarity to the most similar reference, or None if no reference can be compared."""
+    """Return the candidate's similarity to the most similar reference, or None if no reference can be compared."""
     similarities = []
     for reference in that_ended(case):
         pairs = list(_texts(judge, case, candidate, reference))
@@ -59,7 +59,7 @@ async def nearest_similarity(judge: str, case: Case, candidate: Executed, embed:
 
 
 def texts_of(judge: str, case: Case, candidate: Executed) -> Iterator[str]:
-    """Yield the texts that a case must embed. A text is repeated for each comparison in which it occurs."""
+    """Yield the texts of a case that need an embedding. Repeat a text for each comparison in which it occurs."""
     for reference in that_ended(case):
         for pair in _texts(judge, case, candidate, reference):
             left, right = map(_head, pair)

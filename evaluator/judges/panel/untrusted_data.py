@@ -1,10 +1,10 @@
 """Untrusted commands and output as data in a prompt: the fields of one line of JSON.
 
-Three measures keep them data. JSON quotes a text, so that its newlines, quotes and braces are escapes, and nothing of
-it can begin a line or end a field. Hidden characters (see `evaluator.escaping`) and control tokens of chat templates
-(`<|im_end|>`, `</s>`, `[INST]`) are JSON escapes too, which mean the same to a reader of JSON and nothing to a
-tokeniser. The line stands between two marker lines with a code that is a digest of the line itself. To print the
-closing marker, a text would have to hold its own digest.
+Three measures separate data from instructions. First, JSON quotes each text. Its newlines, quotes and braces are
+escapes, so no text can begin a line or end a field. Second, hidden characters (see `evaluator.escaping`) and control
+tokens of chat templates (`<|im_end|>`, `</s>`, `[INST]`) become JSON escapes. A reader of JSON understands them, and a
+tokeniser does not recognise them. Third, two marker lines enclose the data line. They contain a digest of the line, so
+a text would have to contain its own digest to print the closing marker.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Field = str | dict[str, str | int]
 
 
 class Fields:
-    """Makes fields of at most `cap` bytes each. `whole` becomes false when a field is cut."""
+    """A builder of fields with at most `cap` bytes each. `whole` becomes false when it truncates a field."""
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
         self.whole = True
 
     def text(self, data: bytes, size: int | None = None) -> Field:
-        """Return bytes as a field. `size` is the length of the text if `data` is only its beginning."""
+        """Return bytes as a field. `size` is the length of the full text if `data` is only the beginning."""
         head = data[: self._cap]
         omitted = (len(data) if size is None else size) - len(head)
         try:  # a character that the cut divides is left out
@@ -66,5 +66,5 @@ def _escape(character: str) -> str:
 
 
 def delimiter(line: str) -> str:
-    """Return the code of a line's markers: 128 bits of its digest, so that the same data has the same code."""
+    """Return the code in the marker lines: 128 bits of the data line's digest. The same data has the same code."""
     return digest_of(b"panel", line.encode())[:32]

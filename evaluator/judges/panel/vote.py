@@ -1,4 +1,4 @@
-"""From votes to a finding: more than half of all voters decide, and every other result stays undecided."""
+"""The finding after a vote: more than half of all voters decide, and every other result stays undecided."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SAYS: Final = {Vote.YES: "that it does the task", Vote.NO: "that it does not do
 
 
 class CastVote(NamedTuple):
-    """The vote of one voter and its reason. If the vote is None, `reason` tells why it is missing."""
+    """The vote of one voter, with its reason. If the vote is None, `reason` explains why the vote is missing."""
 
     vote: Vote | None
     reason: str
 
 
 def majority(votes: Sequence[CastVote], voters: int) -> Vote | None:
-    """Return yes or no if more than half of all voters say so, else None. Voters that have not voted count too."""
+    """Return the vote of more than half of all voters, else None. Voters that have not voted yet count as voters."""
     return next((vote for vote in _OUTCOMES if 2 * _count(votes, vote) > voters), None)
 
 
@@ -36,7 +36,7 @@ def _count(votes: Sequence[CastVote], vote: Vote) -> int:
 
 
 def finding_of(finding: Finding, votes: Sequence[CastVote], voters: int, *, whole: bool) -> Finding:
-    """Return the judge's finding after the vote. Nothing passes if the models saw truncated data."""
+    """Return the judge's finding after the vote. A candidate cannot pass if the models saw truncated data."""
     decision = majority(votes, voters)
     if decision is None:
         return still_open(finding, _divided_reason(votes, voters))
@@ -58,11 +58,11 @@ def _divided_reason(votes: Sequence[CastVote], voters: int) -> str:
 
 
 def decided(finding: Finding, outcome: Outcome, sentence: str) -> Finding:
-    """Return the finding with the panel's outcome and reason. The judge's other fields stay."""
+    """Return the finding with the panel's outcome and reason. Keep the judge's other fields."""
     changes = {"outcome": outcome, "step": Step.PANEL, "reason": reason(sentence), "variant": None, "place": None}
     return finding.model_copy(update=changes)
 
 
 def still_open(finding: Finding, why: str) -> Finding:
-    """Return the judge's finding. Its reason also states why the panel does not decide the case."""
+    """Return the judge's finding, and add to its reason why the panel does not decide the case."""
     return finding.model_copy(update={"reason": reason(f"{finding.reason}; {why}")})

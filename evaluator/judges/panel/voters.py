@@ -1,7 +1,7 @@
 """The voters on a submission: the panel's models in turn, without the models that the submission declares as its own.
 
-A model would otherwise judge its own answers. The exclusion applies to this submission alone. If it applied to every
-submission with the same command, one contributor could choose the judges of another.
+Otherwise, a model would judge its own answers. The exclusion applies only to this submission. If it also applied to
+other submissions with the same command, one contributor could choose the judges of another contributor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Voter(NamedTuple):
 
 
 def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ...]:
-    """Return a voter for each vote, from the models that are not in `own`, or no voter if no model is left."""
+    """Return a voter for each vote, from the models that are not in `own`. Return no voters if no model is left."""
     models = [model for model in settings.models if not is_own(model.name, own)]
     if not models:
         return ()
@@ -31,10 +31,10 @@ def voters_for(settings: PanelSettings, own: Collection[str]) -> tuple[Voter, ..
 
 
 def is_own(model: str, own: Collection[str]) -> bool:
-    """Return whether a name in `own` means this model, judging by the names alone.
+    """Return whether a name in `own` refers to this model. Only the names are compared.
 
-    Makers' prefixes (`maker/`), case, and suffixes after the shorter name (`-2024-08-06`, `:free`) are ignored. It
-    costs less to exclude one model too many than to let a contestant judge itself.
+    The comparison ignores prefixes of makers (`maker/`), case, and suffixes after the shorter name (`-2024-08-06`,
+    `:free`). It is better to exclude one model too many than to let a contestant judge itself.
     """
     return any(_is_same_family(_plain(model), _plain(name)) for name in own)
 

@@ -17,8 +17,7 @@ def render_environment(boards: Iterable[SuiteBoard]) -> str:
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return the settings of the environment by name. A setting of the board replaces one of the suite with that
-    name."""
+    """Return the environment's settings by name. A setting of the board replaces a suite's setting of that name."""
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",

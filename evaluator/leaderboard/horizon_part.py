@@ -11,7 +11,7 @@ _MEANING: Final = {"all": "all tasks", "empirical": "of measured time", "estimat
 
 
 def render_horizon(standing: Standing) -> str:
-    """Return the HTML: a table of slices, a sentence if no latency is reported, or nothing without slices."""
+    """Return the HTML: a table by source of people's times, a sentence if no latency is reported, or nothing."""
     slices = standing.figures.horizon
     if not slices:
         return ""

@@ -60,8 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return the result of `inline` for printable ASCII, but faster. `text` is the start of a text of `size`
-    characters."""
+    """Return `inline` of printable ASCII, but faster. `text` is the start of a text of `size` characters."""
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped
@@ -80,7 +79,7 @@ def _cut(left: int, unit: str) -> str:
 
 @functools.lru_cache(maxsize=32_768)
 def command(data: bytes, limit: int = CELL) -> Markup:
-    """Return the HTML of a command: a code element that is shown from left to right in every script."""
+    """Return the HTML of a command: a code element that is always shown from left to right."""
     if not data:
         return _escaped('<span class="empty">(empty)</span>')
     return _escaped(f'<code class="command" dir="ltr">{inline(data, limit)}</code>')

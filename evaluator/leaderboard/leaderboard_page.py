@@ -29,7 +29,7 @@ def render_leaderboard(
     """Return the leaderboard's HTML.
 
     `root` is the address of the site's root relative to the page, `others` are the names of all suites. `drawings` hold
-    the charts as SVG by name. `script` is the path below `board/` of the script that makes the charts interactive.
+    the charts as SVG by name. `script` is the path below `board/` of the script that draws the charts in the browser.
     """
     board = index.board
     folder = f"{root}board/{board.name}"

@@ -116,7 +116,7 @@ def _flat(answers: Mapping[str, Sequence[Result]]) -> Iterator[Result]:
 
 
 def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[Document]:
-    """Yield a page's two documents. `title` must be a slug or an identifier, because the theme does not escape it."""
+    """Yield a page without sidebars. `title` must be a slug or an identifier, because the theme does not escape it."""
     front = [f"title: {json.dumps(title)}", "hide: [navigation, toc]"]
     if not searched:
         front.append("search: {exclude: true}")

@@ -31,11 +31,11 @@ _COUNTS: Final = {
 
 
 def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return one sorted row per suite and submission: counts by outcome, accuracy with bounds, collateral rate.
+    """Return sorted rows, one per suite and submission: counts by outcome, accuracy with bounds, collateral rate.
 
     Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
     (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
-    collateral (share of the tasks asked for which the first candidate changes, leaves or deletes something that no
+    collateral (share of the tasks asked for which the first candidate creates, changes or deletes a path that no
     reference touches). All shares are in [0, 1].
 
         accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
@@ -73,7 +73,7 @@ def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) 
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
-    Example: the first passing candidates of three tasks are number 2, number 4 and none. 0 at 1, 1/3 at 3, 2/3 at 5.
+    Example: the first passes of three tasks are candidate 2, candidate 4 and none: 0 at 1, 1/3 at 3, 2/3 at 5.
     """
     tasks = frame.group_by(*BOARD, "task").agg(
         pl.col("rank").filter(pl.col("outcome") == Outcome.PASS.value).min().alias("first_pass")

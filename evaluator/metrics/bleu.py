@@ -1,4 +1,4 @@
-"""Corpus BLEU of the first candidates against the references: the share of word n-grams that they share.
+"""Corpus BLEU of the first candidates: the share of their word n-grams that also occur in the references.
 
 This is BLEU-4 of Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation" (ACL), without
 smoothing, over words separated by white space. It is a score of a corpus: counts are summed over all tasks asked before

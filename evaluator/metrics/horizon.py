@@ -27,7 +27,7 @@ _USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
 
 
 def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
-    """Return one sorted row per suite, submission and slice with tasks. `frame` is a results frame.
+    """Return sorted rows, one per suite, submission and slice with tasks. `frame` is a results frame.
 
     Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of those tasks with a
     reported latency), within (list of {k, share}), excess_s.

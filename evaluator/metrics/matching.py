@@ -23,7 +23,7 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
 
         accuracy at k = tasks with a match among the first k candidates / tasks asked
 
-    Example: the second candidate of one task matches, and no candidate of another. 0 at k = 1, 1/2 at 3 and at 5.
+    Example: the second candidate of one task matches, and no candidate of another: 0 at k = 1, 1/2 at 3 and at 5.
     """
     first = pl.col("rank").filter(pl.col(column)).min()
     tasks = frame.group_by(*BOARD, "task").agg(

@@ -27,7 +27,7 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 
 
 class TaskScore(NamedTuple):
-    """A task's scores by two aggregations: that of the organisers' program, which ranks, and that of the paper."""
+    """A task's scores by two rules: that of the organisers' program, which decides the ranking, and the paper's."""
 
     organisers: float
     paper: float

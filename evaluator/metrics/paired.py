@@ -1,7 +1,7 @@
 """Paired comparison of two submissions: whether a difference in passed tasks is statistically significant.
 
 Only the *discordant* tasks, which one submission passes and the other does not, show which submission is better.
-McNemar's test asks whether the numbers of tasks that only the one or the other passes could differ by chance.
+McNemar's test asks whether the two submissions' counts of such tasks could differ only by chance.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
     paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the correlation
     of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ -
     p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0 even without discordant tasks. Example: both pass 1
-    task, only the first 1, only the second 7, neither 12. -0.286, from -0.507 to -0.026.
+    task, only the first 1, only the second 7, neither 12: -0.286, from -0.507 to -0.026.
     """
     total = counts.tasks
     if not total:
@@ -237,7 +237,7 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the largest count of the losing side that is still significant for `total` discordant tasks, or -1."""
+    """Return the largest smaller count that is significant for `total` discordant tasks, or -1 if no count is."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 
@@ -258,7 +258,7 @@ PAIR_SCHEMA: Final = {"task": pl.String, "first": pl.Boolean, "second": pl.Boole
 
 
 def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """Return one sorted row per task with a pass or fail of both submissions: columns task, first, second (Boolean).
+    """Return sorted rows, one per task that both submissions have: columns task, first, second (Boolean).
 
     `passes` has the columns submission, task and passed. The caller leaves out results without a verdict.
     """

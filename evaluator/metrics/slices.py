@@ -35,8 +35,7 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
     utility that its references call, nested or not. So the counts of all utilities add up to more than the suite's
     tasks. Utilities with fewer than `min_tasks` tasks asked are left out.
 
-    Example: `min_tasks` is 1, and one task with references `sort a | uniq` and `sort -u a` passes. sort (1, 1), uniq
-    (1, 1).
+    Example: one task with references `sort a | uniq` and `sort -u a` passes. The counts are sort (1, 1), uniq (1, 1).
     """
     rows = first_candidates(frame).select(*BOARD, "task", "outcome")
     tallied = _tallied(rows.join(calls.select("task", "utility"), on="task"), "utility")

@@ -2,7 +2,7 @@
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). These are the values of their program, before human review. A template has arguments replaced
+Operating System" (LREC). Both are decided as in their program, before human review. A template has arguments replaced
 by their kind and ignores the order of flags.
 """
 
@@ -55,8 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order, with unnecessary quotes removed or changed to single
-    quotes."""
+    """Return the words and operators of a command in order, with quotes removed or made single if possible."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):

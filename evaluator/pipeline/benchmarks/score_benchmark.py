@@ -48,8 +48,7 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite with its tasks repeated under new ids, and one candidate for each task. All candidates have different
-    texts.
+    """A suite with its tasks repeated under new ids, and one candidate for each task. All candidates differ.
 
     `tasks` is the number of distinct tasks, and `references` holds their references. A repeated task has the same
     references, which are executed once for all repetitions.

@@ -1,7 +1,6 @@
 """Synthetic boards of any size from a random seed, for measurements and tests.
 
-They have all data of a real board, but no command is executed. Outcomes are random, and metrics follow from the
-outcomes.
+They have all data of a real board, but no command is executed. Outcomes are random and determine the metrics.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ class Explanation:
 def explain_answer(
     project: Project, progress: Progress, *, suite: str, submission: str, task: str, rank: int, judge: str | None = None
 ) -> Explanation:
-    """Return the explanation of one candidate. Raises UsageError if the submission has no candidate of this rank for
-    the task."""
+    """Explain a candidate's verdict. Raises UsageError if the submission has no candidate of this rank for the task."""
     loaded_suite = project.suite(suite)
     loaded_task = loaded_suite.task(task)
     (entry,) = load_submissions(project, [submission])

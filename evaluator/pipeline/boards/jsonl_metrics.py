@@ -1,4 +1,4 @@
-"""Text metrics over JSON Lines. A researcher can use them to check another implementation.
+"""Text metrics over JSON Lines. Researchers can compare the output with that of another implementation.
 
 Each line of output belongs to one line of input. An invalid line becomes `null` in the output, so that the lines stay
 aligned. It is reported as a problem with its line number.
@@ -51,8 +51,7 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A task's predictions and references. `confidences` has the length of `preds`. Without `confidences`, all are
-    1."""
+    """A task's predictions and references. `confidences` has the length of `preds`. By default, all are 1."""
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]

@@ -62,11 +62,10 @@ def preview_submission(
     workers: int | None = None,
     published: bool = False,
 ) -> PreviewResult:
-    """Check a submission and, if it has no errors, grade the suite's board with it. Commands without evidence are
-    executed.
+    """Check a submission. If it has no errors, grade the suite's board with it. Commands without evidence are executed.
 
-    The default `suite` is `core` if the submission answers it, or else the first suite that it answers. If `published`
-    is set, the other rows come from committed verdict files, so that no other submission is executed or judged.
+    The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
+    rows come from committed verdict files, so that no other submission is executed or judged.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """
@@ -100,8 +99,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return by task the paths that only the command touches and no reference. Tasks without cached evidence are left
-    out."""
+    """Return by task the paths that a command touches and no reference does. Only cached evidence is used."""
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -110,7 +108,7 @@ def _collateral_paths(
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """Return the preview of a submission on the board. `paths` lists by task the paths that no reference touches.
+    """Return the preview of a submission on the board. `paths` lists by task the paths that only its command touches.
 
     Raises UsageError if the board has no row for the submission.
     """

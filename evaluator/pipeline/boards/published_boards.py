@@ -68,7 +68,7 @@ def published_boards(
     submissions: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[SuiteBoard]:
-    """Return the published boards of these suites with these submissions. By default, all suites and submissions.
+    """Return the published boards of these suites with these submissions. By default, use all of them.
 
     An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
     left out and reported to `say`. Raises FormatError for an invalid verdict file.
@@ -203,8 +203,7 @@ def _usual_fingerprint(files: Files) -> str:
 
 
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
-    """Return a row with the origin of its verdicts. If they come from another judge, remove the measured judge
-    error."""
+    """Return a row with the origin of its verdicts. The judge error is removed if the verdicts are another judge's."""
     figures = row.figures
     if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})

@@ -39,8 +39,7 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Return the judges' metrics in a file, or empty metrics if there is no file. Raises FormatError if it is
-    invalid."""
+    """Return the judges' metrics of a file, or no metrics if it is missing. Raises FormatError if it is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -98,7 +97,7 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
 ) -> list[SuiteBoard]:
-    """Return the boards of these suites with these submissions. By default, all suites and submissions.
+    """Return the boards of these suites with these submissions. By default, use all of them.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
     false, raise MissingError with a list of missing evidence.
@@ -148,7 +147,6 @@ def plan_rescore(
 
 
 def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:
-    """Return the number of infra-errors by reason. These are failures of the infrastructure, and a later run tries
-    again."""
+    """Return the number of infra-errors by reason. Infra-errors are not final: a later run tries again."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

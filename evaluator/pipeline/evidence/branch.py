@@ -49,11 +49,9 @@ class Listing(NamedTuple):
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Fetch the branch's commit into the checkout at `root`. Return the commit's name, or None if no such branch
-    exists.
+    """Fetch the branch's commit into the checkout at `root`. Return its name, or None if the branch is missing.
 
-    Git never asks for a password. Raises UsageError for an invalid name, and InfraError with Git's message if Git
-    fails.
+    Git never asks for a password. Raises UsageError for an invalid name, and InfraError if Git fails.
     """
     if not _NAME.fullmatch(branch) or ".." in branch or "//" in branch or branch.endswith(("/", ".", ".lock")):
         raise UsageError(f"--branch {printable(branch)!r}: expected a branch's name, such as {BRANCH}")

@@ -2,10 +2,10 @@
 
 A bundle belongs to one suite, and holds evidence for its references or for one submission. It is gzip-compressed JSON
 lines. The first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is
-hostile input: the reader limits its unpacked size, validates every line, and refuses repeated and unexpected runs. Most
+hostile input. The reader limits its size, validates every line, and refuses repeated or unexpected runs. Most
 important, it cannot hold runs of references, because references decide the verdicts of all submissions.
 
-A bundle cannot prove its author. The reader compares its digest with a digest that the author announced elsewhere
+A bundle does not name its author. The reader compares its digest with a digest that its author announced
 (`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different bytes.
 """
 
@@ -76,8 +76,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """Unpack and yield the lines without their newlines. Raises BundleRefusedError if a limit or the format is
-    broken."""
+    """Unpack and yield lines without newlines. Raises BundleRefusedError for invalid data or above a limit."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, partial_line = 0, bytearray()
@@ -102,8 +101,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Yield the pieces of one unpacked gzip stream. Raises BundleRefusedError above `most` bytes or for invalid
-    data."""
+    """Yield the pieces of one unpacked gzip stream. Raises BundleRefusedError if invalid or above `most` bytes."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -146,8 +144,7 @@ class Bundle:
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return the path of a bundle on the branch and in folders of bundles. Without a slug, it is the path of the
-    references."""
+    """Return a bundle's path on the branch and in folders. Without a slug, it is the path of the references' bundle."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 

@@ -47,8 +47,7 @@ def fetched_images(project: Project) -> Path:
 
 
 def read_images(path: Path) -> Images:
-    """Return the published images that a file lists, or no image if there is no file. Raises FormatError if it is
-    invalid."""
+    """Return the published images in a file, or none if it is missing. Raises FormatError if the file is invalid."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -173,8 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if one differs from the published
-    fingerprint."""
+    """Store the fingerprints of the engine's images. Raises ImageError if one is not the published fingerprint."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

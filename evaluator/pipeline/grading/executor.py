@@ -178,8 +178,7 @@ def open_grader(
     """Open a grader of one suite with the project's store and judge. Stop its workers at the end of the block.
 
     If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
-    a maintainer overrides the judge, and known mutants do not affect verdicts. Then verdicts depend only on the runs in
-    the worlds.
+    a maintainer overrides the judge, and known mutants do not affect verdicts. Only the runs in the worlds do.
     """
     named_judge = find_judge(judge or project.settings.judge)
 

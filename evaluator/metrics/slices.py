@@ -54,8 +54,8 @@ def utility_weighted_accuracy(frame: pl.DataFrame, calls: pl.DataFrame) -> pl.Da
     no other corpus. The formula is the frequency-weighted mean over classes from image segmentation (Long, Shelhamer
     and Darrell 2015, "Fully Convolutional Networks for Semantic Segmentation", CVPR), with utilities as classes.
 
-    Example: the task with reference `find a | sort | uniq` passes, that with `find b` fails. f is 2, 1 and 1, A is 1/2,
-    1 and 1, and the result is (2 * 1/2 + 1 + 1) / 4 = 3/4. The plain accuracy is 1/2.
+    Example: the task with reference `find a | sort | uniq` passes, the task with `find b` fails. f is 2, 1 and 1, A is
+    1/2, 1 and 1, and the result is (2 * 1/2 + 1 + 1) / 4 = 3/4. The plain accuracy is 1/2.
     """
     rows = first_candidates(frame).select(*BOARD, "task", _PASSED.alias("passed")).join(calls, on="task")
     utilities = (

@@ -60,7 +60,7 @@ class Shard(NamedTuple):
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle. It has `runs` runs, without `left_out` for size and `missing` after a failure."""
+    """A written bundle. It counts its `runs`, the runs `left_out` for size, and the runs `missing` after a failure."""
 
     path: Path
     suite: str

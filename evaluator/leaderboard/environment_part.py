@@ -1,4 +1,4 @@
-"""The part of the method page that is generated: what a board ran on."""
+"""The generated part of the method page: the environments in which the commands of the boards ran."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from evaluator.leaderboard.html_text import inline
 
 
 def render_environment(boards: Iterable[SuiteBoard]) -> str:
-    """Return the HTML of every suite's machine, limits and worlds."""
+    """Return the HTML that describes the machine, limits and worlds of every board."""
     return render("environment.html", boards=[(board, _facts(board)) for board in boards])
 
 
 def _facts(board: SuiteBoard) -> dict[str, str]:
-    """Return what commands run on, by name. A fact of the board takes the place of the suite's of the same name."""
+    """Return the environment's settings by name. A setting of the board replaces a suite's setting of that name."""
     manifest, limits = board.manifest, board.manifest.limits
     return {
         "Clock": f"{manifest.clock:%Y-%m-%d %H:%M:%S} UTC, the same in every run",

@@ -1,4 +1,4 @@
-"""The metrics of a submission that do not rank it, on its page."""
+"""The part of a submission's page with the metrics that do not affect its rank."""
 
 from __future__ import annotations
 

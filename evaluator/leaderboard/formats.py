@@ -12,27 +12,27 @@ APART: Final = 0.05
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal and no sign."""
+    """Return a share as a percentage with one decimal, without the percent sign."""
     return f"{100 * share:.1f}"
 
 
 def percentage(share: float | None) -> str | None:
-    """Return a share as a percentage with its sign, or None if there is none."""
+    """Return a share as a percentage with the percent sign, or None if the share is None."""
     return None if share is None else f"{percent(share)} %"
 
 
 def percentages(shares: Mapping[int, float]) -> str | None:
-    """Return shares by depth in one line, or None if there are none."""
+    """Return the shares at all depths as one line of text, or None if there are no shares."""
     return " / ".join(percent(share) for _, share in sorted(shares.items())) + " %" if shares else None
 
 
 def decimal(value: float | None) -> str | None:
-    """Return a number with three decimals, or None if there is none."""
+    """Return a number with three decimals, or None if the number is None."""
     return None if value is None else f"{value:.3f}"
 
 
 def quantity(value: float | None, unit: str = "") -> str | None:
-    """Return a number with four significant digits and its unit, or None if there is none."""
+    """Return a number with four significant digits and its unit, or None if the number is None."""
     return None if value is None else f"{value:,.4g}{unit}"
 
 
@@ -42,10 +42,10 @@ def signed(score: float) -> str:
 
 
 def spread(low: str | int | None, high: str | int | None) -> str:
-    """Return the range from low to high, or the one number if they are equal."""
+    """Return the range from low to high as text, or a single number if both are equal."""
     return f"{low}" if low == high else f"{low}\N{EN DASH}{high}"
 
 
 def begins_group(standing: Standing) -> bool:
-    """Return whether the system is the best of its tie group, distinguishable from the best of the group above."""
+    """Return whether the system begins a tie group: it differs significantly from the best of the group above."""
     return standing.p_adjusted is None or standing.p_adjusted <= APART

@@ -1,4 +1,4 @@
-"""A submission against a person's time: how much it passes within once, twice and four times that time."""
+"""The part of a submission's page with its horizon: the tasks passed within one, two and four times a person's time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEANING: Final = {"all": "all tasks", "empirical": "of measured time", "estimat
 
 
 def render_horizon(standing: Standing) -> str:
-    """Return a table by how people's times are known, a sentence if no latency is reported, or nothing."""
+    """Return the HTML: a table by source of people's times, a sentence if no latency is reported, or nothing."""
     slices = standing.figures.horizon
     if not slices:
         return ""

@@ -1,9 +1,9 @@
-"""Untrusted text as HTML: every byte of a submission is shown, and none is markup.
+"""Untrusted text as HTML: every byte is shown or visibly replaced, and no byte is read as markup.
 
-HTML is escaped. A hidden character (see `evaluator.escaping`) is written out in a marked span, as `<ESC>` or
-`<U+202E>`, so that two commands that differ always look different. A byte that is not UTF-8 is shown as `<0xFF>`. A
-long text is cut by the length of its escaped form, because that is its size on the page. So a command of escapes is cut
-sooner than a command of letters.
+HTML is escaped. A hidden character (see `evaluator.escaping`) is shown by name in a marked span, as `<ESC>` or
+`<U+202E>`, so that two commands that differ always look different. A byte that is not UTF-8 is shown as `<0xFF>`. The
+limit for long texts counts the characters of the escaped form, because these take space on the page. So a command full
+of hidden characters is cut earlier than a command of letters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CELL: Final = 400
 
 
 def plain_text(data: bytes | str) -> str:
-    """Return a text with hidden characters written out, for charts and CSV, which hold no markup."""
+    """Return a text with hidden characters shown by name, for charts and CSV files, which hold no markup."""
     return visible(_text_of(data), _name)
 
 
@@ -41,7 +41,7 @@ def plain_text(data: bytes | str) -> str:
 def inline(data: bytes | str, limit: int = CELL) -> Markup:
     """Return the HTML of a text, cut visibly after `limit` escaped characters. Line ends are shown as breaks.
 
-    Results are cached, because many systems give the same commands and fail for the same reasons.
+    Results are cached, because many systems submit the same commands and fail for the same reasons.
     """
     size = len(data)
     text = _text_of(data[: 4 * limit + 4])
@@ -60,7 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return `inline` of a text of printable ASCII, which is faster. `text` is the beginning of `size` characters."""
+    """Return `inline` of printable ASCII, but faster. `text` is the start of a text of `size` characters."""
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped
@@ -79,7 +79,7 @@ def _cut(left: int, unit: str) -> str:
 
 @functools.lru_cache(maxsize=32_768)
 def command(data: bytes, limit: int = CELL) -> Markup:
-    """Return the HTML of a command: a code element that is read from left to right whatever its letters."""
+    """Return the HTML of a command: a code element that is always shown from left to right."""
     if not data:
         return _escaped('<span class="empty">(empty)</span>')
     return _escaped(f'<code class="command" dir="ltr">{inline(data, limit)}</code>')

@@ -1,4 +1,4 @@
-"""The judges' page: the result of every judge on pairs with a known label, and its agreement with people."""
+"""The judges' page: the results of every judge on pairs with known labels, and its agreement with people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS: Final = {
 
 
 def render_judges(validation: Validation) -> str:
-    """Return the HTML of the metrics on every set of pairs, and of the comparison with people."""
+    """Return the HTML of the judges' metrics on every set of pairs, and of the comparison with people."""
 
     def key(metrics: JudgeFigures) -> tuple[str, str, PairKind]:
         return metrics.suite, metrics.suite_version, metrics.kind

@@ -1,4 +1,4 @@
-"""A submission's page: its description, its standing, and its verdict on every task with the reason."""
+"""A submission's page: its description, its standing, and the verdict on each task with the reason."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def _counts(standing: Standing) -> Iterator[tuple[Outcome, int]]:
 def _rows(
     tasks: Sequence[Task], answers: Mapping[str, Sequence[Result]], limit: int, appeal: Appeal | None
 ) -> Iterator[tuple[str, str, Markup | None]]:
-    """Return every task with its topic and the cells of its verdict, which are None if it was not asked."""
+    """Yield each task's id, topic and verdict cells. The cells are None if the submission was not asked the task."""
     for task in tasks:
         results = answers.get(task.id)
         yield task.id, task.topic.value, render_verdict(results, limit, appeal) if results else None
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
-    """Return the cells that show the verdict on the first of `results`, which are of one submission and task.
+    """Return the table cells of the verdict on the first result. All results are of one submission and one task.
 
-    They hold what decided it, the command, the other candidates, and if it may be appealed a link to the form.
+    The cells show the reason, the command, the other candidates, and a link to the form if an appeal is possible.
     """
     first, verdict = results[0], results[0].finding
     form = None
@@ -97,5 +97,5 @@ def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None)
 
 @functools.lru_cache(maxsize=65_536)
 def _cached_macro(name: str, *arguments: object) -> Markup:
-    """Return the HTML of a macro. Cached, because systems give the same commands and fail for the same reasons."""
+    """Return the HTML of a macro. It is cached, because systems submit equal commands and fail for equal reasons."""
     return macro(name, *arguments)

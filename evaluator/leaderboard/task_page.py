@@ -1,4 +1,4 @@
-"""A task's page, and the index of tasks: the instruction, right and wrong commands, and which systems solve it."""
+"""The page of a task (instruction, right and wrong commands, systems that solve it), and the index of tasks."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def render_task(index: BoardIndex, task: Task) -> str:
 
 
 def _attempt(result: Result, standing: Standing, limit: int, appeal: Appeal | None) -> tuple[object, ...]:
-    """Return a system's row in the table of a task: its slug, name and mark, and the cells of its verdict."""
+    """Return a system's row in a task's table: slug, name, mark of published verdicts, and verdict cells."""
     mark = macro("judged_mark", standing) if standing.judged_by else None
     return standing.submission, standing.system, mark, render_verdict([result], limit, appeal)
 
 
 def render_tasks(boards: Iterable[BoardIndex]) -> str:
-    """Return the HTML of the index of tasks: a table for each suite of this project."""
+    """Return the HTML of the index of tasks, with a table for each suite of this project."""
     return render(
         "tasks.html",
         boards=[(index.board, _index(index)) for index in boards if not index.board.manifest.foreign],
@@ -76,7 +76,7 @@ def render_tasks(boards: Iterable[BoardIndex]) -> str:
 
 
 def _index(index: BoardIndex) -> list[tuple[Task, int, int]]:
-    """Return every task with the number of systems that solve it and the number that were asked."""
+    """Return every task with two counts: the systems that solve it and the systems that were asked."""
     attempts = index.attempts
     return [
         (task, sum(result.finding.outcome is Outcome.PASS for result in attempts[task.id]), len(attempts[task.id]))

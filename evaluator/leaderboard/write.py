@@ -1,12 +1,12 @@
-"""The writer of a board's generated pages, charts and downloads: all of them or none.
+"""The writer of a board's generated pages, charts and downloads. It writes all of them or none.
 
-All boards are indexed first, so that records which do not belong together stop the work before a file is written.
-Documents are written into a new folder beside the old one, which replaces it at the end. So no page of a removed task
-stays, and a reader never sees half a board. The same records give the same bytes, because nothing here depends on the
-time or the machine.
+All boards are indexed first, so that inconsistent records raise an error before a file is written. Documents are
+written into a new folder, which replaces the old one at the end. So pages of removed tasks disappear, and a reader
+never sees an incomplete board. The same records give the same bytes, because nothing here depends on the time or the
+machine.
 
-A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). The names of
-parts of hand-written pages begin with an underscore, which a suite's name cannot.
+A page is two documents: Markdown with a title and a marker, and its HTML below `.parts/` (see `hook`). Names of parts
+of hand-written pages begin with an underscore. Suite names cannot begin with one.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Document(NamedTuple):
 
 
 def write_pages(boards: Sequence[SuiteBoard], out: Path, validation: Validation = _UNMEASURED) -> None:
-    """Write all generated documents of `boards` into the folder `out` and replace its content.
+    """Replace the content of the folder `out` by all generated documents of `boards`.
 
-    The first board is the home page's. Raise ValueError if a board's records do not belong together or if two boards
-    share a name, and OSError if the folder cannot be written. Then `out` stays as it was.
+    The home page shows the first board. Raise ValueError if a board's records do not belong together or if two boards
+    share a name, and OSError if the folder cannot be written. After an error, `out` is unchanged.
     """
     indexes = [index_board(board) for board in boards]
     names = [board.name for board in boards]
@@ -126,7 +126,7 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the script. Bundling takes seconds, so a script that exists is copied. Its name holds its version."""
+    """Write the Vega script. Bundling takes seconds, so an existing file `before` of this version is copied."""
     if before.is_file():
         shutil.copyfile(before, path)
     else:

@@ -1,4 +1,4 @@
-"""Metrics, one family per file: pure functions over texts or Polars frames.
+"""Metrics: pure functions over texts or Polars frames. Each file holds one family of metrics.
 
-A metric never drops a task. The denominator is always every task asked, whatever its outcome.
+A metric never drops a task. The denominator always counts every task asked, whatever its outcome.
 """

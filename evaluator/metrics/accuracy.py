@@ -1,7 +1,7 @@
 """Execution accuracy: the share of tasks for which a submission's command does the right thing when executed.
 
-The denominator is every task asked. An unanswered, timed-out or undecided task counts as not passed. An upper bound
-shows the possible effect of the undecided tasks. They are never left out.
+The denominator is every task asked. An unanswered, timed-out or undecided task counts as not passed. Undecided tasks
+are never left out. An upper bound counts them as passed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _COUNTS: Final = {
 
 
 def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per suite and submission, sorted: counts by outcome, accuracy with bounds, collateral rate.
+    """Return sorted rows, one per suite and submission: counts by outcome, accuracy with bounds, collateral rate.
 
     Columns: suite, submission, asked, passed, failed, timeout, invalid, unanswered, undecided, infra_errors, accuracy
     (passed ÷ asked), accuracy_low and accuracy_high (Wilson 95 %), accuracy_upper (undecided counted as passed),
-    collateral (share of the tasks asked for which the first candidate changes, leaves or deletes something that no
+    collateral (share of the tasks asked for which the first candidate creates, changes or deletes a path that no
     reference touches). All shares are in [0, 1].
 
         accuracy = passed / asked      upper bound = (passed + undecided) / asked      collateral = touching / asked
@@ -65,15 +65,15 @@ def execution_accuracy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def accuracy_at(frame: pl.DataFrame, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Return the share of the tasks asked that one of the first k candidates passes.
+    """Return the share of the tasks asked for which at least one of the first k candidates passes.
 
     Columns: suite, submission, k, accuracy. The accuracy is in [0, 1] and grows with k. At k = 1 it is execution
-    accuracy. Candidates keep the order of the submission, so this counts actual passes and is not an estimate over
-    samples.
+    accuracy. Candidates keep the order of the submission. So the metric counts actual passes and is not an estimate
+    over samples.
 
         accuracy at k = tasks that one of the first k candidates passes / tasks asked
 
-    Three tasks, passed first by candidate 2, by candidate 4, and by none: 0 at 1, 1/3 at 3, 2/3 at 5.
+    Example: the first passes of three tasks are candidate 2, candidate 4 and none: 0 at 1, 1/3 at 3, 2/3 at 5.
     """
     tasks = frame.group_by(*BOARD, "task").agg(
         pl.col("rank").filter(pl.col("outcome") == Outcome.PASS.value).min().alias("first_pass")
@@ -98,16 +98,16 @@ def passes(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_LEVEL) -> tuple[pl.Expr, pl.Expr]:
-    """Return the bounds of a proportion's score interval.
+    """Return the lower and upper bound of Wilson's score interval for a proportion.
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference", Journal of the American
     Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z
-    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). Unlike the textbook interval, it does not collapse to zero width at 0 and n.
-    222 of 300: 0.688 to 0.786.
+    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). Unlike the textbook interval, its width is above 0 even if p is 0 or 1.
+    Example: 222 of 300 gives 0.688 to 0.786.
 
-    The formula works on columns instead of calling a library. SciPy's `binomtest(…).proportion_ci` takes one submission
-    at a time, and importing it doubles the time to score an unchanged board. statsmodels would be another dependency.
-    The tests check that the result equals SciPy's.
+    The formula works on whole columns. SciPy's `binomtest(…).proportion_ci` takes one submission at a time, and
+    importing it doubles the time to score an unchanged board. statsmodels would be another dependency. The tests check
+    that the result equals SciPy's.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / asked

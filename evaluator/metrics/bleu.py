@@ -1,14 +1,14 @@
-"""Corpus BLEU of the first candidates against the references: the share of word n-grams in common.
+"""Corpus BLEU of the first candidates: the share of their word n-grams that also occur in the references.
 
 This is BLEU-4 of Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation" (ACL), without
 smoothing, over words separated by white space. It is a score of a corpus: counts are summed over all tasks asked before
 any division. The score of one command has no meaning here. (The judge `bleu` is different: it compares characters.)
 
-NLTK makes the counts (`modified_precision`, `closest_ref_length`), so the score equals its `corpus_bleu`, which earlier
-papers in the field used. NLTK differs from other implementations in one term: a command with fewer than n words still
-adds 1 to the number of n-grams. sacreBLEU would be another dependency. It is made for newspaper sentences, and its main
-advantage, splitting sentences into words, is not needed here. The counts of each command are stored, because every
-board sums them again.
+NLTK computes the counts (`modified_precision`, `closest_ref_length`), so the score equals that of NLTK's `corpus_bleu`,
+which earlier papers in the field used. NLTK differs from other implementations in one term: a command with fewer than n
+words still adds 1 to the number of n-grams. sacreBLEU would be another dependency. Its main advantage, splitting
+newspaper sentences into words, is not needed here. The counts of each command are stored, because every board sums them
+again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ORDERS: Final = (1, 2, 3, 4)
 
 
 def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> BleuCounts:
-    """Return one command's contribution to the score of a corpus. `references` must not be empty.
+    """Return the counts that one command adds to the score of a corpus. `references` must not be empty.
 
     >>> bleu_counts("ls -l -a".split(), ["ls -l".split(), "ls -a -t -r".split()])
     BleuCounts(matches=(3, 1, 0, 0), tokens=3, reference_tokens=2)
@@ -41,16 +41,16 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
 
 
 def corpus_bleu(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns suite, submission and bleu, in [0, 1]. It is null if the texts of any task were not compared.
+    """Return the columns suite, submission and bleu (in [0, 1], or null if the texts of any task were not compared).
 
-    m_n is the number of n-grams of first candidates that a reference shares, and N_n the number of all their n-grams. c
-    is the number of their words, and r the number of words of the references nearest in length. All are sums over the
-    tasks asked:
+    N_n is the number of n-grams in the first candidates. m_n is the number of these that also occur in a reference. c
+    is the number of words in the first candidates, and r that of the references nearest in length. All are sums over
+    the tasks asked:
 
         BLEU = exp(min(0, 1 - r / c)) * (m_1/N_1 * m_2/N_2 * m_3/N_3 * m_4/N_4) ** (1/4)
 
-    BLEU is 0 if any m_n is 0. A command of five words that differs from its reference only in the last word: (4/5 * 3/4
-    * 2/3 * 1/2) ** (1/4) = 0.6687.
+    BLEU is 0 if any m_n is 0. Example, for a command of five words of which only the last differs from the reference:
+    (4/5 * 3/4 * 2/3 * 1/2) ** (1/4) = 0.6687.
     """
     tokens = pl.col("tokens")
     columns = [pl.col(f"bleu_{order}").sum().alias(f"m{order}") for order in ORDERS]

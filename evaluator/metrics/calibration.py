@@ -1,8 +1,8 @@
-"""Calibration: whether a submission's confidence in its first candidates matches how often they pass.
+"""Calibration: the agreement of a submission's confidence in its first candidates with the share that passes.
 
 Only first candidates with a verdict count. An unanswered task has no confidence, and an infra-error is not the
-submission's fault. A submission that states no confidence has the default of 1 everywhere, and an error of 1 minus its
-accuracy.
+submission's fault. A submission without confidences gets the default of 1 everywhere. Its calibration error is then 1
+minus its accuracy.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _SILENT: Final = (Outcome.UNANSWERED.value, Outcome.INFRA_ERROR.value)
 def calibration(frame: pl.DataFrame, bins: int = BINS) -> pl.DataFrame:
     """Return the columns suite, submission, ece, brier and calibrated_on.
 
-    `calibrated_on` is the number of candidates used. `ece` and `brier` are in [0, 1], 0 is best, and they are null if
+    `calibrated_on` is the number of candidates used. `ece` and `brier` are in [0, 1], and 0 is best. Both are null if
     `calibrated_on` is 0.
 
     Expected calibration error (Guo et al. 2017, "On Calibration of Modern Neural Networks", ICML) uses bins of equal
-    width: (0, 0.1], (0.1, 0.2], ..., with 0 in the first. It is the distance between accuracy and mean confidence in
-    each bin, weighted by the number of candidates in the bin. The Brier score (Brier 1950, "Verification of forecasts
-    expressed in terms of probability", Monthly Weather Review 78) is the mean squared distance between confidence and
-    outcome.
+    width: (0, 0.1], (0.1, 0.2], ..., with 0 in the first. The error is the distance between accuracy and mean
+    confidence in each bin, weighted by the number of candidates in the bin. The Brier score (Brier 1950, "Verification
+    of forecasts expressed in terms of probability", Monthly Weather Review 78) is the mean squared distance between
+    confidence and outcome.
 
         ECE = sum over bins of n_b / n * |passed_b / n_b - mean confidence_b|      Brier = mean of (c - passed)^2
 
-    Confidences 0.9, 0.9 and 0.4, of which only the first passed: ECE = 2/3 * |1/2 - 0.9| + 1/3 * |0 - 0.4| = 0.4, Brier
-    = (0.01 + 0.81 + 0.16) / 3 = 0.3267.
+    Example: confidences 0.9, 0.9 and 0.4, and only the first candidate passed. ECE = 2/3 * |1/2 - 0.9| + 1/3 * |0 -
+    0.4| = 0.4, Brier = (0.01 + 0.81 + 0.16) / 3 = 0.3267.
     """
     stated = (
         first_candidates(frame)

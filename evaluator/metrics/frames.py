@@ -1,8 +1,8 @@
 """Graded candidates as a Polars frame: the common input of all metrics over submissions.
 
-A frame has one row per candidate. The properties of a task (topic, difficulty, human time) are joined to its rows. A
-task calls several utilities, so these have their own frame, `utilities_frame`. Null means not measured, not reported or
-not estimated. No metric treats null as 0.
+A frame has one row per candidate. The row also holds the properties of its task (topic, difficulty, human time). The
+references of a task call several utilities, so utilities have their own frame, `utilities_frame`. Null means not
+measured, not reported or not estimated. No metric treats null as 0.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class TaskFacts(NamedTuple):
 
 
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return one row per candidate, sorted, so that the order of `results` does not affect the metrics.
+    """Return one row per candidate. The rows are sorted, so that the order of `results` does not affect the metrics.
 
-    `tasks` maps the id of a task to its facts. Raise KeyError with the names of tasks that it lacks.
+    `tasks` maps the id of a task to its facts. Raise KeyError with the ids of results' tasks that are not in `tasks`.
     """
     remaining = iter(results)
     batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]
@@ -111,7 +111,7 @@ def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> 
 
 
 def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return one row per task, sorted, with the columns of TASK_SCHEMA."""
+    """Return one row per task with the columns of TASK_SCHEMA. The rows are sorted."""
     rows = [
         (
             name,
@@ -125,19 +125,19 @@ def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return one row per task and utility that its references call, sorted: columns task, utility, calls."""
+    """Return a sorted frame with one row per task and utility of its references: columns task, utility, calls."""
     rows = [(name, utility, calls) for name, facts in tasks.items() for utility, calls in facts.calls.items()]
     schema = {"task": pl.String, "utility": pl.String, "calls": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("task", "utility")
 
 
 def first_candidates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that decide the ranking: the row of rank 1 of every task asked, answered or not."""
+    """Return the rows that decide the ranking: the rows of rank 1, one per task asked, even if it is unanswered."""
     return frame.filter(pl.col("rank") == 1)
 
 
 def _candidates(results: Sequence[Result]) -> pl.DataFrame:
-    """Return the columns of CANDIDATE_SCHEMA. Building them column by column takes half the time of Python rows."""
+    """Return the columns of CANDIDATE_SCHEMA. Building by column takes half the time of building by row."""
     answered = [bool(each.command and each.command.strip()) for each in results]
     own: dict[str, Sequence[Any]] = {
         "submission": [each.submission for each in results],
@@ -161,7 +161,7 @@ def _candidates(results: Sequence[Result]) -> pl.DataFrame:
 def _shared(
     records: Sequence[Measured | None], cells: Callable[[Measured], tuple[Any, ...]], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the columns of records that many rows share. Each record is read once for all its rows."""
+    """Return the given columns with one row per record. A record object that occurs in many rows is read only once."""
     places: dict[int, int] = {}
     distinct: list[Measured | None] = []
     rows: list[int] = []

@@ -1,9 +1,9 @@
 """The horizon curve: the share of tasks that a system solves within one, two and four times a person's time.
 
-A system's time for a task is the sum of two parts: its reported time to answer (`latency_s`), and the median measured
-wall time of its first candidate over the variants (`wall_ms`). A person's time is `human_s`, measured or estimated. The
-submission reports `latency_s` itself, and it is not checked. A submission without reported latency has no curve, rather
-than a curve of zeros.
+A system's time for a task is the sum of two parts: the reported time to answer (`latency_s`), and the measured wall
+time of the first candidate (`wall_ms`, the median over the variants). A person's time is `human_s`, measured or
+estimated. The submission reports `latency_s`, and the project does not check it. A submission without reported latency
+has no curve, rather than a curve of zeros.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _USED_S: Final = pl.col("latency_s") + pl.col("wall_ms") / 1000
 
 
 def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFrame:
-    """Return one row per suite, submission and slice that has tasks, sorted, from a results frame.
+    """Return sorted rows, one per suite, submission and slice with tasks. `frame` is a results frame.
 
-    Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of these with a reported
-    latency), within (list of {k, share}), excess_s.
+    Columns: suite, submission, slice, asked (tasks with a person's time), timed (the number of those tasks with a
+    reported latency), within (list of {k, share}), excess_s.
 
     `share` is the share of the tasks asked that are passed with latency_s + wall_ms / 1000 ≤ k · human_s, in [0, 1]. It
     grows with k and is never above accuracy. A task with unknown time does not count as within. `within` is null if no
     task has both a latency and a measured wall time.
 
-    `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over passed tasks that have both, or null if there
-    are none. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run. Above 0, a person would
-    have been faster. Below 0, a person would have been slower.
+    `excess_s` is the median of latency_s + wall_ms / 1000 - human_s over the passed tasks that have both times, or null
+    without such a task. It is rounded to 0.1 s, because wall times differ by milliseconds from run to run. Above 0, a
+    person would have been faster. Below 0, a person would have been slower.
 
-    Two tasks of 10 s, both passed, one in 8 s and one in 15 s: half are within a person's time, all within twice that,
-    and the median excess is (-2 + 5) / 2 = 1.5 s.
+    Example: a person needs 10 s for each of two tasks, and a system passes them in 8 s and 15 s. Half are within a
+    person's time, all are within twice that time, and the median excess is (-2 + 5) / 2 = 1.5 s.
 
     >>> rows = [("core", "a", "t1", "pass", 7.5, 500.0), ("core", "a", "t2", "pass", 14.0, 1000.0)]
     >>> columns = ["suite", "submission", "task", "outcome", "latency_s", "wall_ms"]
@@ -69,8 +69,7 @@ def horizon(frame: pl.DataFrame, factors: Sequence[int] = FACTORS) -> pl.DataFra
 def by_latency_alone(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a results frame in which executed commands take no time, so that only latency counts.
 
-    Boards use it because published verdicts record whether a command ran but no wall time: times differ from run to
-    run.
+    Boards of published verdicts use this frame. Verdicts record no wall times, because these differ from run to run.
     """
     was_run = pl.col("answered") & pl.col("runnable").is_not_null()
     return frame.with_columns(pl.when(was_run).then(pl.lit(0.0)).alias("wall_ms"))

@@ -1,8 +1,8 @@
-"""The possible accuracy if the judge errs on a board as often as it did on pairs with known labels.
+"""The range of true accuracy if the judge errs on a board as often as on pairs with known labels.
 
-This is a sensitivity analysis, not a correction. The labelled pairs contain commands made to deceive the judge, so it
-errs more on them than on the answers of most systems. The rates are no estimate for a board. They show how far a metric
-may be off, and never affect the ranking.
+This is a sensitivity analysis, not a correction. Some labelled pairs are designed to deceive the judge, so the judge
+errs more on them than on the answers of most systems. So the error rates are no estimate for a board. They show the
+possible size of an error and never affect the ranking.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ class JudgeError(NamedTuple):
 
 
 def measured_error(figures: Iterable[JudgeFigures]) -> JudgeError | None:
-    """Return the range of one judge's rates over its published sets of pairs, or None if either rate was never
-    measured.
+    """Return the range of one judge's rates over its published sets of pairs, or None if a rate was never measured.
 
-    26 equivalent pairs passed and none failed in one set, 101 and 13 in another: sensitivity from 0.886 to 1.
+    Example: 26 equivalent pairs pass and 0 fail in one set, 101 and 13 in another. Sensitivity is from 0.886 to 1.
     """
     sets = list(figures)
     sensitivity = [_share(each.equivalent_passed, each.equivalent_failed) for each in sets]
@@ -48,7 +47,7 @@ def _share(part: int, rest: int) -> float | None:
 
 
 def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float | None:
-    """Return the true share behind the share that an imperfect test measures, cut to [0, 1].
+    """Return the true share if an imperfect test measures `share`. The result is limited to [0, 1].
 
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test", American Journal of
     Epidemiology 107, 71-76.
@@ -71,7 +70,7 @@ def judge_range(scores: pl.DataFrame, error: JudgeError | None) -> pl.DataFrame:
     accuracy and accuracy_upper. The bounds apply `rogan_gladen` at every corner of the error's ranges. The low bound
     counts undecided tasks as not passed, the high bound as passed.
 
-    Accuracy 0.7, nothing undecided, sensitivity from 0.9 to 1 and specificity from 0.8 to 1: from 0.625 to 0.7778.
+    Example: accuracy 0.7, no undecided task, sensitivity 0.9 to 1, specificity 0.8 to 1. The range is 0.625 to 0.7778.
     """
     rows = scores.select(*BOARD, "accuracy", "accuracy_upper").sort(BOARD)
     low = [_corners(share, error, min) for share in rows["accuracy"]]

@@ -15,8 +15,7 @@ from evaluator.metrics.frames import BOARD, first_candidates
 
 
 def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CANDIDATES_AT) -> pl.DataFrame:
-    """Return the share of the tasks asked that one of the first k candidates matches: columns suite, submission,
-    `column`.
+    """Return the share of the tasks asked with a match in the first k candidates: columns suite, submission, `column`.
 
     `column` is `full_command` (accuracy of the full command, Acc_F of Lin et al. 2018) or `template` (Acc_T) of a
     results frame. The result column is a list of {k, share}. Shares are in [0, 1] and grow with k. The list is null if
@@ -24,7 +23,7 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
 
         accuracy at k = tasks with a match among the first k candidates / tasks asked
 
-    Two tasks, one matched by the second of its candidates, one by none: 0 at k = 1, 1/2 at 3 and at 5.
+    Example: the second candidate of one task matches, and no candidate of another: 0 at k = 1, 1/2 at 3 and at 5.
     """
     first = pl.col("rank").filter(pl.col(column)).min()
     tasks = frame.group_by(*BOARD, "task").agg(
@@ -40,13 +39,13 @@ def matched_at(frame: pl.DataFrame, column: str, candidates: Sequence[int] = CAN
 def verbatim_rate(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the share of first candidates that equal a reference byte for byte: columns suite, submission, verbatim.
 
-    The share is of the tasks asked, in [0, 1]. It is null if the texts of any task were not compared. White space
-    around a command is ignored. References are public, so a board shows which submissions repeat them. That alone
-    proves nothing, because short commands have one natural spelling.
+    The share is in [0, 1], and its denominator is the tasks asked. It is null if the texts of any task were not
+    compared. White space around a command is ignored. References are public, so a board shows the share that repeats
+    them. A high share alone proves nothing, because short commands have one natural spelling.
 
         verbatim = first candidates that are a reference / tasks asked
 
-    `ls -l` and `ls -la` for two tasks with `ls -l` as the only reference: 1/2.
+    Example: `ls -l` and `ls -la` answer two tasks with `ls -l` as the only reference. The share is 1/2.
     """
     whole = pl.when(~pl.col("verbatim").is_null().any()).then(pl.col("verbatim").mean())
     return first_candidates(frame).group_by(BOARD).agg(whole.alias("verbatim")).sort(BOARD)

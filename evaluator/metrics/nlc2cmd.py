@@ -16,10 +16,10 @@ from evaluator.shell.nlc2cmd.score import score_pair
 
 
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
-    """Return the NLC2CMD score of one command against a task's references, in [-1, 1], before confidence.
+    """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without its confidence.
 
-    It is the largest `score_pair` if any is above 0, else their mean. `mean_score` applies the same rule to candidates,
-    multiplied by confidence. Together they give the organisers' pooling of all pairs.
+    It is the largest `score_pair` if any is above 0, else their mean. `mean_score` multiplies it by confidence and
+    applies the same rule to candidates. Together both steps equal the organisers' pooling of all pairs.
     """
     if not command.strip():
         return -1.0
@@ -27,7 +27,7 @@ def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> 
 
 
 class TaskScore(NamedTuple):
-    """A task's score by two aggregations: the organisers' program, which decides the ranking, and the paper."""
+    """A task's scores by two rules: that of the organisers' program, which decides the ranking, and the paper's."""
 
     organisers: float
     paper: float
@@ -43,10 +43,10 @@ def score_task(
     """Return the NLC2CMD scores of one task, in [-1, 1], for predictions with confidences in [0, 1].
 
     A pair scores its `score_pair` times the prediction's confidence. The organisers' program pools the pairs of all
-    predictions that are not empty. The score is the largest of them if any is above 0, else the mean, or -1 without any
-    pair. The paper takes the best reference of each prediction, even if the prediction is empty. The score is the
+    predictions that are not empty. The score is the largest of them if any is above 0, else the mean, or -1 if there is
+    no pair. The paper takes the best reference of each prediction, even if the prediction is empty. The score is the
     largest of these if any is above 0, else their mean. With `strict_2020`, commands that the organisers' program
-    refused stay refused.
+    refused are refused here too.
     """
     if not predictions or not references:
         return TaskScore(-1.0, -1.0)

@@ -1,7 +1,7 @@
 """Paired comparison of two submissions: whether a difference in passed tasks is statistically significant.
 
 Only the *discordant* tasks, which one submission passes and the other does not, show which submission is better.
-McNemar's test asks whether their split between the two could be due to chance.
+McNemar's test asks whether the two submissions' counts of such tasks could differ only by chance.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
 
     McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages",
-    Psychometrika 12, 153-157, with the binomial distribution in place of chi-squared's. With m = b + c discordant
-    tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), computed in integers, so that every machine gives the
-    same value. No discordant task: 1. 1 against 9: 22/1024 = 0.0215. 0 against 5: 0.0625, so fewer than six discordant
-    tasks are never significant.
+    Psychometrika 12, 153-157, with the binomial distribution instead of the chi-squared distribution. With m = b + c
+    discordant tasks: min(1, 2 Σ C(m, i) / 2^m over i from 0 to min(b, c)), computed in integers, so that every machine
+    gives the same value. Without a discordant task, it is 1. 1 against 9 gives 22/1024 = 0.0215. 0 against 5 gives
+    0.0625, so fewer than six discordant tasks are never significant.
     """
     fewer, total = min(only_first, only_second), only_first + only_second
     tail = term = 1
@@ -48,8 +48,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values adjusted for multiple comparisons, in the order of the input.
 
     Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 65-70:
-    the smallest is multiplied by their number, the next by one less, and so on. An adjusted value is never below that
-    of a smaller p-value, and never above 1. [0.01, 0.04, 0.03] become [0.03, 0.06, 0.06].
+    of n p-values, the smallest is multiplied by n, the next by n - 1, and so on. An adjusted value is never below that
+    of a smaller p-value, and never above 1. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06].
     """
     adjusted = [1.0] * len(p_values)
     largest = 0.0
@@ -60,7 +60,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """Tasks by which of two submissions passes them."""
+    """The numbers of tasks that both, only one or neither of two submissions pass."""
 
     both: int = 0
     only_first: int = 0
@@ -74,7 +74,7 @@ class Counts(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Return the first submission's share of passes minus the second's, in [-1, 1], or 0 without any task."""
+        """Return the first submission's share of passes minus the second's, in [-1, 1], or 0 if there is no task."""
         return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
 
     @property
@@ -84,13 +84,13 @@ class Counts(NamedTuple):
 
 
 def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
-    """Return the bounds of the difference between two paired shares, in [-1, 1], or (-1, 1) without any task.
+    """Return the bounds of the difference between two paired shares, in [-1, 1], or (-1, 1) if there is no task.
 
     Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions based on
     paired data", Statistics in Medicine 17, 2635-2650: with Wilson's bounds l, u of each share p, and φ the correlation
     of the pairs with a correction for continuity, d - √((p₁ - l₁)² - 2φ(p₁ - l₁)(u₂ - p₂) + (u₂ - p₂)²) and d + √((u₁ -
-    p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0 even without discordant tasks. 1 passed by both, 1
-    and 7 by one alone, 12 by neither: -0.286, from -0.507 to -0.026.
+    p₁)² - 2φ(u₁ - p₁)(p₂ - l₂) + (p₂ - l₂)²). The width is above 0 even without discordant tasks. Example: both pass 1
+    task, only the first 1, only the second 7, neither 12: -0.286, from -0.507 to -0.026.
     """
     total = counts.tasks
     if not total:
@@ -104,7 +104,7 @@ def difference_interval(counts: Counts, level: float = INTERVAL_LEVEL) -> tuple[
 
 
 def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
-    """Return the distances from a share to Wilson's bounds below and above it."""
+    """Return the distances from a share to its lower and its upper Wilson bound."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     share = passed / total
     centre = share + z * z / (2 * total)
@@ -114,7 +114,7 @@ def _wilson_reach(passed: int, total: int, level: float) -> tuple[float, float]:
 
 
 def _correlation(counts: Counts) -> float:
-    """Return the correlation φ. A positive numerator is reduced by half the task count, but not below 0."""
+    """Return the correlation φ. Half the number of tasks is subtracted from a positive numerator, but not below 0."""
     first, second = counts.both + counts.only_first, counts.both + counts.only_second
     margins = first * (counts.tasks - first) * second * (counts.tasks - second)
     if not margins:
@@ -126,7 +126,7 @@ def _correlation(counts: Counts) -> float:
 
 
 class Tie(NamedTuple):
-    """The reason for a submission's tie group, counted from 1. The fields are those of a standing.
+    """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
     `compared_with` is the best submission of the group. For the best itself, it is the best of the group above, which
     is significantly different, or None in the first group. `only_this` and `only_other` count the discordant tasks.
@@ -142,7 +142,7 @@ class Tie(NamedTuple):
 
 
 def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL) -> tuple[Tie, ...]:
-    """Return groups of submissions that do not differ significantly from the best of their group.
+    """Return the tie group of each submission. No member differs significantly from the best of its group.
 
     `order` has the best submission first. `passes` has the columns submission, task and passed, with a row for every
     task of every submission in `order`. The best of a group is compared with every submission below it, and these
@@ -162,7 +162,7 @@ def tie_groups(passes: pl.DataFrame, order: Sequence[str], level: float = LEVEL)
 
 
 def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: int) -> list[Tie]:
-    """Compare the best of a group with every submission below it."""
+    """Return the ties that result from comparing the best of a group with every submission below it."""
     rest = matrix[best + 1 :]
     only_this = (rest & ~matrix[best]).sum(axis=1).tolist()
     only_other = (matrix[best] & ~rest).sum(axis=1).tolist()
@@ -172,7 +172,7 @@ def _against(matrix: NDArray[np.bool_], order: Sequence[str], best: int, group: 
 
 
 def _matrix(passes: pl.DataFrame, order: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the passes as (submissions, tasks).
+    """Return the passes as a matrix of shape (submissions, tasks).
 
     Submissions keep the given order. The order of tasks is the same for all submissions.
     """
@@ -196,14 +196,14 @@ def resolution(ties: Sequence[Tie], tasks: int) -> DetectableDifference | None:
 
 
 def detectable_difference(tasks: int, discordance: float, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Return the smallest difference in accuracy that the exact test finds with this power, or None if there is none.
+    """Return the smallest difference in accuracy that the exact test detects with this power, or None if there is none.
 
     The power is exact. m of n tasks are discordant with probability C(n, m) ψᵐ (1 - ψ)ⁿ⁻ᵐ. Of these, only the better
-    submission passes b, with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ and θ = (1 + d / ψ) / 2. The test finds the difference d
-    if its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test and its analogue
+    submission passes b, with probability C(m, b) θᵇ (1 - θ)ᵐ⁻ᵇ and θ = (1 + d / ψ) / 2. The test detects the difference
+    d if its p-value is `level` or less (Duffy 1984, "Asymptotic and exact power for the McNemar test and its analogue
     with R controls per case", Biometrics 40, 1005-1015). The share of discordant tasks ψ is `discordance`, or d if d is
-    larger. The result is a whole number of tasks divided by `tasks`. 300 tasks, a fifth of them discordant: 23 tasks,
-    7.7 points.
+    larger. The result is a whole number of tasks divided by `tasks`. Example: 300 tasks, a fifth discordant, give 23
+    tasks or 7.7 points.
     """
     low, high = 0, tasks  # `low` always has too little power, and `high` always has enough.
     if tasks < 1 or _power(tasks, discordance, 1.0, level) < power:
@@ -237,7 +237,7 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the largest smaller count that is still significant among `total` discordant tasks, or -1 if none is."""
+    """Return the largest smaller count that is significant for `total` discordant tasks, or -1 if no count is."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 
@@ -258,7 +258,7 @@ PAIR_SCHEMA: Final = {"task": pl.String, "first": pl.Boolean, "second": pl.Boole
 
 
 def paired_passes(passes: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """Return one row per task that both submissions have, sorted: columns task, first, second (Boolean).
+    """Return sorted rows, one per task that both submissions have: columns task, first, second (Boolean).
 
     `passes` has the columns submission, task and passed. The caller leaves out results without a verdict.
     """
@@ -278,7 +278,7 @@ def paired_counts(pairs: pl.DataFrame) -> Counts:
 
 
 def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
-    """Return the four counts of every group that has a task, by group name, sorted.
+    """Return the four counts of every group with tasks, sorted by group name.
 
     `groups` has the columns task and group, with one row for each group of a task.
     """

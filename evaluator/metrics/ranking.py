@@ -19,11 +19,11 @@ def ranking(frame: pl.DataFrame) -> pl.DataFrame:
 
     Mean average precision (Manning, Raghavan and Schütze 2008, "Introduction to Information Retrieval", 8.4): for each
     candidate that passes, take the share of passes down to its rank. Average these, or take 0 if none passes. A task
-    has infinitely many right commands, so only the submitted ones count as relevant.
+    has infinitely many right commands, so only right commands in the submission count as relevant.
 
         RR = 1 / (rank of the first pass)      AP = 1/R * sum over passes of (passes so far) / rank
 
-    Candidates fail, pass, pass: RR = 1/2, AP = (1/2 + 2/3) / 2 = 7/12. Pass, fail, fail: both are 1.
+    If the candidates fail, pass, pass: RR = 1/2, AP = (1/2 + 2/3) / 2 = 7/12. If they pass, fail, fail: both are 1.
     """
     passed = frame.filter(pl.col("outcome") == Outcome.PASS.value).sort("rank")
     tasks = passed.group_by(*BOARD, "task", maintain_order=True).agg(

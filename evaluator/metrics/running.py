@@ -1,4 +1,4 @@
-"""How first candidates ran, right or wrong: valid syntax, programs found, exit status 0, nothing on standard error."""
+"""Shares of first candidates that run well: valid syntax, no missing program, exit status 0, empty standard error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def running_rates(frame: pl.DataFrame) -> pl.DataFrame:
 
         rate = first candidates that meet the condition in every variant / first candidates measured
 
-    `ls`, `lss` and nothing, for three tasks: valid 2/3, runnable 1/3, exit_zero 1/3, clean_stderr 1/3.
+    Example: `ls`, `lss` and no command for three tasks give valid 2/3, runnable 1/3, exit_zero 1/3, clean_stderr 1/3.
     """
     rates = [pl.col(name).mean() for name in RATES]
     measured = pl.col("valid").is_not_null().sum().cast(pl.Int64).alias("measured")

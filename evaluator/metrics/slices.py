@@ -1,6 +1,6 @@
-"""Accuracy by group of tasks (topic, difficulty, utility), and accuracy weighted by how common the utilities are.
+"""Accuracy by group of tasks (topic, difficulty, utility), and accuracy weighted by the frequency of utilities.
 
-A group has few tasks, so the functions return its passes and its number of tasks, never a share alone.
+A group has few tasks, so the functions return the number of passes and of tasks, never a share alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def accuracy_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
     The rows are sorted. Tasks with null in the column are left out. 0 <= passed <= asked.
 
-    Difficulties 1, 1 and 2, of which the first and the last are passed: (1, 2, 1) and (2, 1, 1).
+    Example: three tasks of difficulty 1, 1 and 2. The first and the last pass. The counts are (1, 2, 1) and (2, 1, 1).
     """
     return _tallied(first_candidates(frame).drop_nulls(column), column)
 
@@ -35,7 +35,7 @@ def accuracy_by_utility(frame: pl.DataFrame, calls: pl.DataFrame, min_tasks: int
     utility that its references call, nested or not. So the counts of all utilities add up to more than the suite's
     tasks. Utilities with fewer than `min_tasks` tasks asked are left out.
 
-    With `min_tasks` 1 and one passed task with references `sort a | uniq` and `sort -u a`: sort (1, 1), uniq (1, 1).
+    Example: one task with references `sort a | uniq` and `sort -u a` passes. The counts are sort (1, 1), uniq (1, 1).
     """
     rows = first_candidates(frame).select(*BOARD, "task", "outcome")
     tallied = _tallied(rows.join(calls.select("task", "utility"), on="task"), "utility")
@@ -50,12 +50,12 @@ def utility_weighted_accuracy(frame: pl.DataFrame, calls: pl.DataFrame) -> pl.Da
 
         utility-weighted accuracy = sum of f_u * A_u / sum of f_u
 
-    The result is null if no reference calls anything. The weights come from the suite itself, so the metric depends on
-    no other corpus. It is the frequency-weighted mean over classes that image segmentation uses (Long, Shelhamer and
-    Darrell 2015, "Fully Convolutional Networks for Semantic Segmentation", CVPR), with utilities as classes.
+    The result is null if no reference calls a utility. The weights come from the suite itself, so the metric depends on
+    no other corpus. The formula is the frequency-weighted mean over classes from image segmentation (Long, Shelhamer
+    and Darrell 2015, "Fully Convolutional Networks for Semantic Segmentation", CVPR), with utilities as classes.
 
-    Two tasks with one reference each, `find a | sort | uniq` passed and `find b` failed: f is 2, 1 and 1, A is 1/2, 1
-    and 1, and the result is (2 * 1/2 + 1 + 1) / 4 = 3/4. The plain accuracy is 1/2.
+    Example: the task with reference `find a | sort | uniq` passes, the task with `find b` fails. f is 2, 1 and 1, A is
+    1/2, 1 and 1, and the result is (2 * 1/2 + 1 + 1) / 4 = 3/4. The plain accuracy is 1/2.
     """
     rows = first_candidates(frame).select(*BOARD, "task", _PASSED.alias("passed")).join(calls, on="task")
     utilities = (

@@ -19,7 +19,7 @@ from evaluator.metrics.usage import reported_usage
 
 
 def summary(frame: pl.DataFrame, calls: pl.DataFrame | None = None, error: JudgeError | None = None) -> pl.DataFrame:
-    """Return one row per suite and submission, sorted, from a results frame.
+    """Return sorted rows, one per suite and submission of a results frame.
 
     Columns: those of `execution_accuracy`, then `nlc2cmd` in [-1, 1], `accuracy_at`, a list of {k, accuracy}, and
     `figures`, a struct with the fields of the record `SubmissionMetrics`. `calls` is a `utilities_frame`. Without it,
@@ -40,7 +40,7 @@ def figure_columns(
 ) -> pl.DataFrame:
     """Return one row per suite and submission with the fields of `SubmissionMetrics` as columns.
 
-    `frame` is a results frame, and `scores` its `execution_accuracy`.
+    `frame` is a results frame, and `scores` is the result of `execution_accuracy` for it.
     """
     difficulties = accuracy_by(frame, "difficulty").with_columns(pl.col("difficulty").cast(pl.String))
     families = [
@@ -74,5 +74,5 @@ def _tallies(rows: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 
 
 def _gathered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Collect the rows of each submission into one list of structs, keeping their order."""
+    """Collect the rows of each submission into one list of structs. The rows keep their order."""
     return rows.group_by(BOARD, maintain_order=True).agg(pl.struct(pl.exclude(BOARD)).alias(name))

@@ -1,9 +1,9 @@
-"""A command's text compared with its task's references: verbatim, equal after normalising, or the same template.
+"""Comparison of a command's text with references: equal bytes, equal after normalisation, or equal template.
 
 No command is executed, and no similarity is estimated: two texts are equal or not. Full-command and template accuracy
 are those of Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language Interface to the Linux
-Operating System" (LREC). Their program decides them before human review. It replaces arguments in a template by their
-kind and ignores the order of flags.
+Operating System" (LREC). Both are decided as in their program, before human review. A template has arguments replaced
+by their kind and ignores the order of flags.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(command: str) -> list[Piece]:
-    """Return the words and operators of a command in order, with needless quotes removed or made single."""
+    """Return the words and operators of a command in order, with quotes removed or made single if possible."""
     found: list[Piece] = []
     word = ""
     for token in _TOKEN.finditer(command):
@@ -82,8 +82,8 @@ def _quoted(text: str) -> str:
 def normalised(command: str) -> str:
     """Return a command's text with one blank between its words and operators, and with the simplest quotes.
 
-    Quotes are removed if the shell would read the same without them. They become single if either kind works. A text
-    with a here-document or an unclosed quote is only stripped, because white space matters in it.
+    Quotes are removed if the shell would read the same without them. They become single quotes if both kinds mean the
+    same. A text with a here-document or an unclosed quote is only stripped, because white space matters in it.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
@@ -95,7 +95,7 @@ def normalised(command: str) -> str:
 
 
 def kind_of(argument: str) -> str:
-    """Return the kind of an argument, judged by its text.
+    """Return the kind of an argument according to its text.
 
     >>> [kind_of(each) for each in ("+7", "10M", "u+x", "*.txt", "/var/log", "s/a/b/", "$HOME", "notes.txt")]
     ['Number', 'Quantity', 'Permission', 'Pattern', 'Path', 'Script', 'Expansion', 'Word']
@@ -107,7 +107,7 @@ def kind_of(argument: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def template(command: str) -> str | None:
-    """Return a command with arguments replaced by their kind and flags sorted, or None if it is unreadable.
+    """Return a command with arguments replaced by their kind and flags sorted, or None if it cannot be parsed.
 
     The template lists the utilities in call order, with nested utilities in brackets, and then the operators between
     them. The predicates of `find` keep their order, because they form an expression.
@@ -158,9 +158,9 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
 
 
 def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
-    """Return the utilities that references call, nested ones too, with the mean number of calls per reference.
+    """Return the utilities that references call, including nested ones, with the mean number of calls per reference.
 
-    The result is sorted by name. An unreadable reference calls nothing.
+    The result is sorted by name. A reference that cannot be parsed adds no calls.
 
     >>> calls_of_references([b"sort a | uniq", b"sort -u a"])
     {'sort': 1.0, 'uniq': 0.5}

@@ -1,1 +1,1 @@
-"""The only package that joins the stages. It turns suites and submissions into evidence, verdicts and boards."""
+"""The package that connects the other packages. It turns suites and submissions into evidence, verdicts and boards."""

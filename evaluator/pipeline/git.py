@@ -1,4 +1,4 @@
-"""Git commands on a checkout. Arguments are passed as a list, without a shell, and output is read as data."""
+"""Git commands on a checkout. Arguments are passed as a list, without a shell. Output is only data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_git(folder: Path, *arguments: str) -> bytes | None:
 
 
 def resolve_commit(folder: Path, revision: str) -> str:
-    """Return the commit that a revision names, such as the value of an option.
+    """Return the commit that a revision names. The revision can be the value of a command-line option.
 
     Raises UsageError if this checkout has no such commit.
     """

@@ -1,12 +1,12 @@
 """Benchmark of the NLC2CMD metric: pairs of commands scored per second on one core.
 
-By default, the pairs are those of a suite and the submissions that answer it: every near miss and every first candidate
-with every reference of its task. A file of pairs can replace them. Three cases are timed, each several times, in one
-thread:
+By default, the pairs are those of a suite and the submissions that answer it: every near miss and every first
+candidate, each with every reference of its task. A file of pairs can replace these. Three cases are timed, each several
+times, in one thread:
 
-* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, however many pairs it is in.
-* *every command once*: pairs in which no text occurs twice, with an empty cache, so that each pair parses two commands.
-* *all read before*: all pairs, with every command parsed in advance but none scored.
+* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, even if it is in many pairs. *
+*every command once*: pairs in which no text occurs twice, with an empty cache, so that each pair parses two commands. *
+*all read before*: all pairs, with every command parsed in advance but none scored.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ Pair: TypeAlias = tuple[Text, Text]
 def bench_metrics(
     project: Callable[[], Project], progress: Progress, *, suite: str, file: Path | None, runs: int
 ) -> list[dict[str, object]]:
-    """Return a row per case: the number of pairs, of distinct commands, and of pairs per second (minimum, median,
-    maximum).
+    """Return a row per case: numbers of pairs and distinct commands, and pairs per second (minimum, median, maximum).
 
-    `project` is called only if there is no file. Raises UsageError if there are no pairs.
+    `project` is called only if `file` is None. Raises UsageError if there are no pairs.
     """
     pairs = list(_pairs_of_file(file) if file else _pairs_of_suite(project(), suite))
     if not pairs:
@@ -69,7 +68,7 @@ def _pairs_of_suite(project: Project, name: str) -> Iterator[Pair]:
 
 
 def _distinct_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs, in order, with two different commands that no earlier returned pair contains."""
+    """Return pairs in order, without those that contain a command twice or a command of an earlier returned pair."""
     commands: set[Text] = set()
     distinct: list[Pair] = []
     for prediction, reference in pairs:

@@ -1,4 +1,4 @@
-"""Benchmarks of the sandbox and of scoring, which support the speeds that this project claims."""
+"""Benchmarks of the sandbox and of scoring. They support the speeds that this project's documents state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from evaluator.suites.load import Suite
 
 
 def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int) -> dict[str, object]:
-    """Compare the speeds of several ways to run one command. See `evaluator.sandbox.benchmark`."""
+    """Measure the speeds of several ways to run one command and return them. See `evaluator.sandbox.benchmark`."""
     from evaluator.sandbox.benchmark import bench_sandbox as measure
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
@@ -48,7 +48,7 @@ def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A suite with its tasks repeated under new ids, and one candidate for each task, all with different texts.
+    """A suite with its tasks repeated under new ids, and one candidate for each task. All candidates differ.
 
     `tasks` is the number of distinct tasks, and `references` holds their references. A repeated task has the same
     references, which are executed once for all repetitions.
@@ -65,7 +65,7 @@ class Load:
         return sum(len(self.suite.variants(task)) for task in self.suite.tasks)
 
     def with_suffix(self, suffix: bytes) -> Load:
-        """Return the same load with other candidate texts."""
+        """Return the same load with a suffix added to each candidate's text."""
         return replace(self, candidates={task: command + suffix for task, command in self.candidates.items()})
 
     def submission(self) -> Submission:
@@ -132,7 +132,7 @@ class _CountingExecutor:
 def bench_score(
     project: Project, progress: Progress, *, suite: str, executions: int, with_processes: bool
 ) -> dict[str, object]:
-    """Measure how long a board takes with an empty store, with references in the store, and without any change.
+    """Measure the time to score a board: with an empty store, with references in the store, and without any change.
 
     `rows` holds one row for each of these cases. `in jobs` is the share of the workers' time between the start of a
     job's process and its clean-up. The workers' time runs from the first cache key to the last metric. `load` describes

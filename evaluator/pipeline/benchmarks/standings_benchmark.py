@@ -1,4 +1,4 @@
-"""Benchmark of standings and the site on synthetic boards of any size, timed part by part."""
+"""Benchmark of standings and the site on synthetic boards of any size. Each part is timed separately."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """Wall and CPU seconds of a part, and the peak memory in MB of this process and its children so far."""
+    """The wall and CPU seconds of a part, and the peak memory so far of this process and its children in MB."""
 
     part: str
     seconds: float
@@ -44,10 +44,10 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Return a row per part: results to frame and frame to standings for each run, then the pages and the site.
+    """Return a row per part: results to frame and frame to standings for each run, then pages, then the site.
 
-    The synthetic results stay in memory, as on a real board, and count towards it. The site is built only if `site` is
-    set.
+    The synthetic results stay in memory, as on a real board, and count as peak memory. The site is built only if `site`
+    is set.
     """
     timings: list[PartTiming] = []
 

@@ -1,6 +1,6 @@
 """Synthetic boards of any size from a random seed, for measurements and tests.
 
-They have all data of a real board, but nothing is executed. Outcomes are random, and metrics follow from the outcomes.
+They have all data of a real board, but no command is executed. Outcomes are random and determine the metrics.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ class SyntheticResults:
 
 
 def drawn_board(submissions: int = 4, tasks: int = 40, candidates: int = 2, seed: int = 1) -> SuiteBoard:
-    """Return a board of this size. The same arguments give the same board."""
+    """Return a random board of this size. The same arguments give the same board."""
     return synthetic_results(submissions, tasks, candidates, seed).board()
 
 
 def synthetic_results(submissions: int, tasks: int, candidates: int, seed: int = 1) -> SyntheticResults:
     """Return random results of this size. The same arguments give the same results.
 
-    Equal values are one object, as on a board that was graded.
+    Equal values share one object, as on a real board.
     """
     rng = random.Random(seed)  # noqa: S311 - reproducible test data
     suite_tasks = tuple(_task(number) for number in range(tasks))
@@ -126,7 +126,7 @@ def facts_of(tasks: Iterable[Task]) -> dict[str, TaskFacts]:
 def board_of(
     tasks: tuple[Task, ...], manifests: dict[str, SubmissionManifest], results: Iterable[Result]
 ) -> SuiteBoard:
-    """Return a board in order of passes, with standings that follow from the outcomes of the results."""
+    """Return a board sorted by the number of passes. The outcomes of the results determine the standings."""
     all_results, facts = tuple(results), facts_of(tasks)
     frame = results_frame(all_results, facts)
     ranking = rank_submissions(frame, utilities_frame(facts), manifests, _SUITE.version, len(tasks))
@@ -228,7 +228,7 @@ _FAILED: Final = tuple(
 
 @functools.cache
 def _answer_metrics(references: tuple[bytes, ...], command: bytes | None, outcome: Outcome) -> dict[str, Any]:
-    """Return an answer's metrics: text metrics from equality with a reference, run metrics from the outcome."""
+    """Return an answer's metrics. Its text determines the text metrics, and its outcome the run metrics."""
     is_reference, words = command in references, len((command or b"").split())
     one, two, three, four = (max(0, words - shorter) if is_reference else 0 for shorter in range(4))
     is_runnable = outcome not in (Outcome.INVALID, Outcome.UNANSWERED)

@@ -60,7 +60,7 @@ def board_of_results(
     *,
     timed: bool = True,
 ) -> SuiteBoard:
-    """Return the suite's board of these results.
+    """Return the suite's board with these results.
 
     `manifests` are the manifests of the submissions by slug, `facts` describe the suite's tasks, and `error` is the
     measured error of the judge. If `timed` is false, execution times are unknown, and a system's time is its reported

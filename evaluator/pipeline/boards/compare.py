@@ -1,4 +1,4 @@
-"""Comparison of two submissions task by task, from existing verdicts."""
+"""Comparison of two submissions, task by task, based on existing verdicts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def compare(
     suites: Sequence[str] = (),
     judge: str | None = None,
 ) -> list[SubmissionComparison]:
-    """Compare two submissions on these suites, or on every suite that both answer. Nothing is executed.
+    """Compare two submissions on these suites, or on all suites that both answer. No command is executed.
 
-    Raises UsageError if the two are the same, if one does not exist or does not answer a named suite, or if they have
-    no suite in common. Raises MissingError that lists missing verdicts.
+    Raises UsageError if both are the same, if one does not exist or does not answer a named suite, or if they have no
+    common suite. Raises MissingError with a list of the missing verdicts if there are any.
     """
     names = _common_suites(project, first, second, suites)
     with open_panel(project, progress, judge=judge) as panel:
@@ -98,7 +98,7 @@ _GROUPS: Final = {"task": pl.String, "group": pl.String}
 
 
 def _decided_passes(results: Sequence[Result]) -> pl.DataFrame:
-    """Return which submission passes which task, without infra-errors, since they say nothing about a submission."""
+    """Return which submission passes which task. Infra-errors are left out, because no submission causes them."""
     rows = [
         (row.submission, row.task, row.finding.outcome is Outcome.PASS)
         for row in results

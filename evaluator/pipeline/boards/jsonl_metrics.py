@@ -1,7 +1,7 @@
-"""Text metrics over JSON Lines, so that anyone can check them against another implementation.
+"""Text metrics over JSON Lines. Researchers can compare the output with that of another implementation.
 
 Each line of output belongs to one line of input. An invalid line becomes `null` in the output, so that the lines stay
-aligned, and is reported as a problem with its line number.
+aligned. It is reported as a problem with its line number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_PROBLEMS: Final = 100
 
 
 class Aggregation(StrEnum):
-    """How the scores of all pairs of a list are combined. See `evaluator.metrics.nlc2cmd.score_task`."""
+    """The rule that combines the scores of all pairs of a list. See `evaluator.metrics.nlc2cmd.score_task`."""
 
     ORGANISERS = "organisers"
     PAPER = "paper"
@@ -51,7 +51,7 @@ class PairLine(_Line):
 
 
 class ListLine(_Line):
-    """A task's predictions and references. `confidences` has the length of `preds`. If it is missing, all are 1."""
+    """A task's predictions and references. `confidences` has the length of `preds`. By default, all are 1."""
 
     preds: list[str]
     refs: Annotated[list[str], Field(min_length=1)]
@@ -90,7 +90,7 @@ class Problems:
             self.kept.append(Problem(self.path, line, message))
 
     def all(self) -> list[Problem]:
-        """Return the stored problems, and one more with the number of the rest."""
+        """Return the stored problems, and one more that states the number of problems not stored."""
         rest = self.count - len(self.kept)
         return [*self.kept, *([Problem(self.path, 0, f"{rest} more lines of this kind")] if rest else [])]
 
@@ -117,7 +117,7 @@ def score_jsonl(
 def parsed_commands(
     lines: Lines, problems: Problems, *, strict_2020: bool = False
 ) -> Iterator[dict[str, list[tuple[str, list[str]]] | None] | None]:
-    """Yield each line's utilities with the flags that the metric counts, in order and with repetitions."""
+    """Yield for each line its utilities with the flags that the metric counts, in order and with repetitions."""
 
     def parse(value: Any) -> dict[str, list[tuple[str, list[str]]] | None]:
         reading = reading_of(CommandLine.model_validate(value).cmd)

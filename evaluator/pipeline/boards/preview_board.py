@@ -1,4 +1,4 @@
-"""Preview of a submission before it is merged: its rank on the board, and comparisons with its neighbours."""
+"""Preview of a submission before its merge: its rank on the board, and comparisons with its neighbours."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def preview_submission(
     workers: int | None = None,
     published: bool = False,
 ) -> PreviewResult:
-    """Check a submission and, if it has no errors, grade the suite's board with it. Missing evidence is executed.
+    """Check a submission. If it has no errors, grade the suite's board with it. Commands without evidence are executed.
 
     The default `suite` is `core`, or else the first suite that the submission answers. If `published` is set, the other
     rows come from committed verdict files, so that no other submission is executed or judged.
@@ -99,7 +99,7 @@ def _first_results(board: SuiteBoard, slug: str) -> dict[str, Result]:
 def _collateral_paths(
     project: Project, progress: Progress, results: Sequence[Result], *, suite: str, judge: str | None
 ) -> dict[str, tuple[bytes, ...]]:
-    """Return, by task, the paths that these commands touch and no reference does, if their evidence is cached."""
+    """Return by task the paths that a command touches and no reference does. Only cached evidence is used."""
     items = [GradingItem(result.task, result.command) for result in results][:TOLD]
     if not items:
         return {}
@@ -108,8 +108,7 @@ def _collateral_paths(
 
 
 def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tuple[bytes, ...]]) -> Preview:
-    """Return the preview of a submission on the board. `paths` are those that it touches and no reference does, by
-    task.
+    """Return the preview of a submission on the board. `paths` lists by task the paths that only its command touches.
 
     Raises UsageError if the board has no row for the submission.
     """
@@ -139,7 +138,7 @@ def preview_of(board: SuiteBoard, slug: str, judge: str, paths: Mapping[str, tup
 
 
 def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, tuple[Role, ...]]]:
-    """Return the leader and the nearest neighbours among the ranked rows, each once, with its roles."""
+    """Return the leader and the nearest neighbours among the ranked rows. Each row occurs once, with all its roles."""
     above = [other for other in others if _sort_key(other) < _sort_key(row)]
     below = [other for other in others if _sort_key(other) > _sort_key(row)]
     candidates = [(Role.LEADER, above[:1]), (Role.BETTER, above[-1:]), (Role.WORSE, below[:1])]
@@ -152,7 +151,7 @@ def _nearest(row: Standing, others: Sequence[Standing]) -> list[tuple[Standing, 
 
 
 def _sort_key(row: Standing) -> tuple[float, str]:
-    """Return the key by which standings are sorted."""
+    """Return the sort key of a standing."""
     return (-row.accuracy, row.submission)
 
 

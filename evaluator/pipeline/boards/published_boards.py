@@ -1,12 +1,12 @@
-"""Boards of published verdicts, built from the committed verdict files without an engine, evidence or network.
+"""Boards of published verdicts. They are built from committed verdict files and need no engine, evidence or network.
 
-An answer without a published verdict counts as an infra-error, which is never a score, and its row is unranked. A
-submission without a verdict file is not on the board but listed as awaiting verdicts. Each row states whether its
-verdicts come from another judge version, suite version or environment (`JudgedBy`). No file states today's environment,
-so a row is compared with the most common one.
+An answer without a published verdict counts as an infra-error, and the submission is unranked. A submission without a
+verdict file has no row. It is listed as awaiting verdicts. Each row states whether its verdicts come from another judge
+version, suite version or environment (`JudgedBy`). No file states today's environment, so a row is compared with the
+most common one.
 
 Verdict files hold no execution times, so a system's time is its reported latency alone. All other metrics equal those
-of a board that is scored from the same evidence.
+of a board scored from the same evidence.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def published_boards(
     submissions: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[SuiteBoard]:
-    """Return the published boards of these suites, or of all, with these submissions, or with all.
+    """Return the published boards of these suites with these submissions. By default, use all of them.
 
     An external suite is included if it is named or has published verdicts. A submission that can no longer be scored is
     left out and reported to `say`. Raises FormatError for an invalid verdict file.
@@ -122,7 +122,7 @@ def published_board(
     judge: Judge,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Return a suite's board from these files. `judge` is today's judge, and `error` is its measured error.
+    """Return a suite's board from these files. `judge` is the current judge, and `error` is its measured error.
 
     The store only provides values that are computed from texts.
     """
@@ -161,14 +161,14 @@ def published_results(
 
 
 def _run(line: PublishedVerdict | None, candidate: SubmittedCandidate, executed: bool) -> RunMetrics | None:
-    """Return an answer's run metrics. If any answer was `executed`, a command that cannot run gets `NOTHING_RUN`."""
+    """Return an answer's run metrics. If `executed` is true, an answer that no shell can run gets `NOTHING_RUN`."""
     if line and line.run:
         return line.run
     return NOTHING_RUN if executed and not is_executable(candidate.command) else None
 
 
 def _published_line(file: VerdictFile, candidate: SubmittedCandidate) -> PublishedVerdict | None:
-    """Return the published line of an answer, or None.
+    """Return the published verdict of an answer, or None if the file has none.
 
     An empty command and a missing one have the same digest. Only the outcome `unanswered` distinguishes them.
     """
@@ -197,13 +197,13 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """Return the most common environment fingerprint of the files, or the alphabetically first of several."""
+    """Return the most common environment fingerprint of the files. If several are, return the first in the alphabet."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
-    """Return a row with the origin of its verdicts. The measured judge error is removed if another judge gave them."""
+    """Return a row with the origin of its verdicts. The judge error is removed if the verdicts are another judge's."""
     figures = row.figures
     if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})
@@ -227,7 +227,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _format_counts(values: Iterable[str]) -> str:
-    """Return the values, the most common first. If they differ, each is followed by its number of rows."""
+    """Return the values as text, the most common first. If they differ, add the number of rows to each."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

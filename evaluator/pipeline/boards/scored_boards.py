@@ -1,4 +1,4 @@
-"""Boards scored from submissions: grade their answers and assemble the boards.
+"""Boards scored from submissions. The module grades the answers and assembles the boards.
 
 The module also reads the published metrics of judges, which give the measured error of a board's judge.
 """
@@ -39,7 +39,7 @@ JUDGE_METRICS: Final = Path("site/assets/judges.json")
 
 
 def read_validation(path: Path) -> Validation:
-    """Read judges' metrics from a file, or return none if there is no file. Raises FormatError if it is invalid."""
+    """Return the judges' metrics of a file, or no metrics if it is missing. Raises FormatError if it is invalid."""
     if not path.is_file():
         return Validation(format=1)
     try:
@@ -55,7 +55,7 @@ def board_of(
     panel: Panel | None = None,
     error: JudgeError | None = None,
 ) -> SuiteBoard:
-    """Grade answers without a verdict, ask the panel about undecided ones, and return the suite's board.
+    """Grade the answers without a verdict, ask the panel about undecided answers, and return the suite's board.
 
     `error` is the measured error of the grader's judge.
     """
@@ -73,7 +73,7 @@ def board_of(
 def results_of(
     suite: Suite, submissions: Sequence[Submission], grader: Grader, panel: Panel | None = None
 ) -> list[Result]:
-    """Return the result of every answer. Missing verdicts are graded, and the panel is asked about undecided ones."""
+    """Return the result of every answer. Grade answers without a verdict, and ask the panel about undecided answers."""
     candidates = list(answers(suite, submissions))
     findings = grader.grade(candidate.subject for candidate in candidates)
     texts = measure_texts(grader.store, candidates)
@@ -97,10 +97,10 @@ def make_boards(
     execute: bool = True,
     panel: Panel | None = None,
 ) -> list[SuiteBoard]:
-    """Return the boards of these suites, or of all, with these submissions, or with all.
+    """Return the boards of these suites with these submissions. By default, use all of them.
 
     If there is a panel (see `open_panel`), it is asked about answers that the judge leaves undecided. If `execute` is
-    false, missing evidence raises MissingError that lists it.
+    false, raise MissingError with a list of missing evidence.
     """
     loaded = load_submissions(project, submissions)
     selected = [project.suite(name) for name in suites] or suites_on_board(project, loaded)
@@ -136,7 +136,7 @@ def plan_rescore(
     judge: str | None = None,
     panel: Panel | None = None,
 ) -> Plan:
-    """Return the pending work of grading a suite, with reasons. With a panel, it includes the panel's questions."""
+    """Return the pending work to grade a suite, with the reasons. With a panel, it includes questions to the panel."""
     loaded = load_submissions(project, submissions)
     models = {entry.slug: entry.manifest.models for entry in loaded}
     with open_grader(project, suite, progress, judge=judge) as grader:
@@ -147,6 +147,6 @@ def plan_rescore(
 
 
 def infra_errors_by_reason(boards: Sequence[SuiteBoard]) -> Counter[str]:
-    """Return the number of infra-errors by reason. They are failures of the machinery, and a later run retries them."""
+    """Return the number of infra-errors by reason. Infra-errors are not final: a later run tries again."""
     findings = (result.finding for board in boards for result in board.results)
     return Counter(finding.reason for finding in findings if finding.outcome is Outcome.INFRA_ERROR)

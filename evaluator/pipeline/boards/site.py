@@ -1,4 +1,4 @@
-"""The public site: write its pages from the boards, build it, and serve a built site on this machine.
+"""The public site. The module writes its pages from the boards, builds it, and serves a built site on this machine.
 
 The module also finds the repository's address, so that pages can link to the issue form for appeals.
 """
@@ -25,7 +25,7 @@ from evaluator.progress import Progress
 def repository_address(project: Project, environ: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the server and the name of the repository, or None if they are unknown.
 
-    They come from the environment of a GitHub Actions job, or otherwise from `repo_url` of mkdocs.yml.
+    Their source is the environment of a GitHub Actions job, or otherwise `repo_url` of mkdocs.yml.
     """
     path = project.root / "mkdocs.yml"
     server, repository = environ.get("GITHUB_SERVER_URL", ""), environ.get("GITHUB_REPOSITORY", "")
@@ -58,9 +58,9 @@ def build_boards_site(
     published: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """Build the site from existing verdicts, or from the `published` ones alone, and return its folder.
+    """Build the site from existing verdicts and return its folder. With `published`, use published verdicts alone.
 
-    `environ` can provide the repository's address for links to its forms. Raises MissingError that lists missing
+    `environ` can provide the repository's address for links to its forms. Raises MissingError with a list of missing
     verdicts.
     """
     if published:
@@ -79,7 +79,7 @@ def build_boards_site(
 def serve_site(project: Project, port: int) -> Iterator[str]:
     """Serve the built site on this machine while the block runs, and yield its address. `port` 0 takes any free port.
 
-    Raises MissingError if the site is not built, UsageError if the port is not available.
+    Raises MissingError if the site is not built, and UsageError if the port is not available.
     """
     folder = project.root / "build" / "site"
     if not (folder / "index.html").is_file():

@@ -1,1 +1,1 @@
-"""Evidence and sandbox images between machines: bundles, their branch, executing, fetching and importing."""
+"""Transfer of evidence and sandbox images between machines: production, bundles, their branch, fetch and import."""

@@ -1,8 +1,8 @@
 """Fetch the branch `evidence` of a repository with Git, and read its files as data.
 
-The branch always has one commit, so a fetch of depth 1 is complete. Nothing is checked out. Files are read from Git's
-object store by their blob names. Only regular files with published paths and up to a size limit are read. Other
-entries, such as links, are skipped and counted.
+The branch always has one commit, so a fetch of depth 1 is complete. No file is checked out. Files are read from Git's
+object store by their blob names. Only regular files with published paths are read, up to a size limit. Other entries,
+such as links, are skipped and counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REPOSITORY_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "G
 
 
 class Blob(NamedTuple):
-    """A file in Git's object store: its blob name, and its size in bytes."""
+    """A file in Git's object store, with its blob name and its size in bytes."""
 
     name: str
     size: int
@@ -49,9 +49,9 @@ class Listing(NamedTuple):
 
 
 def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str]) -> str | None:
-    """Fetch the branch's commit into the checkout at `root` and return its name, or None without such a branch.
+    """Fetch the branch's commit into the checkout at `root`. Return its name, or None if the branch is missing.
 
-    Git never asks for a password. Raises UsageError for an invalid name, and InfraError with Git's message.
+    Git never asks for a password. Raises UsageError for an invalid name, and InfraError if Git fails.
     """
     if not _NAME.fullmatch(branch) or ".." in branch or "//" in branch or branch.endswith(("/", ".", ".lock")):
         raise UsageError(f"--branch {printable(branch)!r}: expected a branch's name, such as {BRANCH}")
@@ -68,7 +68,7 @@ def fetch_branch(root: Path, remote: str, branch: str, environ: Mapping[str, str
 
 
 def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
-    """Return the files of a commit that have published paths. Raises InfraError."""
+    """Return the files of a commit that have published paths. Raises InfraError if Git fails."""
     listing = _git(root, environ, "ls-tree", "-r", "-z", "-l", "--full-tree", commit) or b""
     entries = listing.split(b"\0")[:-1]
     files: dict[str, Blob] = {}
@@ -82,14 +82,14 @@ def list_branch(root: Path, commit: str, environ: Mapping[str, str]) -> Listing:
 
 
 def is_published(path: str) -> bool:
-    """Return whether a path has the shape of a published file on the branch."""
+    """Return whether a path matches the pattern of published files on the branch."""
     return path == IMAGES or parse_bundle_path(path) is not None
 
 
 def replace_files(
     root: Path, files: Mapping[str, Blob], folder: Path, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    """Replace the content of `folder` by these files. The old content stays until all of them are written."""
+    """Replace the content of `folder` by these files. The old content stays until all files are written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     progress.stage("reading the branch", len(files))
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".new"))
@@ -164,9 +164,9 @@ def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | No
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for Git: no prompts, English messages, and in a GitHub job the job's own token.
+    """Return the environment variables for Git: no prompts, English messages, and the token of a GitHub job if any.
 
-    The token is passed in a variable, so no list of processes shows it. It is sent to that server only.
+    The token is in a variable, so no list of processes shows it. Git sends it only to the job's GitHub server.
     """
     variables = {name: value for name, value in environ.items() if name not in _REPOSITORY_VARIABLES}
     variables |= {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "LC_ALL": "C.UTF-8"}

@@ -1,11 +1,11 @@
 """Bundles: files of evidence and panel replies that are moved between machines and stored on a branch.
 
-A bundle belongs to one suite, and there to the references or to one submission. It is gzip-compressed JSON lines. The
-first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is read as
-hostile input: it is unpacked up to limits, every line is validated, no run may occur twice, and unexpected runs are
-refused. Most important, it cannot hold runs of references, because they decide the verdicts of all other submissions.
+A bundle belongs to one suite, and holds evidence for its references or for one submission. It is gzip-compressed JSON
+lines. The first line is the header. A submission's bundle was written by a job that ran untrusted commands, so it is
+hostile input. The reader limits its size, validates every line, and refuses repeated or unexpected runs. Most
+important, it cannot hold runs of references, because references decide the verdicts of all submissions.
 
-A bundle does not name its author. The reader compares its digest with the one that the author announced elsewhere
+A bundle does not name its author. The reader compares its digest with a digest that its author announced
 (`file_digest`, `folder_digest`). Evidence contains durations, so two bundles of the same commands have different bytes.
 """
 
@@ -42,7 +42,7 @@ _GZIP: Final = 31
 class GunzipLimits:
     """Limits in bytes for packed data, unpacked data and one line, and a limit for the number of lines.
 
-    The references' evidence of the largest suite takes 12 MB unpacked. A command that fills its disk and both its
+    The references' evidence of the largest suite takes 12 MB unpacked. A command that fills its disk and both output
     streams makes a line of about 10 MB.
     """
 
@@ -68,7 +68,7 @@ _LINE: Final = TypeAdapter[KeptEvidence | Reply](KeptEvidence | Reply)
 
 
 class BundleRefusedError(Exception):
-    """A bundle is not valid. `line` is 1-based, or 0 for the whole file."""
+    """The error for an invalid bundle. `line` is counted from 1, or 0 for the whole file."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """Yield the lines without their newlines, unpacked on demand. Raises BundleRefusedError."""
+    """Unpack and yield lines without newlines. Raises BundleRefusedError for invalid data or above a limit."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, partial_line = 0, bytearray()
@@ -101,7 +101,7 @@ def _check_line(line: bytearray, number: int, limits: GunzipLimits) -> None:
 
 
 def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
-    """Unpack a single gzip stream to at most `most` bytes and yield them in pieces. Raises BundleRefusedError."""
+    """Yield the pieces of one unpacked gzip stream. Raises BundleRefusedError if invalid or above `most` bytes."""
     gunzip = zlib.decompressobj(_GZIP)
     total = read = 0
     while not gunzip.eof:
@@ -127,7 +127,7 @@ def safe_gunzip(data: bytes, most: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The evidence of runs with their keys, and the panel's replies."""
+    """The content of a bundle: the evidence of runs with their keys, and the panel's replies."""
 
     header: BundleHeader
     evidence: tuple[KeptEvidence, ...]
@@ -139,12 +139,12 @@ class Bundle:
         return {(line.key, line.run): line.evidence for line in self.evidence}
 
     def of(self, runs: Collection[RunKey]) -> Bundle:
-        """Return the bundle with these runs only."""
+        """Return a bundle with only these runs."""
         return replace(self, evidence=tuple(line for line in self.evidence if (line.key, line.run) in runs))
 
 
 def bundle_path(suite: str, slug: str | None = None) -> PurePosixPath:
-    """Return the path of a bundle on the branch and in folders of bundles. Without a slug, it is the references'."""
+    """Return a bundle's path on the branch and in folders. Without a slug, it is the path of the references' bundle."""
     return PurePosixPath("submissions", slug, suite + SUFFIX) if slug else PurePosixPath("references", suite + SUFFIX)
 
 
@@ -167,7 +167,7 @@ def write_bundle(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> bytes:
 
 
 def drop_to_limit(bundle: Bundle, limit_bytes: int = WRITTEN_BYTES) -> tuple[Bundle, int]:
-    """Return the bundle without its longest evidence, so that its lines fit, and the number of dropped lines.
+    """Drop the longest evidence until the lines fit. Return the bundle and the number of dropped lines.
 
     Replies are never dropped, because they were paid for.
     """
@@ -199,8 +199,8 @@ def read_bundle(
 ) -> Bundle:
     """Return the bundle in these bytes. It must belong to this suite and submission (None: the references).
 
-    `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. With `replies`
-    false, a reply is refused. `path` is used in messages. Raises FormatError.
+    `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. If `replies` is
+    false, a reply is refused. `path` is used in messages. Raises FormatError if the bundle is refused.
     """
     try:
         lines = gunzip_lines(data, limits)
@@ -240,7 +240,7 @@ def _check_header(header: BundleHeader, suite: str, submission: str | None, fing
 
 @dataclass(slots=True)
 class _Content:
-    """The lines that were read so far."""
+    """The lines of a bundle that the reader has read so far."""
 
     expected: Collection[RunKey] | None
     accepts_replies: bool

@@ -1,4 +1,4 @@
-"""Save and load the sandbox images of a board, so that a run builds them once.
+"""Save and load the sandbox images of a board, so that only one job of a workflow run builds them.
 
 A job that runs no untrusted command saves the images, and the other jobs load them. `images.json` on the branch
 `evidence` names the digest of the published image file. A cached file is loaded only if it has this digest, because a
@@ -47,7 +47,7 @@ def fetched_images(project: Project) -> Path:
 
 
 def read_images(path: Path) -> Images:
-    """Return the published images that a file lists, or none if there is no file. Raises FormatError."""
+    """Return the published images in a file, or none if it is missing. Raises FormatError if the file is invalid."""
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -67,17 +67,17 @@ def read_images(path: Path) -> Images:
 
 
 def write_images(images: Images) -> bytes:
-    """Return the bytes of the file."""
+    """Return the bytes of `images.json` for these images."""
     return canonical_json(images.model_dump(mode="json")) + b"\n"
 
 
 def known_image(images: Images, reference: str) -> KnownImage | None:
-    """Return the published entry of an image, or None."""
+    """Return the published entry of an image, or None if it is not published."""
     return images.images.get(reference)
 
 
 def known_digest(images: Images, suites: Sequence[Suite]) -> str | None:
-    """Return the SHA-256 of the one published file with the images of all these suites, or None."""
+    """Return the SHA-256 of the published file with the images of all these suites, or None if no file has them all."""
     known = [known_image(images, image_reference(suite.manifest)) for suite in suites]
     digests = {image.sha256 if image else None for image in known}
     return digests.pop() if len(digests) == 1 else None
@@ -93,21 +93,21 @@ def published_images(suites: Sequence[Suite], fingerprints: Mapping[str, str], s
 
 
 def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
-    """Return the suites named, or all on the board. An invalid submission puts no suite on the board."""
+    """Return the named suites, or all on the board. An invalid submission adds no suite to the board."""
     if names:
         return [project.suite(name) for name in dict.fromkeys(names)]
     return suites_on_board(project, load_sound(project).submissions)
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return these suites' image references, and the SHA-256 of the one published file with them, or None."""
+    """Return these suites' image references, and the SHA-256 of the published file with them all, or None."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
 
 
 def save(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile:
-    """Save the images of the suites named, or of all on the board, to one file. Missing images are built first."""
+    """Save the images of the named suites, or of all on the board, to one file. Missing images are built first."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image
     from evaluator.sandbox.image_files import save_images
@@ -121,10 +121,10 @@ def save(project: Project, progress: Progress, path: Path, suites: Sequence[str]
 
 
 def load(project: Project, progress: Progress, path: Path, sha256: str, suites: Sequence[str] = ()) -> ImageFile:
-    """Load images from a file with this SHA-256, for the suites named or for all on the board.
+    """Load images from a file with this SHA-256, for the named suites or for all on the board.
 
-    Raises FormatError for another file, before the engine reads it. Raises ImageError if the file lacks an image, or
-    holds one that belongs to no suite of this checkout.
+    Raises FormatError if the digest differs, before the engine reads the file. Raises ImageError if the file lacks an
+    image or contains an image of no suite in this checkout.
     """
     try:
         _DIGEST.validate_python(sha256)
@@ -134,7 +134,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
 
 
 def load_known(project: Project, progress: Progress, path: Path, suites: Sequence[str] = ()) -> ImageFile | str:
-    """Load a file if it is the published file of these images. Otherwise return the reason why it is not.
+    """Load a file if it is the published file of these images. Otherwise return the reason why it is refused.
 
     Also raises ImageError if the fingerprint of an image is not the published one.
     """
@@ -172,7 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if another fingerprint is published."""
+    """Store the fingerprints of the engine's images. Raises ImageError if one is not the published fingerprint."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

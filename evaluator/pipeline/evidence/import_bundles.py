@@ -2,7 +2,7 @@
 
 References are imported first. Existing evidence is never replaced, so no submission's bundle can replace the evidence
 of a reference. Only runs that this checkout's suites and submissions need are imported. The branch may hold other
-bundles, of old commands or environments. They are skipped and counted, or with `strict` refused.
+bundles, of old commands or environments. They are skipped and counted. With `strict`, they are refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SUBMISSIONS: Final = "submissions/"
 class ImportSummary:
     """The number of imported bundles, runs and replies.
 
-    `passed_over` counts the skipped bundles by reason. `not_needed` counts the runs of imported bundles that this
+    `passed_over` counts the skipped bundles by reason. `not_needed` counts the runs in imported bundles that this
     checkout does not need. `other_files` counts files that are not evidence. `faults` lists the bundles that break
     their format.
     """
@@ -71,10 +71,10 @@ def import_bundles(
 ) -> ImportSummary:
     """Import the bundles of a folder, each at its `bundle_path`.
 
-    A bundle that breaks its format is recorded as a fault. With `strict`, it raises FormatError, and so does a bundle
-    that would be skipped. Unknown fingerprints come from `images.json` in the folder, or with `strict` from the
-    references' bundles. If the folder's digest was `vouched` for, these bundles also override a fingerprint that was
-    learned from the published images. Raises UsageError if the folder does not exist.
+    A bundle that breaks its format is recorded as a fault. With `strict`, such a bundle raises FormatError, and so does
+    a bundle that would otherwise be skipped. Unknown fingerprints come from `images.json` in the folder, or with
+    `strict` from the references' bundles. If `vouched` is true (the folder's digest was verified), references' bundles
+    also override a fingerprint that comes from the published images. Raises UsageError if the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
@@ -193,7 +193,7 @@ def _read(path: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The branch's commit, or None without a branch, the folder of its files, and a summary of the import."""
+    """The branch's commit (None without a branch), the folder of its files, and a summary of the import."""
 
     commit: str | None
     folder: Path
@@ -234,7 +234,7 @@ def fetch_evidence(
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
     """Import the bundles of a folder into the store. With `sha256`, the folder must have this digest.
 
-    Raises FormatError for another digest, and for anything that is not required evidence.
+    Raises FormatError for another digest and for content other than required evidence.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")

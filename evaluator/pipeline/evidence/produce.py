@@ -1,7 +1,7 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
-Commands without evidence are executed as in grading: references twice, and a candidate a second time if it does not
-pass. A submission's bundle holds all the evidence that its verdicts depend on, without that of references.
+Commands without evidence are executed as in grading: references twice, candidates once, or twice if they do not pass. A
+submission's bundle holds all evidence of its verdicts except that of references.
 
 A shard is a part of the submissions, so that several machines can share the work.
 """
@@ -40,14 +40,14 @@ Result = TypeVar("Result")
 
 
 class Shard(NamedTuple):
-    """The part `number` of `shards` parts. Numbers start at 1."""
+    """One part of the submissions: part `number` of `shards` equal parts. Numbers start at 1."""
 
     number: int
     shards: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Parse a text such as `2/5`. Raises UsageError."""
+        """Parse a text such as `2/5`. Raises UsageError for any other text."""
         match = _SHARD.fullmatch(text)
         number, shards = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= shards:
@@ -55,12 +55,12 @@ class Shard(NamedTuple):
         return cls(number, shards)
 
     def of(self, slugs: Iterable[str]) -> list[str]:
-        """Return this part of the names, sorted. The parts of the same names are disjoint and complete."""
+        """Return this part of the names, sorted. Each name is in exactly one part."""
         return sorted(set(slugs))[self.number - 1 :: self.shards]
 
 
 class WrittenBundle(NamedTuple):
-    """A written bundle: its number of `runs`, of runs `left_out` for size, and of runs `missing` after a failure."""
+    """A written bundle. It counts its `runs`, the runs `left_out` for size, and the runs `missing` after a failure."""
 
     path: Path
     suite: str
@@ -77,9 +77,9 @@ class WrittenBundle(NamedTuple):
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """Return the submissions named, or all valid ones. With `shard`, such as `2/5`, return that part of them.
+    """Return the named submissions, or all valid ones. With `shard`, such as `2/5`, return only that part.
 
-    Raises UsageError.
+    Raises UsageError for an unknown submission or an invalid shard.
     """
     chosen = list(slugs) or [submission.slug for submission in load_sound(project).submissions]
     return Shard.parse(shard).of(chosen) if shard else chosen
@@ -88,7 +88,7 @@ def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[
 def make_references(
     project: Project, progress: Progress, out: Path, suites: Sequence[str] = (), workers: int | None = None
 ) -> list[WrittenBundle]:
-    """Write the references' bundles below `out`, for the suites named or for all on the board."""
+    """Write the references' bundles below `out`, for the named suites or for all on the board."""
     _create_folder(out)
     chosen = [project.suite(name) for name in suites] or suites_on_board(project, load_sound(project).submissions)
     return [
@@ -97,7 +97,7 @@ def make_references(
 
 
 def _create_folder(out: Path) -> None:
-    """Create the folder, even if no bundle follows."""
+    """Create the folder, even if no bundle is written into it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -120,9 +120,9 @@ def make_submissions(
     suites: Sequence[str] = (),
     workers: int | None = None,
 ) -> list[WrittenBundle]:
-    """Write the bundles of the submissions named below `out`: one for each suite that they answer.
+    """Write the bundles of the named submissions below `out`: one for each suite that a submission answers.
 
-    With `suites`, only these are written. Raises FormatError for a submission that breaks its format.
+    With `suites`, write only the bundles of these suites. Raises FormatError for a submission that breaks its format.
     """
     _create_folder(out)
     submissions = load_submissions(project, slugs) if slugs else []
@@ -154,7 +154,7 @@ def write_submissions(
 def _with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """Return the result of `work` with a suite's grader. Try again if a rebuilt image contains other packages."""
+    """Return the result of `work` with a suite's grader. Try again if the image was rebuilt with other packages."""
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)

@@ -1,6 +1,6 @@
-"""The runs that a suite needs evidence of: those of its references, and those of a submission.
+"""The runs for which a suite needs evidence: the runs of its references and of its submissions.
 
-Both runs of a command are listed, although only references and failing candidates are executed twice. If a submission
+Two runs of each command are listed, although only references and failing candidates are executed twice. If a submission
 contains the command of a reference, its runs belong to the references. Evidence for them is never taken from a
 submission's bundle.
 """
@@ -43,12 +43,12 @@ def reference_commands(suite: Suite) -> list[tuple[str, bytes]]:
 
 
 def reference_items(suite: Suite) -> list[GradingItem]:
-    """Return one item for each task. It needs the evidence of the references and no other."""
+    """Return one grading item for each task. It needs only the evidence of the references."""
     return [GradingItem(task.id, None) for task in suite.tasks]
 
 
 def submitted_items(suite: Suite, submission: Submission) -> list[GradingItem]:
-    """Return the items to judge of a submission, for candidates of every rank."""
+    """Return the grading items of a submission, for candidates of every rank."""
     return [candidate.subject for candidate in answers(suite, [submission])]
 
 

@@ -1,1 +1,1 @@
-"""Grading of commands: their keys, the missing evidence, judges, the panel and maintainers' rulings."""
+"""Grading of commands: cache keys, execution for missing evidence, judges, the panel and maintainers' rulings."""

@@ -1,7 +1,7 @@
 """Adjudications: rulings of maintainers on single commands, stored in `fixtures/overrides/<suite>/adjudications.jsonl`.
 
-A line applies to every command with its command digest on the task with its task digest, in any submission. Two lines
-that rule the same command differently have no effect: reading them raises an error, and `check` reports them.
+A line contains a task digest and a command digest. It applies to that command on that task in every submission. Two
+lines with different rulings on one command are an error: the reader raises it, and `check` reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE: Final = "adjudications.jsonl"
 
 
 class Adjudicated(NamedTuple):
-    """A new line, the path and the complete new content of its file, and the submissions that contain the command."""
+    """A new ruling: its line, the path and complete new content of its file, and the submissions with the command."""
 
     path: Path
     adjudication: Adjudication
@@ -56,7 +56,7 @@ def rulings_of(project: Project, suite: Suite) -> Rulings:
 def adjudicate(
     project: Project, *, suite: str, submission: str, task: str, ruling: Ruling, because: str, rank: int = 1
 ) -> Adjudicated:
-    """Record a ruling on a candidate's command. Raises UsageError if it has a ruling already or does not exist."""
+    """Record a ruling on a candidate's command. Raises UsageError if the command has a ruling or does not exist."""
     change = adjudication_of(
         project, suite=suite, submission=submission, task=task, ruling=ruling, because=because, rank=rank
     )
@@ -76,7 +76,7 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """Return what `adjudicate` would write. `present` replaces the current content of the file.
+    """Return the ruling without writing it. `present` replaces the current content of the file.
 
     Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """
@@ -117,7 +117,7 @@ def _adjudication(task: Task, command: bytes, ruling: Ruling, because: str) -> A
 
 
 def check_adjudications(project: Project) -> list[Problem]:
-    """Return a problem for each line of any suite that is unreadable, contradicts another line or rules nothing."""
+    """Return a problem for each invalid line, contradictory line, or line that applies to no command, in all suites."""
     problems: list[Problem] = []
     for suite in project.suites():
         path = adjudications_path(project, suite.manifest.name)
@@ -129,7 +129,7 @@ def check_adjudications(project: Project) -> list[Problem]:
 
 
 def _readable_submissions(project: Project) -> list[Submission] | None:
-    """Return all submissions, or None if one is broken: `check` reports that elsewhere."""
+    """Return all submissions, or None if one is invalid. `check` reports invalid submissions elsewhere."""
     try:
         return load_submissions(project)
     except FormatError:
@@ -137,7 +137,7 @@ def _readable_submissions(project: Project) -> list[Submission] | None:
 
 
 def _read(path: Path, present: bytes | None = None) -> tuple[list[tuple[int, Adjudication]], list[Problem]]:
-    """Read the valid lines with their numbers, and return the problems of the others. A missing file has no lines."""
+    """Return the valid lines with their numbers, and the problems of the others. A missing file has no lines."""
     lines: list[tuple[int, Adjudication]] = []
     problems: list[Problem] = []
     if present is None:

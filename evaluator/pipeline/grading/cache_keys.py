@@ -1,4 +1,4 @@
-"""The keys that evidence and verdicts of one suite are stored under.
+"""The cache keys of the evidence and verdicts of one suite.
 
 A verdict's key is the digest of everything the verdict depends on: the evidence keys of the command and of the
 references, the comparison that the task asks for, and the judge. So no verdict has to be marked as outdated.
@@ -25,12 +25,12 @@ equivalent."""
 
 
 def no_known_mutants(task: Task, references: tuple[bytes, ...]) -> Collection[str]:
-    """Return nothing, so that no verdict depends on known mutants."""
+    """Return an empty collection, so that no verdict depends on known mutants."""
     return ()
 
 
 class GradingItem(NamedTuple):
-    """A command for a task, to be judged against all references or all but the one with the index `without`.
+    """A command for a task. It is judged against all references except the one with the index `without`, if any.
 
     `command` is None if the submission has no candidate.
     """
@@ -42,9 +42,9 @@ class GradingItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandRuns:
-    """A command of a task with the request of its first run in every variant, by variant.
+    """A command of a task. `requests` holds the request of its first run in each variant.
 
-    `requests` is empty if the command cannot be executed.
+    It is empty if the command cannot be executed.
     """
 
     task: Task
@@ -76,7 +76,7 @@ class PlannedItem:
 
     @property
     def candidate_keys(self) -> tuple[str, ...]:
-        """Return the evidence keys of the candidate, or nothing if it cannot be executed."""
+        """Return the evidence keys of the candidate, or an empty tuple if the candidate cannot be executed."""
         return self.candidate.evidence_keys if self.candidate else ()
 
     @property
@@ -88,7 +88,7 @@ class PlannedItem:
 
 
 def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, World]:
-    """Return the variants of a world as the sandbox builds them, by the name of the variant."""
+    """Return the worlds that the sandbox builds for the variants of a world, by the name of the variant."""
     world = suite.worlds[name]
     cwd, user = world.manifest.cwd or suite.manifest.cwd, world.manifest.user or suite.manifest.user
     return {
@@ -98,7 +98,7 @@ def worlds_of_suite(suite: Suite, name: str, setup: bytes | None) -> dict[str, W
 
 
 def is_executable(command: bytes | None) -> bool:
-    """Return whether a shell can be given the command: it is neither missing nor blank and has no NUL byte."""
+    """Return whether a shell can run the command: it is neither missing nor blank and has no NUL byte."""
     return command is not None and bool(command.strip()) and b"\0" not in command
 
 
@@ -200,10 +200,10 @@ def key_of(parts: Mapping[str, str]) -> str:
 
 
 def cwd_of(suite: Suite, task: Task) -> str:
-    """Return the folder that a task's commands start in."""
+    """Return the working directory of a task's commands."""
     return suite.worlds[task.world].manifest.cwd or suite.manifest.cwd
 
 
 def home_of(manifest: SuiteManifest) -> str:
-    """Return the folder that `~` stands for in a suite's scratch paths."""
+    """Return the home directory: the folder that `~` means in a suite's scratch paths."""
     return manifest.environment.get("HOME", "/root")

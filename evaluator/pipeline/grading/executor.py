@@ -1,7 +1,7 @@
-"""The executor of a suite: it finds the engine, builds the image and starts workers when the first request comes.
+"""The executor of a suite. At the first request, it finds the engine, builds the image and starts workers.
 
-The client library of the engine is imported at that moment, so a command that executes nothing does not load it.
-`run_command` executes one command in the same way as scoring does, and stores nothing.
+The engine's client library is imported only then, so it is not loaded if there is nothing to execute. `run_command`
+executes one command in the same way as scoring does, and stores nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class BaseChangedError(InfraError):
-    """The image was rebuilt with other packages than those of the current cache keys."""
+    """The error if a rebuilt image has other packages than the image of the current cache keys."""
 
 
 class Executor:
-    """Executes a suite's requests. The first call finds the engine and the image, and starts the workers."""
+    """An executor of a suite's requests. The first call finds the engine and the image, and starts the workers."""
 
     def __init__(self, suite: Suite, store: Store, progress: Progress, workers: int | None = None) -> None:
         self._suite, self.store, self._progress = suite, store, progress
@@ -60,7 +60,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove the containers of killed runs of this checkout. Notes in its folder `workers` name them."""
+        """Remove containers that killed processes of this checkout left. Notes in the folder `workers` name them."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -71,7 +71,7 @@ class Executor:
         self._stack.close()
 
     def fingerprint(self) -> str:
-        """Return the image's fingerprint. The stored value is used if there is one, so that no engine is needed."""
+        """Return the image's fingerprint. A stored fingerprint is used if there is one, so that no engine is needed."""
         known = self.store.fingerprint(image_reference(self._suite.manifest))
         return known or self.find_image().fingerprint
 
@@ -127,7 +127,7 @@ class Executor:
 
 
 def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
-    """Start a worker, with pauses if the engine is unavailable. An error of the runner itself is raised at once."""
+    """Start a worker. If the engine is unavailable, pause and try again. An error of the runner is raised at once."""
     for pause in PAUSES_S:
         try:
             return start()
@@ -151,7 +151,7 @@ def _refusal(suite: Suite, judge: str | None) -> MissingError:
 def open_executor(
     project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
 ) -> Iterator[Executor]:
-    """Open the executor of a suite with the project's store, and stop its workers afterwards."""
+    """Open the executor of a suite with the project's store. Stop its workers at the end of the block."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     store = Store(project.store_path)
@@ -175,10 +175,10 @@ def open_grader(
     execute: bool = True,
     adjudicated: bool = True,
 ) -> Iterator[Grader]:
-    """Open a grader of one suite with the project's store and judge, and stop its workers afterwards.
+    """Open a grader of one suite with the project's store and judge. Stop its workers at the end of the block.
 
     If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
-    a maintainer overrides the judge, and no known mutant is doubted: the findings then rest on the worlds alone.
+    a maintainer overrides the judge, and known mutants do not affect verdicts. Only the runs in the worlds do.
     """
     named_judge = find_judge(judge or project.settings.judge)
 
@@ -214,9 +214,9 @@ def run_command(
     observe: Sequence[Observation] = (),
     setup: bytes | None = None,
 ) -> dict[str, Evidence]:
-    """Execute `command` in the named variants, or in the first variant, and return its evidence by variant.
+    """Execute `command` in the named variants (default: the first) and return its evidence by variant.
 
-    Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if there is no evidence.
+    Raises UsageError for a NUL byte or an unknown world or variant, and InfraError if the execution gives no evidence.
     """
     if b"\0" in command:
         raise UsageError("the command has a NUL byte: a shell cannot be given one")

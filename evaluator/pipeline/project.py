@@ -75,9 +75,7 @@ class Project:
         return self.root / ".bashboard" / "store.sqlite"
 
     def suite(self, name: str) -> Suite:
-        """Load a suite by name. Raises UsageError with similar names if it does not exist, FormatError if it is
-        invalid.
-        """
+        """Load a suite by name. Raises UsageError with similar names if it does not exist, FormatError if invalid."""
         folders = find_suites(self.root / "fixtures")
         if name not in folders:
             raise UsageError(f"no suite is named {name!r}{_hint(name, folders)}")

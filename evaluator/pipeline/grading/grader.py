@@ -215,9 +215,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replace the item's key parts if the verdict has more inputs than the
-        item.
-        """
+        """Return the verdict to store. `parts` replace the item's key parts if the verdict has more inputs."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),

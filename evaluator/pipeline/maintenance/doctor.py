@@ -49,8 +49,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Check that a worker starts on this machine and its jail isolates commands. Return the result with an explanation.
-    """
+    """Check that a worker starts on this machine and its jail isolates commands. Return the result in words."""
     try:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:

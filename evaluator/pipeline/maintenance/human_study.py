@@ -46,8 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. Without `tasks`, all tasks of the suite are used. A participant gets `measured` of them.
-    """
+    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant gets `measured` tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()

@@ -227,8 +227,7 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs. If the panel decides any pair, also add the metrics of both together.
-        """
+        """Add a judge's metrics on these pairs. If the panel decides any, also add the metrics of both together."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}

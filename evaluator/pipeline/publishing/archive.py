@@ -82,13 +82,11 @@ class PublishArchive:
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on main. The content is None if the path must be removed."""
+        """Return the new content of each path on main, or None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on the branch `evidence`. The content is None if the path must be
-        removed.
-        """
+        """Return the new content of each path on the branch `evidence`, or None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
@@ -153,8 +151,7 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError if a file is refused.
-    """
+    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError if it is invalid."""
     names: set[str] = set()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:

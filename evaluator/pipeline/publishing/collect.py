@@ -51,8 +51,7 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The reason why a submission is left out. `forged` is true if the submission's job did not announce the artifact.
-    """
+    """The reason why a submission is left out. `forged` is true if its own job did not announce the artifact."""
 
     reason: str
     forged: bool = False
@@ -164,9 +163,7 @@ def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
 
 
 def _checked_files(artifact: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """Return the bundles of an artifact by path. Raise an error if they are not exactly the bundles that the job
-    announced.
-    """
+    """Return an artifact's bundles by path. Raises _LeftOutError if they differ from the announced bundles."""
     if artifact.files is None:
         raise _LeftOutError(artifact.fault)
     announced = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}

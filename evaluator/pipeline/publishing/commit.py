@@ -56,10 +56,9 @@ NewOwners = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """The result of comparing the archive with a commit of main.
+    """The archive compared with a commit of main. `archive` holds the valid part.
 
-    `archive` holds the valid part. `left_out` gives the reasons for the rest. `changing` lists the submissions with
-    changes on main.
+    `left_out` gives the reasons for the rest. `changing` lists the submissions with changes on main.
     """
 
     head: str
@@ -97,9 +96,7 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the prediction files of the submission that a verdict file or bundle belongs to, or none without a
-    submission.
-    """
+    """Return the prediction files that a verdict file or bundle depends on, or none if it has no submission."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -143,9 +140,8 @@ def left_out_markdown(left_out: Mapping[str, str]) -> str:
 class CommitResult:
     """The result: `commit` is main's new head, and `published` lists the submissions with changed verdict files.
 
-    `left_out` gives the reasons by submission. `owners` lists the names that were registered. `evidence` is the commit
-    of the evidence branch, or None if there is no such branch. After a dry run, the result describes the planned
-    changes.
+    `left_out` gives the reasons by submission. `owners` lists the newly registered names. `evidence` is the evidence
+    branch's commit, or None if there is no branch. After a dry run, these are the planned changes.
     """
 
     commit: str
@@ -203,8 +199,7 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return main's owners file with the new names added. Existing entries are kept, including a maintainer's changes.
-    """
+    """Return main's owners file with the new names added. Existing entries stay, even if a maintainer wrote them."""
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(content, Path(path)).owners if content is not None else {}

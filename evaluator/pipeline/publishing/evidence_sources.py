@@ -76,8 +76,7 @@ class EvidenceSources:
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
-        """Return the bytes of a fetched bundle, or None if there is none. Without `slug`, use the references' bundle.
-        """
+        """Return the bytes of a fetched bundle, or None if there is none. Without `slug`, read the references' one."""
         return _read_bundle_file(self.fetched / bundle_path(suite, slug))
 
     def published_bundles(self) -> list[tuple[str, str]]:

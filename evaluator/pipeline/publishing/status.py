@@ -195,8 +195,8 @@ class PendingWork:
 class VerdictStatus:
     """The result of an inspection: the published file and the work to do.
 
-    `pending` lists the commands to judge. `available` is the available evidence. `derived` holds the verdicts that
-    follow from this evidence without new panel requests. Both are None if not needed, and `derived` also if evidence is
+    `pending` lists the commands to judge. `available` is the available evidence, or None if it was not needed.
+    `derived` holds the verdicts that follow from it without new panel requests, or None if not needed or evidence is
     missing.
     """
 
@@ -280,7 +280,8 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return why undecided lines are stale, or an empty text if today's panel can decide none of them."""
+        """Return why undecided lines are stale, or an empty text if neither new requests nor stored replies can help.
+        """
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):
@@ -288,8 +289,7 @@ class _Inspection:
         return ""
 
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
-        """Return the status with derived verdicts. They are absent if evidence of `pending` or of references is
-        missing.
+        """Return the status, with derived verdicts if the evidence of `pending` and of references is complete.
 
         All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
         """

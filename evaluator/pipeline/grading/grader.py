@@ -204,7 +204,7 @@ class Grader:
         )
 
     def _second_runs(self, planned: PlannedItem, finding: Finding) -> list[Request]:
-        """Return the missing second runs that may change the finding."""
+        """Return the second runs that may change the finding and have no evidence yet."""
         if planned.candidate is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
             return []
         requests = planned.candidate.requests
@@ -215,7 +215,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replace the item's key parts if the verdict has more inputs."""
+        """Return the verdict to store. `parts` replace the item's key parts, for example if a panel decided."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),

@@ -119,7 +119,7 @@ def cached_values(
 ) -> dict[Name, Value]:
     """Return the stored values under these keys. Compute and store the missing values.
 
-    If `compute` returns None, the value is left out and computed again the next time.
+    If `compute` returns None, the value is left out, and the next call computes it again.
     """
     texts = store.figures(keys.values())
     fresh: dict[str, str] = {}

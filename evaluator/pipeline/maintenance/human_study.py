@@ -87,7 +87,7 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
 
 
 def _check_host(host: str) -> None:
-    """Raise UsageError if `host` is not one literal IPv4 address or localhost.
+    """Raise UsageError if `host` is neither a literal IPv4 address nor localhost.
 
     The study's server only answers requests that use its numeric address, so the exact address must be known.
     """

@@ -179,7 +179,7 @@ class MutantJudging:
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
     ) -> Sequence[Request]:
-        """Return the missing second runs that may change the verdict."""
+        """Return the second runs that may change the verdict and have no evidence yet."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
             return []
@@ -257,4 +257,4 @@ def _failure(error: InfraError) -> Finding:
 
 
 def _tell_nobody(found: Finding) -> None:
-    """Ignore the verdict."""
+    """Do nothing with the verdict."""

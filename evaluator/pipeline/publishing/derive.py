@@ -41,7 +41,7 @@ _ABSENT: Final = InfraError("its evidence is not at hand")
 
 @dataclass(frozen=True, slots=True)
 class AvailableEvidence:
-    """The evidence of a submission's own commands, and the panel replies that its verdicts depend on."""
+    """The evidence of a submission's own commands, and the panel replies that the verdicts depend on."""
 
     evidence: Mapping[RunKey, Evidence] = field(default_factory=dict)
     replies: tuple[Reply, ...] = ()

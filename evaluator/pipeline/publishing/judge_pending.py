@@ -252,8 +252,8 @@ def _derive(
 def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: DerivedVerdicts) -> list[PublishedVerdict]:
     """Return the lines of the new file: derived verdicts, and current lines for commands without a derived verdict.
 
-    Current lines are kept only if the file's header is still valid today. A line that another panel decided stays until
-    a rescore.
+    Current lines are kept only if the file's header is today's header. A line that another panel decided stays until a
+    rescore.
     """
     new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
     file = None if status.published.causes else status.published.file

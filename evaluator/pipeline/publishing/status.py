@@ -280,8 +280,7 @@ class _Inspection:
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return why undecided lines are stale, or an empty text if neither new requests nor stored replies can help.
-        """
+        """Return why undecided lines are stale, or an empty text if neither requests nor stored replies can help."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):

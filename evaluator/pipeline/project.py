@@ -31,7 +31,7 @@ class Settings(Record):
 
 
 def _hint(name: str, names: Collection[str]) -> str:
-    """Return the names most similar to `name`, or else the first names, as the end of an error message."""
+    """Return the end of an error message: the names most similar to `name`, or the first names if none is similar."""
     import difflib
 
     similar = difflib.get_close_matches(name, names, 3)
@@ -49,7 +49,7 @@ class Project:
 
     @staticmethod
     def find(start: Path) -> Project:
-        """Return the checkout that contains `start`. Raises UsageError if there is none."""
+        """Return the checkout that contains the path `start`. Raises UsageError if there is no checkout."""
         for folder in (start, *start.parents):
             if find_suites(folder / "fixtures"):
                 return Project(folder)
@@ -75,7 +75,7 @@ class Project:
         return self.root / ".bashboard" / "store.sqlite"
 
     def suite(self, name: str) -> Suite:
-        """Load a suite by name. Raises UsageError with similar names if there is none, FormatError if it is invalid."""
+        """Load a suite by name. Raises UsageError with similar names if it does not exist, FormatError if invalid."""
         folders = find_suites(self.root / "fixtures")
         if name not in folders:
             raise UsageError(f"no suite is named {name!r}{_hint(name, folders)}")
@@ -86,7 +86,7 @@ class Project:
         return tuple(load_suite(folder) for _, folder in sorted(find_suites(self.root / "fixtures").items()))
 
     def submission_folder(self, slug: Slug) -> Path:
-        """Return the folder of a submission. Raises UsageError with similar names if there is none."""
+        """Return the folder of a submission. Raises UsageError with similar names if it does not exist."""
         folders = {path.name: path for path in self.submission_folders()}
         if slug not in folders:
             raise UsageError(f"no submission is named {slug!r}{_hint(slug, folders)}")

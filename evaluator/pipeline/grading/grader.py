@@ -1,8 +1,8 @@
-"""Grading: from commands to findings, with no work for known verdicts.
+"""Grading: from commands to findings. Items with a stored verdict are not judged again.
 
-A verdict's key is the digest of everything the verdict depends on, so an item is outdated if the store has no verdict
-under its key. Evidence is also looked up by its keys, and only missing runs are executed: every command once in each
-variant, and references twice with a pause between the runs. A candidate that does not pass is executed once more in
+A verdict's key is the digest of all inputs of the verdict. An item is outdated if the store has no verdict under its
+key. Evidence has keys too, and only missing runs are executed. A candidate is executed once in each variant. A
+reference is executed twice, with a pause between the runs. If a candidate does not pass, it is executed once more in
 the variant that decided, and judged again: a difference between its own two runs does not count.
 """
 
@@ -39,16 +39,16 @@ SPACING_S: Final = 2.0
 
 
 class Outdated(NamedTuple):
-    """An item without a verdict under its key, and the reason."""
+    """An item without a verdict under its key, and the reason why there is none."""
 
     subject: GradingItem
     why: str
 
 
 class Plan(NamedTuple):
-    """The work that grading would take: the items to judge, and the least number of executions.
+    """The work that grading requires: the items to judge, and the minimum number of executions.
 
-    `panel` describes the panel's work on items that are already undecided. It is None if there is no panel.
+    `panel` is the panel's work on items that are already undecided, or None if there is no panel.
     """
 
     stale: tuple[Outdated, ...]
@@ -57,9 +57,9 @@ class Plan(NamedTuple):
 
 
 class PanelPlan(NamedTuple):
-    """The number of undecided answers, the largest number of panel calls for them, and the approximate cost.
+    """The number of undecided answers, the maximum number of panel calls for them, and the approximate cost.
 
-    `usd` is None if a price is unknown. Outdated items may also turn out undecided. They are not included.
+    `usd` is None if a price is unknown. Outdated items are not counted, although some may turn out undecided.
     """
 
     undecided: int
@@ -69,9 +69,9 @@ class PanelPlan(NamedTuple):
 
 @dataclass
 class Grader:
-    """Grades commands of one suite by one judge. `execute` is called with the runs that have no evidence yet.
+    """Grades commands of one suite with one judge. It calls `execute` with the runs that have no evidence yet.
 
-    `preloaded` is evidence that takes precedence over the evidence in the store.
+    Evidence in `preloaded` takes precedence over the evidence in the store.
     """
 
     suite: Suite
@@ -93,7 +93,7 @@ class Grader:
         self._scheduler.evidence.update(self.preloaded)
 
     def plan(self, items: Iterable[GradingItem]) -> Plan:
-        """Return the items that have no verdict yet, the reason for each, and the executions that they take."""
+        """Return the items without a verdict, the reason for each, and the number of executions required."""
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
         pending = [plan for plan in planned if plan.item not in findings]
@@ -122,7 +122,7 @@ class Grader:
         return "; ".join(words.get(name, f"{name} changed") for name in changed)
 
     def known(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """Return the findings on the items that have a verdict."""
+        """Return the findings on the items that already have a verdict."""
         return self._stored_findings(self._plan_items(items))
 
     def _stored_findings(self, planned: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
@@ -142,11 +142,11 @@ class Grader:
         return findings
 
     def _judge(self, pending: Sequence[PlannedItem]) -> dict[GradingItem, Finding]:
-        """Judge the items. Repeat runs of items that do not pass, and judge these again until no run is missing.
+        """Judge the items. Repeat the runs of items that do not pass, then judge these items again.
 
-        If a second run fails for an infrastructure reason, the second judgement reports it. Items with the same
-        evidence are judged together. Otherwise a second run for one item could exist before the first judgement of
-        another item, and the order of executions could change a finding.
+        This ends when no second run is missing. If a second run fails for an infrastructure reason, the second
+        judgement reports it. Items with the same evidence are judged together. Otherwise one item's second run could
+        exist before another item is first judged, and the order of executions could change a finding.
         """
         findings: dict[GradingItem, Finding] = {}
         required = self._request_runs(pending)
@@ -166,14 +166,14 @@ class Grader:
         return findings
 
     def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
-        """Have the scheduler load or execute the runs that these items require, and return the runs."""
+        """Load or execute the runs that these items require, through the scheduler. Return the runs."""
         runs = self._required_runs(planned)
         self._scheduler.load_cached({key for key, _ in runs})
         self._scheduler.request(runs.values())
         return runs
 
     def _required_runs(self, planned: Iterable[PlannedItem]) -> dict[RunKey, Request]:
-        """Return the first runs of all commands, then the second runs of references, each ordered by world."""
+        """Return the first runs of all commands, then the second runs of references. Each group is ordered by world."""
         if self.judge.basis is EvidenceNeed.TEXT:
             return {}
         references: dict[tuple[str, bytes], CommandRuns] = {}
@@ -204,7 +204,7 @@ class Grader:
         )
 
     def _second_runs(self, planned: PlannedItem, finding: Finding) -> list[Request]:
-        """Return the second runs that may change the finding and are missing."""
+        """Return the second runs that may change the finding and have no evidence yet."""
         if planned.candidate is None or self.judge.basis is not EvidenceNeed.REPEATS or not needs_second_run(finding):
             return []
         requests = planned.candidate.requests
@@ -215,7 +215,7 @@ class Grader:
     def judged_verdict(
         self, planned: PlannedItem, finding: Finding, parts: Mapping[str, str] | None = None
     ) -> JudgedVerdict:
-        """Return the verdict to store. `parts` replace the item's own if the verdict depends on more than those."""
+        """Return the verdict to store. `parts` replace the item's key parts, for example if a panel decided."""
         parts = planned.parts if parts is None else parts
         verdict = Verdict(
             key=key_of(parts),
@@ -234,7 +234,7 @@ class Grader:
         self._scheduler.finish()
 
     def load_cached(self, items: Iterable[GradingItem]) -> list[GradingItem]:
-        """Load these items' evidence from the store. Return the items with complete evidence. Execute nothing."""
+        """Load the evidence of these items from the store. Return the items with complete evidence. Execute nothing."""
         planned = self._plan_items(items)
         if self.judge.basis is EvidenceNeed.TEXT:
             return [plan.item for plan in planned]
@@ -261,9 +261,9 @@ class Grader:
         )
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:
-        """Return a command's evidence in memory by variant, without the variants that have none."""
+        """Return the evidence of a command in memory, by variant. Variants without evidence are left out."""
         return self._scheduler.trials(self.keys.command_runs(task, command).requests)
 
     def failure(self, task: str, command: bytes) -> InfraError | None:
-        """Return the infrastructure error that keeps a command from having evidence, if there is one."""
+        """Return the infrastructure error of a command without evidence, or None if there is no error."""
         return self._scheduler.failure(self.keys.command_runs(task, command).requests.values())

@@ -1,7 +1,7 @@
-"""The known mutants of a suite's references, which make a judge doubt a pass that rests on equal evidence alone.
+"""The known mutants of a suite's references. A judge doubts their pass if only equal evidence supports it.
 
-They are the mutants that `suite mutate` makes, without those that a maintainer marked as equivalent. They depend on
-the references and on the source of the mutation program, so they are stored under the digest of both.
+`suite mutate` generates these mutants. The mutants that a maintainer marked as equivalent are left out. The mutants
+depend on the references and on the source of the mutation program, so they are stored under the digest of both.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _DIGESTS: Final = TypeAdapter(frozenset[str])
 
 @cache
 def mutation_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of everything that the mutants depend on besides the references."""
+    """Return the digest of all inputs of mutation except the references."""
     return digest_of_program(PARSERS, [*reading_files(package), *sorted((package / "shell" / "mutation").glob("*.py"))])
 
 
 @dataclass
 class KnownMutants:
-    """The known mutants of a suite's tasks, by task and references. `marks` name the equivalent mutants."""
+    """The known mutants of a suite's tasks, by task and references. `marks` names the equivalent mutants."""
 
     store: Store
     marks: frozenset[Mark]
@@ -44,7 +44,7 @@ class KnownMutants:
         self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
-        """Return the digests of the commands that are one unmarked mutation away from one of these references."""
+        """Return the digests of the unmarked commands that are one mutation away from one of these references."""
         question = (task.id, references)
         if question not in self._known:
             self._load({question: task})

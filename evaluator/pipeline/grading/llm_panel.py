@@ -1,7 +1,7 @@
 """The panel's part of grading: it shows undecided answers to the panel and stores the panel's decisions.
 
-Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have keys of
-their own, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
+Grading itself asks no model, so its verdicts are the same with and without a panel. The panel's verdicts have other
+keys, which also depend on the voters. Only decided verdicts are stored, so an undecided verdict never replaces a
 decided one. The modules that call models are imported only if there is a panel.
 """
 
@@ -41,11 +41,11 @@ models = ["the-model-it-serves"]"""
 
 
 class PanelUse(NamedTuple):
-    """How one run uses the panel.
+    """The options of the panel for one run.
 
-    If `wanted` is True, the panel must be asked. If it is False, the panel is left out. If it is None, the panel is
-    asked if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the
-    spending. None sets no limit.
+    If `wanted` is True, the panel must be asked. If it is False, no panel is used. If it is None, the panel asks models
+    if `environment` holds a key, and otherwise decides by cached replies. `max_calls` and `max_usd` limit the calls and
+    the cost. None means no limit.
     """
 
     environment: Mapping[str, str]
@@ -62,10 +62,10 @@ REPLAY: Final = PanelUse({})
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """Open the project's panel, or None if the project has none or `use` leaves it out.
+    """Yield the project's panel, or None if none is configured or `use` disables it.
 
-    Raises UsageError if the panel is required by `use` or `judge` and not configured, and MissingError if `use`
-    requires it and there is no key.
+    Raises UsageError if `use` or `judge` requires a panel and none is configured. Raises MissingError if `use` requires
+    a panel and there is no key.
     """
     settings = project.settings.panel
     if settings is None or not (settings.models or settings.embeddings):
@@ -112,7 +112,7 @@ def _check_prices(settings: PanelSettings, use: PanelUse, judge: str) -> None:
 
 
 def panel_summary(panel: Panel | None) -> str | None:
-    """Return one line about the calls and unreadable cached replies, or None if there is nothing to report."""
+    """Return one line about panel calls and unreadable cached replies, or None if there is nothing to report."""
     if panel is None:
         return None
     notes = []
@@ -126,7 +126,7 @@ def panel_summary(panel: Panel | None) -> str | None:
 
 
 def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
-    """Return the panel's entry in the description of a board, or nothing if there is no panel."""
+    """Return the panel's entry in the description of a board, or an empty dictionary if there is no panel."""
     if panel is None:
         return {}
     findings = [result.finding for result in results]
@@ -140,7 +140,7 @@ def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, 
 
 
 class PanelItem(NamedTuple):
-    """One answer: the submission and the grading item."""
+    """One answer: its submission and its grading item."""
 
     submission: str
     subject: GradingItem
@@ -155,7 +155,7 @@ def ask_panel(
 ) -> dict[PanelItem, Finding]:
     """Return the panel's findings on the undecided answers. Models are asked in the order of `items`.
 
-    `own` names the models that each submission declares as its own. A decided finding is final and is not shown to the
+    `own` names the models that each submission declares as its own. A decided answer is final and is not shown to the
     panel.
     """
     undecided = [item for item in dict.fromkeys(items) if findings[item.subject].outcome is Outcome.UNDECIDED]
@@ -184,7 +184,7 @@ def ask_panel(
 def plan_panel(
     panel: Panel | None, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
-    """Return how many undecided answers the panel would be asked about. No model is asked and nothing is executed."""
+    """Return the number and the cost of undecided answers to ask about. No model is asked and nothing is executed."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
@@ -212,7 +212,7 @@ def replies_of(
     findings: Mapping[GradingItem, Finding],
     own: Mapping[str, Sequence[str]],
 ) -> dict[PanelItem, tuple[Reply, ...]]:
-    """Return the cached replies about the undecided answers, without the answers that have none."""
+    """Return the cached replies about the undecided answers. Answers without replies are left out."""
     from evaluator.judges.panel.estimate import replies_to
 
     replies = {}
@@ -228,9 +228,9 @@ def replies_of(
 def results_with_panel(
     panel: Panel | None, grader: Grader, results: list[Result], manifests: Mapping[str, SubmissionManifest]
 ) -> list[Result]:
-    """Return the results in their order, with the panel's findings on the undecided.
+    """Return the results in the same order, with the panel's findings on undecided results.
 
-    First candidates are asked about first.
+    The panel is asked about first candidates first.
     """
     if panel is None:
         return results
@@ -250,7 +250,7 @@ def results_with_panel(
 
 
 def _parts(panel: Panel, grader: Grader, item: PanelItem, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the parts of the panel's verdict key: those of the judge's key, the voters, and the words of the task."""
+    """Return the parts of the panel's verdict key: the parts of the judge's key, the voters, and the task's text."""
     planned = grader.keys.plan_item(item.subject)
     voters = panel.digest(grader.judge.name, own[item.submission])
     return {**planned.parts, "panel": voters, "asked": digest_of(planned.task.nl.encode())}
@@ -267,7 +267,7 @@ def _undecided(grader: Grader, item: PanelItem, finding: Finding, own: Mapping[s
 class PanelPair(NamedTuple):
     """Two panels with the same settings. `asking` may request replies. It is None if no model may be asked.
 
-    `replay` decides by cached replies. It alone decides the published verdicts, so the same replies give the same ones.
+    `replay` decides by cached replies only and gives the published verdicts, so equal replies give equal verdicts.
     """
 
     replay: Panel
@@ -275,5 +275,5 @@ class PanelPair(NamedTuple):
 
     @property
     def unasked(self) -> PanelPair:
-        """Return a pair that asks no model."""
+        """Return the same pair without the panel that asks models."""
         return PanelPair(self.replay)

@@ -26,7 +26,7 @@ class SubmittedCandidate:
 
     @property
     def command(self) -> bytes:
-        """Return the candidate's command, or no bytes if there is no candidate."""
+        """Return the candidate's command, or empty bytes if there is no candidate."""
         return self.candidate.command if self.candidate else b""
 
     @property
@@ -36,9 +36,9 @@ class SubmittedCandidate:
 
 
 def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[SubmittedCandidate]:
-    """Yield every candidate of every submission to the suite. A task without an answer has one entry of rank 1.
+    """Yield every candidate of every submission to the suite. A task without an answer gives one entry of rank 1.
 
-    A submission is not graded on tasks that are newer than the suite version that it answers.
+    A submission answers one version of the suite. It is not graded on tasks that were added in a later version.
     """
     for submission in submissions:
         version = submission.manifest.suites.get(suite.manifest.name)
@@ -56,7 +56,7 @@ def answers(suite: Suite, submissions: Iterable[Submission]) -> Iterator[Submitt
 
 
 def _usage(prediction: Prediction | None) -> Usage | None:
-    """Return the usage that a prediction reports, or None if it reports none."""
+    """Return the usage that a prediction reports, or None if it reports no usage."""
     fields = {name: getattr(prediction, name) for name in Usage.model_fields} if prediction else {}
     return Usage(**fields) if any(value is not None for value in fields.values()) else None
 
@@ -69,7 +69,7 @@ class TextMeasurements(NamedTuple):
 
 
 def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMeasurements:
-    """Return the scores and metrics of all answers' texts. Missing ones are computed and stored."""
+    """Return the scores and metrics of all answers' texts. Compute and store the missing ones."""
     return TextMeasurements(
         cached_nlc2cmd_scores(store, ((answer.task, answer.command) for answer in answers if answer.candidate)),
         cached_text_metrics(store, ((answer.task, answer.command) for answer in answers)),
@@ -79,7 +79,7 @@ def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMe
 def result_of(
     suite: str, answer: SubmittedCandidate, finding: Finding, texts: TextMeasurements, run: RunMetrics | None
 ) -> Result:
-    """Return the result of one answer. `run` describes the execution, or is None if nothing was executed."""
+    """Return the result of one answer. `run` holds the run metrics, or is None if nothing was executed."""
     candidate = answer.candidate
     return Result(
         submission=answer.submission,

@@ -1,7 +1,7 @@
-"""Run metrics: how a command ran, computed from its evidence once and stored under the evidence keys.
+"""Run metrics of commands. They are computed from evidence once and stored under the evidence keys.
 
-Evidence is large and these metrics are small. A board with known verdicts reads the metrics and no evidence. They stay
-in this machine's store, because the execution time depends on the machine.
+Evidence is large and run metrics are small. If all verdicts are known, a board reads the metrics and no evidence. The
+metrics stay in this machine's store, because the execution time depends on the machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
 
 
 def run_metrics_of(runs: Sequence[Evidence]) -> RunMetrics:
-    """Return a command's metrics from its evidence, one run in each variant. Expects at least one run."""
+    """Return a command's run metrics from its evidence. `runs` holds one run in each variant, and at least one run."""
     return _record(_fields(runs))
 
 
@@ -67,9 +67,9 @@ def _was_started(run: Evidence) -> bool:
 
 
 def cached_run_metrics(grader: Grader, commands: Iterable[TaskCommand]) -> dict[TaskCommand, RunMetrics]:
-    """Return how commands ran, by task and command, without the commands that lack evidence in a variant.
+    """Return the run metrics by task and command. Commands without evidence in every variant are left out.
 
-    Return nothing if no command has evidence: then the judge compares texts and needs no execution.
+    Return nothing if no command has evidence. In that case the judge compares texts and needs no execution.
     """
     distinct = dict.fromkeys(commands)
     executable = [(task, command) for task, command in distinct if command is not None and is_executable(command)]

@@ -2,10 +2,10 @@
 
     scheduler.submit(work, requests)
     for work in scheduler.completed():
-        ...  # every run of `work` has evidence or has failed; more work may be submitted here
+        ...  # Every run of `work` has evidence or has failed. The caller may submit more work here.
 
-There is one stream of executions and no stage waits for another. While the second run of a command is not due yet,
-workers execute other commands, and the caller judges the work that is complete.
+There is one stream of executions, and no stage waits for another. The second run of a command must wait. In the
+meantime, workers execute other commands and the caller judges the work that is complete.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Pending(Generic[Work]):
 class EvidenceScheduler(Generic[Work]):
     """The evidence in memory and the stream of executions. A second run starts at least `spacing_s` after the first.
 
-    `failures` holds an infrastructure error for each run that failed when it was last tried.
+    `failures` holds the infrastructure error of each run that failed in its latest execution.
     """
 
     store: Store
@@ -57,15 +57,15 @@ class EvidenceScheduler(Generic[Work]):
     _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Load both runs of these evidence keys from the store, if they are there.
+        """Load the first and second runs under these evidence keys from the store, if it has them.
 
-        A second run that an earlier grading stored belongs to a case as much as one that is executed now.
+        A case includes the second runs that an earlier grading stored.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())
 
     def trials(self, requests: Mapping[str, Request]) -> dict[str, Trial]:
-        """Return the evidence of a command by variant, without the variants that have none."""
+        """Return the evidence of a command by variant. Variants without evidence are left out."""
         trials = {}
         for variant, request in requests.items():
             first, again = (self.evidence.get(run) for run in _both_runs(request))
@@ -74,12 +74,12 @@ class EvidenceScheduler(Generic[Work]):
         return trials
 
     def failure(self, requests: Iterable[Request]) -> InfraError | None:
-        """Return the first infrastructure error among both runs of these requests, or None."""
+        """Return the first infrastructure error among the first and second runs of these requests, or None."""
         errors = (self.failures.get(run) for request in requests for run in _both_runs(request))
         return next((error for error in errors if error is not None), None)
 
     def request(self, requests: Iterable[Request]) -> None:
-        """Queue the runs that have no evidence. A second run is queued only after the result of the first."""
+        """Queue the runs that have no evidence. A second run is queued only after the result of the first run."""
         for request in requests:
             run = request.run_key
             if run in self.evidence or run in self._requested:
@@ -96,7 +96,7 @@ class EvidenceScheduler(Generic[Work]):
         self._queue.append(replace(request, not_before=due))
 
     def submit(self, work: Work, requests: Sequence[Request]) -> None:
-        """Request these runs and have `completed` yield `work` when each of them has a result."""
+        """Request these runs. When every run has a result, `completed` yields `work`."""
         self.request(requests)
         missing = {request.run_key for request in requests} - self.evidence.keys() - self._answered
         pending = _Pending(work, missing)
@@ -106,7 +106,7 @@ class EvidenceScheduler(Generic[Work]):
             self._ready.append(work)
 
     def completed(self) -> Generator[Work, None, None]:
-        """Execute the requested runs and yield work when its runs have results. Evidence is stored at once."""
+        """Execute the requested runs, and yield work when its runs have results. Evidence is stored immediately."""
         try:
             yield from self._take_ready()
             if self._queue:
@@ -116,7 +116,7 @@ class EvidenceScheduler(Generic[Work]):
                 state.clear()
 
     def finish(self) -> None:
-        """Execute the requested runs when no work waits for them."""
+        """Execute the requested runs without yielding any work."""
         for _ in self.completed():
             pass
 
@@ -134,7 +134,7 @@ class EvidenceScheduler(Generic[Work]):
                 self.progress.note(f"{repeated} once more")
 
     def _record(self, run: RunKey, result: ExecutionResult) -> None:
-        """Store one result, queue the second run that waited for it, and find the work that is complete with it."""
+        """Store the result of one run. Queue its second run if requested. Mark work without missing runs as ready."""
         key, repeat = run
         self._answered.add(run)
         if isinstance(result, InfraError):

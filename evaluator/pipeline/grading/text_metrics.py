@@ -1,8 +1,8 @@
-"""Measurements that depend on texts alone, each computed once: NLC2CMD scores, text similarity, calls of references.
+"""Measurements that depend on texts alone: NLC2CMD scores, text similarity, and the utilities that references call.
 
-Each value is stored under the digest of the commands' bytes and of the program that reads them. The program's digest
-covers its own sources and the versions of its libraries, so a changed rule needs no new version number. If every value
-is known, the program is not imported.
+Each value is computed once. Its key is the digest of the commands' bytes and of the program that reads the commands.
+The program's digest covers its own sources and the versions of its libraries, so a change of its rules needs no new
+version number. If every value is known, the program is not imported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def text_files(package: Path = _PACKAGE) -> list[Path]:
 
 
 def digest_of_program(distributions: Sequence[str], files: Sequence[Path]) -> str:
-    """Return the digest of everything that a program's results depend on besides its input."""
+    """Return the digest of all inputs of a program's results except the data that it reads."""
     sources = (path.read_bytes() for path in files)
     versions = [f"{name} {version(name)}" for name in distributions]
     return digest_of(*(fact.encode() for fact in (*versions, sys.version)), *sources)
@@ -55,13 +55,13 @@ def digest_of_program(distributions: Sequence[str], files: Sequence[Path]) -> st
 
 @cache
 def program_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of everything that an NLC2CMD score depends on besides its input."""
+    """Return the digest of all inputs of an NLC2CMD score except the commands."""
     return digest_of_program(PARSERS, program_files(package))
 
 
 @cache
 def text_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of everything that the comparison of texts depends on besides the texts."""
+    """Return the digest of all inputs of the comparison of texts except the texts."""
     return digest_of_program((*PARSERS, "nltk"), text_files(package))
 
 
@@ -71,7 +71,7 @@ def score_key(program: str, command: bytes, references: Sequence[bytes]) -> str:
 
 
 def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], float]:
-    """Return the NLC2CMD score of every command against its task's references, by task and command."""
+    """Return the NLC2CMD score of every command against the references of its task, by task and command."""
     program = program_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -87,7 +87,7 @@ def cached_nlc2cmd_scores(store: Store, commands: Iterable[tuple[Task, bytes]]) 
 
 
 def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) -> dict[tuple[str, bytes], TextMetrics]:
-    """Return the similarity of every command's text to its task's references, by task and command."""
+    """Return the similarity of every command's text to the references of its task, by task and command."""
     program = text_digest()
     tasks = {(task.id, command): task for task, command in commands}
     keys = {name: score_key(program, name[1], task.references) for name, task in tasks.items()}
@@ -101,7 +101,7 @@ def cached_text_metrics(store: Store, commands: Iterable[tuple[Task, bytes]]) ->
 
 
 def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, float]]:
-    """Return the utilities that each task's references call, with the mean number of calls in a reference, by task."""
+    """Return the utilities that each task's references call, with the mean number of calls per reference."""
     program = f"calls {text_digest()}"
     references = {task.id: task.references for task in tasks}
     keys = {task: score_key(program, b"", commands) for task, commands in references.items()}
@@ -117,9 +117,9 @@ def reference_calls(store: Store, tasks: Iterable[Task]) -> dict[str, dict[str, 
 def cached_values(
     store: Store, keys: Mapping[Name, str], compute: Callable[[Name], Value | None], form: TypeAdapter[Value]
 ) -> dict[Name, Value]:
-    """Return the stored values under these keys. Compute and store the missing ones.
+    """Return the stored values under these keys. Compute and store the missing values.
 
-    A value that `compute` cannot give (None) is left out and tried again the next time.
+    If `compute` returns None, the value is left out, and the next call computes it again.
     """
     texts = store.figures(keys.values())
     fresh: dict[str, str] = {}

@@ -3,7 +3,7 @@
 Only the publish workflow writes these files, but a pull request may contain any bytes under the same name. So a file is
 read as untrusted input: its size is limited, every line is validated, and every problem names its line.
 
-Lines are sorted by key, then by task. Each command of a task has one line. The same verdicts give the same bytes.
+Lines are sorted by key, then by task. A task has one line for each of its commands. Equal verdicts give equal bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """A file's header and its verdicts, sorted by key and task as in the file."""
+    """A verdict file's header and its verdicts. As in the file, the verdicts are sorted by key and task."""
 
     header: VerdictsHeader
     verdicts: tuple[PublishedVerdict, ...]
@@ -51,7 +51,7 @@ class VerdictFile:
         return {(verdict.task, verdict.command): verdict for verdict in self.verdicts}
 
     def line_of(self, task: str, command: str) -> int:
-        """Return the line number of a verdict, counted from 1. Raises KeyError if there is none."""
+        """Return the line number of a verdict, counted from 1. Raises KeyError if there is no such verdict."""
         return self._lines[task, command]
 
     @cached_property
@@ -65,7 +65,7 @@ def verdicts_path(project: Project, slug: str, suite: str) -> Path:
 
 
 def read_verdicts(path: Path) -> VerdictFile | None:
-    """Read the file at `path`, or return None if there is none. Raises FormatError with every problem and its line."""
+    """Read the verdict file, or return None if there is no file. Raises FormatError with every problem and its line."""
     try:
         with open(path, "rb", opener=_unfollowed) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -81,12 +81,12 @@ def read_verdicts(path: Path) -> VerdictFile | None:
 
 
 def _unfollowed(path: str, flags: int) -> int:
-    """Open the file itself: follow no link, and do not wait for a FIFO."""
+    """Open the file itself. Symbolic links are not followed, and a FIFO does not block."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def verdicts_in(data: bytes, path: Path) -> VerdictFile:
-    """Parse a verdict file. `path` is used in messages only. Raises FormatError with every problem and its line."""
+    """Parse a verdict file. Messages name it `path`. Raises FormatError with every problem and its line."""
     if len(data) > MAX_BYTES:
         raise FormatError([Problem(path, 0, f"more than {MAX_BYTES:,} bytes: the file is not read")])
     problems: list[Problem] = []
@@ -111,7 +111,7 @@ def verdicts_in(data: bytes, path: Path) -> VerdictFile:
 
 
 def verdict_bytes(file: VerdictFile) -> bytes:
-    """Return the bytes of a file with these verdicts, in any order. Raises ValueError if one is not publishable."""
+    """Return the bytes of a verdict file, from verdicts in any order. Raises ValueError if one may not be published."""
     verdicts = sorted(file.verdicts, key=_order)
     faults = list(_contradictions(list(enumerate(verdicts, 2)), Path("verdicts")))
     if faults:
@@ -124,7 +124,7 @@ def _order(verdict: PublishedVerdict) -> tuple[str, str]:
 
 
 def _read(line: bytes, record: type[RecordType], path: Path, number: int, problems: list[Problem]) -> RecordType | None:
-    """Return the record of a line, or None after adding a problem."""
+    """Return the record of a line. If the line is invalid, add a problem to `problems` and return None."""
     if len(line) > MAX_LINE_BYTES:
         problems.append(Problem(path, number, f"{len(line):,} bytes: expected at most {MAX_LINE_BYTES:,} in a line"))
         return None
@@ -144,7 +144,7 @@ def _read(line: bytes, record: type[RecordType], path: Path, number: int, proble
 
 
 def _contradictions(verdicts: list[tuple[int, PublishedVerdict]], path: Path) -> Iterator[Problem]:
-    """Yield problems that Bashboard itself never writes: unsorted lines, a command judged twice, or an infra-error."""
+    """Yield errors that Bashboard never writes: unsorted lines, a command with two verdicts, or an infra-error."""
     first_lines: dict[tuple[str, str], int] = {}
     previous: tuple[str, str] | None = None
     for number, verdict in verdicts:

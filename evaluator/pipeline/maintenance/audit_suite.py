@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Return the defects of these tasks, or of all: in their texts, then their worlds, then their commands by task."""
+    """Return the defects of the named tasks, or of all: first in texts, then in worlds, then in commands by task."""
     selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -47,10 +47,10 @@ def audit_suite(
 
 
 def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
-    """Yield the commands to judge: each reference with its 1-based number, and a command that does nothing.
+    """Yield the commands to judge: each reference with its number, counted from 1, and a command that does nothing.
 
-    Each reference is judged against the others. If the task has a verifier, no references are compared, so that a
-    single reference is judged too.
+    Each reference is judged against the other references. A single reference has no others, so it is judged only if the
+    task has a verifier.
     """
     for number, command in enumerate(task.references, 1):
         yield GradingItem(task.id, command, None if task.verify else number - 1), number
@@ -58,10 +58,10 @@ def _judged_items(task: Task) -> Iterator[tuple[GradingItem, int | None]]:
 
 
 def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
-    """Return one task per world, preferring a task without a set-up of its own.
+    """Return one task per world. A task without a set-up is preferred.
 
-    The set-up of a task that names its variants was added by this project. It does nothing in the first variant, so
-    such a task also counts as one with an unchanged world.
+    If a task names its variants, this project added its set-up. That set-up does nothing in the first variant, so the
+    world of such a task counts as unchanged too.
     """
     unchanged = [task for task in tasks if task.setup is None or task.variants]
     ordered = sorted(unchanged, key=lambda task: task.setup is None)
@@ -69,13 +69,13 @@ def _one_task_per_world(tasks: Sequence[Task]) -> list[Task]:
 
 
 def variant_counts(suite: Suite, tasks: Sequence[str] = ()) -> dict[int, int]:
-    """Return how many of these tasks, or of all, have how many variants, the most variants first."""
+    """Count the named tasks, or all tasks, by their number of variants. The largest number of variants comes first."""
     selected = [suite.task(name) for name in tasks] or suite.tasks
     return dict(sorted(Counter(len(suite.variants(task)) for task in selected).items(), reverse=True))
 
 
 def _build_command(suite: Suite, task: Task) -> bytes:
-    """Return the world's build script as a command. Its error output then becomes evidence, unlike an image layer's."""
+    """Return the world's build script as a command, because a command's error output becomes evidence."""
     world = suite.worlds[task.world]
     first = world.manifest.variants[0]
     return f"export VARIANT={first.name} SEED={first.seed}\n".encode() + world.build

@@ -1,4 +1,4 @@
-"""Diagnosis of this machine: the engine, and the base and the image of every suite, each with an explanation."""
+"""Diagnosis of this machine: the engine, and the base and image of every suite, each with an explanation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluator.sandbox.image_recipe import image_reference
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
     """Return the facts that `doctor` shows. With `fix`, first install, start and build missing parts.
 
-    Raises MissingError, which ends with the command to run, if this machine has no engine.
+    Raises MissingError if this machine has no engine. The message ends with the command to run.
     """
     engine = ensure_engine(os.environ, progress.say) if fix else find_engine(os.environ)
     facts = engine_facts(engine)
@@ -49,7 +49,7 @@ def _suite_facts(engine: Engine, manifest: SuiteManifest, progress: Progress, *,
 
 
 def _sandbox(engine: Engine, plan: WorkerPlan) -> tuple[str, str]:
-    """Return whether a worker starts on this machine and its jail holds, with an explanation."""
+    """Check that a worker starts on this machine and its jail isolates commands. Return the result in words."""
     try:
         ContainerWorker(engine, plan).close()
     except BashboardError as error:

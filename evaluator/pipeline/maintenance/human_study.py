@@ -1,7 +1,7 @@
 """A human-time study of a suite: participants' commands are executed and judged like candidates.
 
-Participants' commands never enter the project's store. A study has a store of its own, which is deleted at its end. All
-judging happens in one thread, because a grader and its store belong to the thread that created them.
+Participants' commands never enter the project's store. Each study has its own store, which is deleted when the study
+ends. All judging happens in one thread, because a grader and its store belong to the thread that created them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The options of a study. Without `tasks` it uses all tasks of the suite. A participant gets `measured` of them."""
+    """The options of a study. Without `tasks`, it uses all tasks of the suite. A participant gets `measured` tasks."""
 
     out: Path
     tasks: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class StudyPlan:
 
 @contextlib.contextmanager
 def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progress) -> Iterator[str]:
-    """Run a study while the block runs, and yield the address of its page. The tasks' references are executed first.
+    """Serve a study inside a `with` block, and yield the address of its page. First execute the tasks' references.
 
     Raises UsageError if the address, the port or the file is not available.
     """
@@ -87,9 +87,9 @@ def serve_study(project: Project, suite: Suite, plan: StudyPlan, progress: Progr
 
 
 def _check_host(host: str) -> None:
-    """Raise UsageError if `host` is not one literal IPv4 address or localhost.
+    """Raise UsageError if `host` is neither a literal IPv4 address nor localhost.
 
-    The study's server only answers requests that name its address by numbers, so the exact address must be known.
+    The study's server only answers requests that use its numeric address, so the exact address must be known.
     """
     try:
         if host == "localhost" or not ipaddress.IPv4Address(host).is_unspecified:
@@ -105,7 +105,7 @@ def _prompt(suite: Suite, task: Task) -> str:
 
 
 class GraderExaminer:
-    """Judges commands with a grader in one thread. Commands that arrive in the meantime form the next batch."""
+    """Judges commands with a grader in one thread. Commands that arrive during judging form the next batch."""
 
     def __init__(self, grader: Grader, thread: ThreadPoolExecutor) -> None:
         self._grader, self._thread = grader, thread
@@ -121,7 +121,7 @@ class GraderExaminer:
         return future.result()
 
     def _examine_pending(self) -> None:
-        """Judge all waiting commands together, because a failing command mostly waits for its second run."""
+        """Judge all waiting commands together. Most failing commands wait for a second run, so one batch saves time."""
         with self._lock:
             pending, self._pending = self._pending, []
         items = [item for item, _ in pending]
@@ -149,7 +149,7 @@ class GraderExaminer:
 
 
 class _StartupProgress:
-    """Reports progress until the study begins and nothing afterwards, so that participants' commands stay hidden."""
+    """Reports progress until the study begins. After that it reports nothing and so shows no participant's commands."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -171,7 +171,7 @@ class _StartupProgress:
 
 
 def visible_output(evidence: Evidence) -> str:
-    """Return both output streams and a non-zero exit status as visible text, shortened if it is long."""
+    """Return both output streams and a non-zero exit status as printable text. Long text is shortened."""
     text = b"".join(
         stream.data if not stream.data or stream.data.endswith(b"\n") else stream.data + b"\n"
         for stream in (evidence.stdout, evidence.stderr)

@@ -1,9 +1,9 @@
-"""Import of an external suite: convert it to this project's format, choose its variants, and audit it.
+"""Import of an external suite: convert it to this project's format, select its variants, and audit it.
 
-The import adds variants of its own to a world. Such a variant is useless for a task if the task's references disagree
-or fail in it. It is therefore kept only if no reference is judged worse, against the others, in all variants so far and
-this one. References thus stay equivalent by construction, and a judge's verdicts on them say nothing about these
-variants.
+The import adds new variants to a world. An added variant is useless for a task if the task's references disagree or
+fail in it. The import compares each reference with the others in all variants kept so far, with and without the added
+variant. It keeps the variant only if no reference is judged worse with it. So references stay equivalent by
+construction, and a judge's verdicts on them say nothing about these variants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORST_RANK: Final = 2
 
 
 def select_variants(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Keep only the usable variants of every task with added variants, and write the suite again.
+    """Find the usable variants of every task with added variants, remove the others, and write the suite again.
 
     The references of these tasks are executed. Other tasks and suites do not change.
     """
@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Replace the tasks with the same ids on disk, and return the suite as loaded from there."""
+    """Replace the tasks with the same ids on disk. Return the suite as loaded from disk."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)
@@ -64,7 +64,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the publisher's variant, and after it the variants for which a task's set-up adds files."""
+    """Return the publisher's variant, then the variants for which a task's set-up adds files."""
     existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
@@ -87,7 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Return how a reference is judged against the others in these variants. 0 is best, and the rank without others."""
+    """Return a rank for the judgement of a reference against the others. 0 is best. Without others, the rank is 0."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -100,7 +100,7 @@ def _restrict(executed: Executed, names: Sequence[str]) -> Executed:
 
 
 def _ends_well(executed: Executed | None, first: str, name: str) -> bool:
-    """Return whether a reference exits normally and does not start failing in a variant other than the first."""
+    """Return whether a reference exits normally in variant `name` and does not fail there if it succeeds in `first`."""
     if executed is None or name not in executed.trials:
         return False
     before, after = executed.trials[first].first, executed.trials[name].first
@@ -113,7 +113,7 @@ def _only_reports_errors(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSuite:
-    """An imported suite, and the number of entries that were left out by reason."""
+    """An imported suite, and the number of entries that were left out, by reason."""
 
     suite: Suite
     left_out: Mapping[str, int]
@@ -122,8 +122,8 @@ class ImportedSuite:
 def add_suite(project: Project, name: str, path: Path | None, progress: Progress) -> ImportedSuite:
     """Import the external suite `name` into the checkout's fixtures. Some formats are read from `path`.
 
-    Raises UsageError for an unknown name or an unexpected source tree, FormatError with every invalid place,
-    MissingError if a download fails.
+    Raises UsageError for an unknown name or an unexpected source tree. Raises FormatError with every invalid place.
+    Raises MissingError if a download fails.
     """
     if name not in IMPORTERS:
         raise UsageError(f"no external suite is named {name!r}; there are: {', '.join(IMPORTERS)}")
@@ -141,7 +141,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
     """Set line-by-line comparison for tasks that ask for an order, if their executed references print the same order.
 
-    The suite is written again if any task changes. Evidence does not depend on how outputs are compared, so nothing is
+    The suite is written again if any task changes. Evidence does not depend on the comparison of outputs, so nothing is
     executed twice.
     """
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:
@@ -152,7 +152,7 @@ def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: 
 
 
 def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
-    """Return the output of every reference by variant. The result is empty if a reference has no evidence."""
+    """Return the output of every reference by variant, or an empty result if a reference has no evidence."""
     if any(grader.failure(task.id, command) for command in task.references):
         return {}
     outputs: dict[str, list[bytes]] = {}
@@ -163,7 +163,7 @@ def _outputs(task: Task, grader: Grader) -> dict[str, list[bytes]]:
 
 
 def reference_summary(notes: Sequence[AuditNote]) -> dict[str, list[str]]:
-    """Return the references, as `task/number`, that fail, print nothing, or need the network."""
+    """Return the references that fail, print nothing, or need the network. Each is named as `task/number`."""
     return {
         kind: [f"{note.place}/{note.reference}" for note in notes if note.kind == kind and note.reference]
         for kind in (FAILS, NOT_FOUND, SHOWS_NOTHING, NEEDS_NETWORK)
@@ -181,7 +181,7 @@ def add_and_audit(
 ) -> dict[str, Any]:
     """Import a suite and return a summary: its size, the entries left out, and with `execute` the failing references.
 
-    If this machine cannot execute commands, the suite is imported nevertheless, and `not_executed` gives the reason.
+    If this machine cannot execute commands, the suite is still imported, and `not_executed` gives the reason.
     """
     replaces = (project.root / "fixtures" / name).exists()
     imported = add_suite(project, name, path, progress)

@@ -1,7 +1,7 @@
 """Validation of judges: collect labelled pairs, execute missing evidence, and measure every judge's verdicts.
 
-A suite is processed world by world, which bounds the memory. A judge that asks a model runs only if a panel is
-available. The other judges always run.
+A suite is processed one world at a time, which limits the use of memory. A judge that asks a model runs only if a panel
+is available. The other judges always run.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Results:
 
 
 def pairs_of_suite(project: Project, suite: Suite, progress: Progress, *, mutants: bool) -> SuitePairs:
-    """Return a suite's own pairs: those of Table 4, near misses, labelled mutants, and with `mutants` all mutants."""
+    """Return a suite's pairs: pairs of Table 4, near misses and labelled mutants. With `mutants`, add all mutants."""
     pairs = {
         PairKind.TABLE_4: list(table_4_pairs(suite.tasks)),
         PairKind.NEAR_MISSES: list(near_miss_pairs(suite.tasks)),
@@ -123,7 +123,7 @@ def _all_mutants(project: Project, suite: Suite) -> Iterator[Pair]:
 
 
 def _labelled_mutants(project: Project, suite: Suite, progress: Progress) -> Iterator[Pair]:
-    """Yield the mutants that were labelled by hand. Raises FormatError with every invalid line."""
+    """Yield the mutants that maintainers labelled. Raises FormatError with every invalid line."""
     path = project.root / "fixtures" / "overrides" / suite.manifest.name / LABELS
     labels = _read_labels(path) if path.is_file() else []
     tasks = {label.task for label in labels}
@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read a file's labelled pairs, by suite. Raises FormatError with every invalid line, UsageError for no file."""
+    """Read a file's labelled pairs, by suite. Raises FormatError with every invalid line, UsageError without a file."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -200,7 +200,7 @@ def validate_judges(
     panel_use: PanelUse = REPLAY,
     workers: int | None = None,
 ) -> Results:
-    """Measure the named judges, or all that can run, on every set of pairs."""
+    """Measure the named judges on every set of pairs. Without names, measure all judges that can run."""
     selected = [find_judge(name) for name in judges or JUDGES]
     results = Results()
     panel_judge = next((judge.name for judge in selected if judge.name in _MODEL_JUDGES), None) if judges else None
@@ -227,7 +227,7 @@ class _SuiteValidation:
     known_mutants: MutantLookup
 
     def validate(self, judge: Judge, kind: PairKind, pairs: Sequence[Pair], results: Results) -> None:
-        """Add a judge's metrics on these pairs. If the panel decides any pair, also add the combined metrics."""
+        """Add a judge's metrics on these pairs. If the panel decides any, also add the metrics of both together."""
         self.progress.say(f"{self.suite.manifest.name}, {kind.value}: {judge.name}")
         alone: dict[Pair, tuple[Finding, float]] = {}
         with_panel: dict[Pair, Finding] = {}
@@ -294,7 +294,7 @@ class _SuiteValidation:
 
 
 def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingItem]) -> dict[Pair, float]:
-    """Return the seconds that judging each pair takes. Evidence and imports are loaded before the measurement."""
+    """Return the seconds to judge each pair. Evidence and imports are loaded before the measurement."""
     grader.ensure_evidence(items.values())
     cases = {pair: grader.case(item) for pair, item in items.items()}
     for case in list(cases.values())[:1]:
@@ -308,9 +308,9 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge metrics into the local file, or into the site's file if `publish` is set, and return its path.
+    """Merge metrics into the local file, or with `publish` into the site's file. Return the path of the file.
 
-    Existing metrics of other suites, pair kinds and judges stay in the file.
+    Metrics of other suites, pair kinds and judges stay in the file.
     """
     path = project.root / JUDGE_METRICS if publish else project.store_path.with_name(_LOCAL_NAME)
     known = read_validation(path)

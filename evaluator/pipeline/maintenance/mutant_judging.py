@@ -1,14 +1,14 @@
-"""Judging of mutants variant by variant: a mutant that fails in one variant is not executed in the next.
+"""Judging of mutants variant by variant: a mutant that fails in one variant is not executed in the next variant.
 
-    findings = Elimination(suite, judge, store, fingerprint, execute).judge(mutants, told)
+    findings = MutantJudging(suite, judge, store, fingerprint, execute).judge(mutants, told)
 
-A mutant that fails against the references in some variants also fails in all variants together, so most mutants cost
-one execution. The variants with the most reference output come first, because more output leaves more room for errors.
-This order follows from evidence alone, and so do the verdicts.
+A mutant that fails against the references in some variants also fails in all variants together, so most mutants need
+only one execution. The variants with the most reference output come first, because more output can show more errors.
+This order depends only on evidence, and so do the verdicts.
 
-A second run is skipped if it cannot change the verdict: if the references were repeated with equal effects, a candidate
-that differs from them fails whatever its second run shows. Memory only holds the evidence in use. Evidence and verdicts
-are stored at once, so an interrupted run continues where it stopped.
+A second run is skipped if it cannot change the verdict: if both runs of every reference have equal effects, a candidate
+with other effects fails, and its second run cannot change that. Memory only holds the evidence in use. Evidence and
+verdicts are stored immediately, so an interrupted run continues from the same point.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BATCH: Final = 100
 
 @dataclass
 class _Witnesses:
-    """A task's references, each executed twice in every variant, and the order of its variants."""
+    """A task's references, each executed twice in every variant, and the order in which variants are tried."""
 
     task: Task
     references: tuple[Executed, ...]
@@ -50,11 +50,11 @@ class _Witnesses:
     steady: dict[Step | None, bool] = field(default_factory=dict)
 
     def of(self, variants: Sequence[str]) -> tuple[Executed, ...]:
-        """Return the references with their trials in these variants only."""
+        """Return the references with their trials in the given variants only."""
         return tuple(Executed(each.command, {name: each.trials[name] for name in variants}) for each in self.references)
 
     def is_steady(self, step: Step | None) -> bool:
-        """Return whether all references were repeated and their runs agree in what this judging step compares."""
+        """Return whether every reference ran twice and this judging step sees no difference between the two runs."""
         if step not in self.steady:
             views = [comparable_run(trial, self.task) for each in self.references for trial in each.trials.values()]
             self.steady[step] = all(seen.repeated and not seen.is_volatile(step) for seen in views)
@@ -95,13 +95,13 @@ class MutantJudging:
         self._tell: Callable[[Finding], None] = _tell_nobody
 
     def known(self, asked: Iterable[AskedMutant]) -> dict[AskedMutant, Finding]:
-        """Return the verdicts that are stored under today's cache keys."""
+        """Return the stored verdicts under today's cache keys."""
         keys = {mutant: key_of(self._parts(mutant)) for mutant in asked}
         verdicts = self._store.verdicts(keys.values())
         return {mutant: verdicts[key].finding for mutant, key in keys.items() if key in verdicts}
 
     def judge(self, asked: Sequence[AskedMutant], told: Callable[[Finding], None]) -> dict[AskedMutant, Finding]:
-        """Return a verdict for every mutant and call `told` with each one. Infra-errors are returned but not stored."""
+        """Return a verdict for every mutant and call `told` with each verdict. Infra-errors are not stored."""
         self._tell, self._findings = told, {}
         tasks: dict[str, list[AskedMutant]] = {}
         for mutant in asked:
@@ -120,7 +120,7 @@ class MutantJudging:
         return self._findings
 
     def _begin(self, mutants: Sequence[AskedMutant]) -> None:
-        """Request the evidence of a task's references, and judge its mutants once it is available."""
+        """Request the evidence of a task's references. Its mutants are judged when all the evidence is available."""
         task = mutants[0].task
         first = [request for command in task.references for request in self._requests(task, command).values()]
         self._gathering.load_cached({request.run_key[0] for request in first})
@@ -147,7 +147,7 @@ class MutantJudging:
         return _Witnesses(task, tuple(references), tuple(variants))
 
     def _try_next(self, mutant: AskedMutant, witnesses: _Witnesses, tried: tuple[str, ...]) -> None:
-        """Request a mutant's evidence in one more variant, and judge it in all variants tried so far."""
+        """Request a mutant's evidence in one more variant. Then it is judged in all variants tried so far."""
         if not is_executable(mutant.command):
             self._settle(mutant, self._rules.judge(self._case(witnesses, Executed(mutant.command, {}), tried)))
             return
@@ -157,7 +157,7 @@ class MutantJudging:
         self._gathering.submit(_Attempt(mutant, witnesses, tried), [request])
 
     def _weigh(self, attempt: _Attempt) -> None:
-        """Judge a mutant in the variants tried so far. Then settle it, request second runs, or try the next variant."""
+        """Judge a mutant in the variants tried so far. Then record the verdict, or request more runs."""
         mutant, witnesses, tried = attempt
         executed = self._executed(mutant.task, mutant.command, tried)
         if isinstance(executed, InfraError):
@@ -179,7 +179,7 @@ class MutantJudging:
     def _second_runs(
         self, witnesses: _Witnesses, executed: Executed, found: Finding, tried: Sequence[str]
     ) -> Sequence[Request]:
-        """Return the missing second runs that may change the verdict."""
+        """Return the second runs that may change the verdict and have no evidence yet."""
         settled = found.outcome is Outcome.FAIL and witnesses.is_steady(found.step)
         if settled or not needs_second_run(found):
             return []
@@ -209,7 +209,7 @@ class MutantJudging:
         return Executed(command, trials)
 
     def _forget(self, mutant: AskedMutant, tried: Sequence[str]) -> None:
-        """Remove evidence from memory. Other users of the same evidence load it from the store."""
+        """Remove a mutant's evidence from memory. The store still holds it for other mutants with the same evidence."""
         requests = self._requests(mutant.task, mutant.command)
         for name in tried:
             for run in (0, 1):
@@ -242,13 +242,13 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the same references are usable in these variants as in all variants."""
+    """Return whether the usable references in these variants are the same as in all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 
 
 def _shown(trials: Iterable[Trial]) -> int:
-    """Return the amount of visible effects: bytes of output, and 20 for every changed path."""
+    """Return the amount of visible effects: the bytes of output, plus 20 for every changed path."""
     return sum(trial.first.stdout.size + 20 * len(trial.first.changes) for trial in trials)
 
 
@@ -257,4 +257,4 @@ def _failure(error: InfraError) -> Finding:
 
 
 def _tell_nobody(found: Finding) -> None:
-    """Ignore the verdict."""
+    """Do nothing with the verdict."""

@@ -1,7 +1,7 @@
-"""Mutation test of a suite: generate the mutants of every reference, execute and judge them, and report the survivors.
+"""Mutation test of a suite: generate mutants of every reference, execute and judge them, and report the survivors.
 
-Evidence and verdicts are stored at once. An interrupted run continues where it stopped, and a run without changes
-executes nothing.
+Evidence and verdicts are stored immediately. An interrupted run continues from the same point. If nothing changed since
+the last run, nothing is executed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def mutate_suite(
 
 
 def select_tasks(suite: Suite, topics: Collection[str], tasks: Collection[str]) -> Sequence[Task]:
-    """Return the tasks that are named or have a named topic, or all by default. Raises UsageError for unknown names."""
+    """Return the tasks with a given name or topic, or all tasks by default. Raises UsageError for unknown names."""
     known = {task.topic.value for task in suite.tasks}
     for topic in topics:
         if topic not in known:
@@ -76,7 +76,7 @@ def mark_mutant(project: Project, suite: Suite, task_id: str, command: bytes, re
 def _judge(
     suite: Suite, mutants: Sequence[AskedMutant], executor: Executor, progress: Progress
 ) -> Mapping[AskedMutant, Finding]:
-    """Return verdicts by `consensus`, the judge that ranks, even if the project's boards use another judge."""
+    """Judge the mutants with `consensus`, the judge that ranks, even if the project's boards use another judge."""
     elimination = MutantJudging(
         suite, find_judge("consensus"), executor.store, executor.fingerprint(), executor.execute
     )

@@ -50,9 +50,9 @@ def _reason_to_ignore(measurement: Measurement, suite: Suite, task: Task | None)
 
 
 def write_timings(suite: Suite, fit: Fit) -> list[Path]:
-    """Write the measured medians into the suite's tasks as empirical timings, and return the files that changed.
+    """Write the measured medians into the suite's tasks as empirical timings. Return the files that changed.
 
-    Other lines keep their bytes. A suite of an older format is upgraded to the format that supports `measurements`.
+    The bytes of other lines stay. A suite in an older format is upgraded to the format that supports `measurements`.
     """
     times = {
         task.task: Timing(human_s=task.median_s, provenance="empirical", measurements=task.measurements)

@@ -1,4 +1,4 @@
-"""Verification of a suite: execute and judge the commands that `suites.expectations` names, and report violations."""
+"""Verification of a suite: execute and judge the commands of `suites.expectations`, and report violations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluator.suites.load import Suite
 def verify_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[Violation]:
-    """Return the violations of these tasks, or of all, in task order."""
+    """Return the violations in the named tasks, or in all tasks, in task order."""
     selected = [suite.task(name) for name in tasks] or list(suite.tasks)
     checks = [check for task in selected for check in expectations(task)]
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:

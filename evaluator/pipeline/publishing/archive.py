@@ -1,11 +1,11 @@
-"""The archive `published.tar.gz`, which a run of the publish workflow passes to the job that commits it.
+"""The archive `published.tar.gz`. The judging job of the publish workflow writes it, and another job commits it.
 
-It holds the new files of the main branch below `submissions/`, those of the branch `evidence` below `evidence/`, and
-`published.json`, which lists their inputs. Equal content gives equal bytes.
+Its folder `submissions/` holds new files of the main branch. Its folder `evidence/` holds new files of the branch
+`evidence`. Its file `published.json` lists the inputs of these files. Equal content gives equal bytes.
 
 The job that commits the archive has write access, but the archive passed through a job that is not trusted. So the
-reader first compares its SHA-256 with the digest that the judging job announced. It then accepts only regular files
-with paths of the exact shapes below, within the limits.
+reader first compares the archive's SHA-256 with the digest that the judging job announced. The reader then accepts only
+regular files within the size limits, with paths of the exact shapes below.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def _check_shape(paths: Mapping[str, Any], shape: re.Pattern[str]) -> None:
 class ArchiveHeader(Record):
     """`published.json`: the inputs of the archive's files.
 
-    `commit` is the commit of the checkout, or None outside Git. `judged` lists the submissions with files in the
-    archive. For each it maps paths to the blob names of the judged files and of the replaced verdict files, or to None
-    if there was no file. The committing job compares them with the current files on main. A submission that was pushed
-    again since then is left for the next run. `gone` and `gone_evidence` are paths to remove from main and from the
-    branch. `told` holds Markdown texts by name, and `facts` holds the same information as JSON values.
+    `commit` is the checked-out commit, or None outside Git. `judged` maps each submission with files in the archive to
+    the paths of its judged files and of the verdict files to replace. Each path has the file's blob name, or None if
+    there was no file. The committing job compares the blob names with the current files on main. A submission that was
+    pushed again in the meantime is left for the next run. `gone` and `gone_evidence` are paths to remove from main and
+    from the branch. `told` holds Markdown texts by name, and `facts` holds the same information as JSON values.
     """
 
     format: Literal[1]
@@ -82,15 +82,15 @@ class PublishArchive:
     evidence: Mapping[str, bytes] = field(default_factory=dict)
 
     def on_main(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on main, or None if the path is removed."""
+        """Return the new content of each path on main, or None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone), **self.files}
 
     def on_branch(self) -> dict[str, bytes | None]:
-        """Return the new content of each path on the branch `evidence`, or None if the path is removed."""
+        """Return the new content of each path on the branch `evidence`, or None if the path must be removed."""
         return {**dict.fromkeys(self.header.gone_evidence), **self.evidence}
 
     def without(self, slugs: set[str]) -> PublishArchive:
-        """Return the archive without all files of these submissions."""
+        """Return a copy of the archive without the files of these submissions."""
         judged = {slug: blobs for slug, blobs in self.header.judged.items() if slug not in slugs}
         gone = tuple(path for path in self.header.gone if _slug_of(path) not in slugs)
         gone_evidence = tuple(path for path in self.header.gone_evidence if _slug_of(path) not in slugs)
@@ -101,7 +101,7 @@ class PublishArchive:
 
 
 def _slug_of(path: str) -> str | None:
-    """Return the submission that a path belongs to, or None if it belongs to none."""
+    """Return the submission that a path belongs to, or None if it belongs to no submission."""
     parts = path.split("/")
     return parts[1] if parts[0] == "submissions" else None
 
@@ -116,7 +116,7 @@ def blob_name(data: bytes) -> str:
 
 
 def write_archive(archive: PublishArchive, path: Path) -> str:
-    """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError for any other path."""
+    """Write the archive and return its SHA-256 in hexadecimal. Raises ValueError if a path may not be in an archive."""
     _check_shape(archive.files, _ON_MAIN)
     _check_shape(archive.evidence, _ON_BRANCH)
     contents = {HEADER: canonical_json(archive.header.model_dump(mode="json", exclude_defaults=True))}
@@ -135,7 +135,7 @@ def write_archive(archive: PublishArchive, path: Path) -> str:
 
 
 def read_archive(path: Path, sha256: str) -> PublishArchive:
-    """Return the archive at `path` if it has this SHA-256. Raises FormatError if it is another file or invalid."""
+    """Return the archive at `path`. Raises FormatError if its SHA-256 differs or its content is invalid."""
     try:
         if path.stat().st_size > LIMITS.packed_bytes:
             raise BundleRefusedError(f"more than {LIMITS.packed_bytes:,} bytes: it is not read")
@@ -151,7 +151,7 @@ def read_archive(path: Path, sha256: str) -> PublishArchive:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError."""
+    """Yield the name and the content of each file in the tar archive. Raises BundleRefusedError if it is invalid."""
     names: set[str] = set()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:

@@ -1,12 +1,12 @@
 """Collect the evidence of a run's jobs. Each job announces the digests of its own bundles.
 
-A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. It cannot
-write to the check run of another job, because only a job's own runner can. So this module lists the run's jobs and
-reads the notices of the job `EXECUTE (<slug>)`. It accepts an artifact only if its files have the announced digests,
+A hostile submission could escape from its sandbox, take over its runner and replace any artifact of the run. But it
+cannot announce digests for another job, because only a job's own runner can write to the job's check run. So this
+module reads the notices of each job `EXECUTE (<slug>)`. It checks that an artifact's files have the announced digests,
 and reads no file before that check. An escape can therefore forge only the row of its own submission.
 
-A submission that fails a check is left out, with the reason. That is an infrastructure failure and never a verdict. The
-other submissions are published, and the next run tries again.
+If a check fails, the submission is left out, with the reason. That is an infrastructure failure and never a verdict.
+The other submissions are published, and the next run tries again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Digests = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The reason why a submission is left out. `forged` is true if its job did not announce its artifact."""
+    """The reason why a submission is left out. `forged` is true if its own job did not announce the artifact."""
 
     reason: str
     forged: bool = False
@@ -66,12 +66,12 @@ class CollectResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether submissions were expected but none was collected."""
+        """Return whether no submission was collected although some were expected."""
         return bool(self.left_out) and not self.taken
 
 
 class _LeftOutError(Exception):
-    """A submission is left out for this reason."""
+    """Raised to leave out a submission. The message is the reason."""
 
     def __init__(self, reason: str, *, forged: bool = False) -> None:
         super().__init__(reason)
@@ -88,8 +88,8 @@ def collect(
 ) -> CollectResult:
     """Write the bundles of a run's submissions below the empty folder `out`, each at its `bundle_path`.
 
-    `expected` lists the submissions that the run should have executed. Without it, all submissions that have a job
-    count. Raises UsageError if `out` is not empty or the run does not exist, and PermissionMissingError or GitHubError.
+    `expected` lists the submissions that the run should have executed. By default, these are all submissions with a
+    job. Raises UsageError if `out` is not empty or the run does not exist, and PermissionMissingError or GitHubError.
     """
     _make_empty(out)
     progress = progress or NullProgress()
@@ -163,7 +163,7 @@ def _job(jobs: Sequence[GithubJob], slug: str) -> GithubJob:
 
 
 def _checked_files(artifact: ArtifactFiles, slug: str, digests: Digests) -> dict[str, bytes]:
-    """Return the bundles of an artifact by path, if they are exactly those that the job announced."""
+    """Return an artifact's bundles by path. Raises _LeftOutError if they differ from the announced bundles."""
     if artifact.files is None:
         raise _LeftOutError(artifact.fault)
     announced = {bundle_path(suite, slug).as_posix(): digest for suite, digest in digests.items()}

@@ -1,12 +1,11 @@
-"""Commit the judged archive: evidence to its branch, then verdict files and owners to main.
+"""Commit the archive: first the evidence to its branch, then the verdict files and owners to main.
 
-The evidence is committed first. Both commits are idempotent. If a run is stopped between them, it leaves unused
-evidence and no verdict, so the next run finds the submissions new and publishes them. In the other order, no later run
-would notice that evidence is missing.
+Both commits are idempotent. If a run stops between them, there is unused evidence but no verdict. The next run then
+finds the submissions new and publishes them. In the other order, no later run would notice that evidence is missing.
 
-Main is never force-pushed, and it may move while a run is judging. A submission is left out if its predictions or its
-verdict file changed, or if it was withdrawn. The run of the newer commit judges it. If main moves during the commit,
-the rest is tried again from the new head.
+Main is never force-pushed, and it may change while a run is judging. A submission is left out if its predictions or its
+verdict file changed, or if it was withdrawn. The run for the newer commit judges it. If main changes during the commit,
+the remaining submissions are tried again from the new head.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ NewOwners = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class MainCheck:
-    """The archive compared with a commit of main. `archive` holds the valid part, `left_out` the reasons for the rest.
+    """The archive compared with a commit of main. `archive` holds the valid part.
 
-    `changing` lists the submissions with files that change on main.
+    `left_out` gives the reasons for the rest. `changing` lists the submissions with changes on main.
     """
 
     head: str
@@ -77,7 +76,7 @@ def main_head(connection: Connection) -> str:
 
 
 def check_against_main(connection: Connection, head: str, archive: PublishArchive) -> MainCheck:
-    """Compare the judged files with those at a commit of main. Raises PermissionMissingError, GitHubError."""
+    """Compare the judged files with the files at a commit of main. Raises PermissionMissingError, GitHubError."""
     header = archive.header
     judged = {path for blobs in header.judged.values() for path in blobs}
     removed = {file for path in (*header.gone, *header.gone_evidence) for file in _prediction_files(path)}
@@ -97,7 +96,7 @@ def _blob(content: bytes | None) -> str | None:
 
 
 def _prediction_files(path: str) -> tuple[str, ...]:
-    """Return the prediction files that a verdict file or bundle belongs to, or none if it has no submission."""
+    """Return the prediction files that a verdict file or bundle depends on, or none if it has no submission."""
     if not path.startswith("submissions/"):
         return ()
     folder, name = path.rsplit("/", 1)
@@ -106,7 +105,7 @@ def _prediction_files(path: str) -> tuple[str, ...]:
 
 
 def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames) -> str:
-    """Return how a submission's files changed since it was judged, or an empty text if they did not."""
+    """Return how a submission's files changed after it was judged, or an empty text if they did not change."""
     judged, new_files = archive.header.judged[slug], archive.on_main()
     predictions = {path: blob for path, blob in judged.items() if not path.endswith(VERDICTS)}
     if any(predictions.values()) and not any(on_head[path] for path in predictions):
@@ -122,7 +121,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive without removals of submissions that changed since then, because they may be back."""
+    """Return the archive without removals of submissions that changed after judging. They may exist again."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -133,7 +132,7 @@ def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging:
 
 
 def left_out_markdown(left_out: Mapping[str, str]) -> str:
-    """Return a list of the submissions that are left out, with the reasons. It holds no untrusted text."""
+    """Return a list of the submissions that are left out, with the reasons. The list contains no untrusted text."""
     return "\n".join(f"- `{slug}` {why}" for slug, why in left_out.items())
 
 
@@ -141,8 +140,8 @@ def left_out_markdown(left_out: Mapping[str, str]) -> str:
 class CommitResult:
     """The result: `commit` is main's new head, and `published` lists the submissions with changed verdict files.
 
-    `left_out` gives the reasons by submission, and `owners` lists the newly registered names. `evidence` is the commit
-    of the evidence branch, or None if there is none. After a dry run, these are the planned changes.
+    `left_out` gives the reasons by submission. `owners` lists the newly registered names. `evidence` is the evidence
+    branch's commit, or None if there is no branch. After a dry run, these are the planned changes.
     """
 
     commit: str
@@ -158,8 +157,8 @@ def commit_archive(
 ) -> CommitResult:
     """Publish the archive, except submissions that changed after they were judged. A repeated call changes nothing.
 
-    Raises UsageError for a rescore, which must be proposed. Raises FormatError for an invalid owners file. Raises
-    PermissionMissingError. Raises GitHubError also if main is protected, or if main moves during every attempt.
+    Raises UsageError for a rescore, because it must be proposed. Raises FormatError for an invalid owners file. Raises
+    PermissionMissingError. Raises GitHubError also if main is protected, or if main changes during every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")
@@ -179,7 +178,7 @@ def commit_archive(
 
 
 def commit_evidence(connection: Connection, archive: PublishArchive) -> str | None:
-    """Update the evidence branch and return its commit, or None if there is no branch and nothing to store."""
+    """Update the evidence branch and return its commit, or None if there is no branch and no evidence to store."""
     files = archive.on_branch()
     head = branch_head(connection, BRANCH)
     if not files or (head is None and not archive.evidence):
@@ -200,7 +199,7 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return main's owners file with the new names added. Existing entries, such as a maintainer's, are kept."""
+    """Return main's owners file with the new names added. Existing entries stay, even if a maintainer wrote them."""
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(content, Path(path)).owners if content is not None else {}

@@ -1,4 +1,4 @@
-"""List undecided published verdicts for maintainers to rule on. Each command of a task is listed once."""
+"""List the undecided published verdicts that a maintainer should decide. Each command of a task is listed once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN: Final = 2_000
 def contested_verdicts(
     project: Project, suites: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> list[Contested]:
-    """Return the contested verdicts of all suites or those named. Verdicts that affect most rows come first.
+    """Return the contested verdicts of the named suites, or of all suites. Verdicts that affect most rows come first.
 
     `environ` may name the repository on GitHub, for links to its appeal form. Raises FormatError for an invalid verdict
     file.
@@ -40,7 +40,7 @@ def contested_verdicts(
 def contested_of(
     suite: Suite, submissions: Iterable[Submission], files: Files, appeal: Appeal | None = None
 ) -> list[Contested]:
-    """Return the contested verdicts of one suite, for candidates that are still in a submission."""
+    """Return the contested verdicts of one suite. Candidates that are no longer in a submission are left out."""
     undecided: dict[tuple[str, str], list[SubmittedCandidate]] = {}
     for candidate in answers(suite, [submission for submission in submissions if submission.slug in files]):
         line = (candidate.task.id, command_digest(candidate.command))

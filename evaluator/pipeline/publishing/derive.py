@@ -1,9 +1,9 @@
 """Derive a submission's verdicts from existing evidence. No command is executed, and no other submission is involved.
 
-A hostile command could escape from its sandbox and forge the evidence of its own job. So a submission is judged from
-the references' evidence and its own only, in a temporary store that no other submission uses. A forgery can change the
-row of its own submission and no other. Equal evidence and replies give equal verdicts, byte for byte, so anyone can
-derive a published file again (see `verify`).
+A hostile command could escape from its sandbox and forge the evidence of its own job. So a submission is judged only
+from the references' evidence and its own evidence, in a temporary store that no other submission uses. A forgery can
+change no other submission's row. Equal evidence and replies give equal verdicts, byte for byte. So any user can derive
+a published file again (see `verify`).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _ABSENT: Final = InfraError("its evidence is not at hand")
 
 @dataclass(frozen=True, slots=True)
 class AvailableEvidence:
-    """The evidence of a submission's own commands, and the panel replies that its verdicts depend on."""
+    """The evidence of a submission's own commands, and the panel replies that the verdicts depend on."""
 
     evidence: Mapping[RunKey, Evidence] = field(default_factory=dict)
     replies: tuple[Reply, ...] = ()
 
 
 class UnjudgedItem(NamedTuple):
-    """A command without a verdict, and the infrastructure failure that is the reason."""
+    """A command without a verdict, and the infrastructure failure that prevented the verdict."""
 
     item: GradingItem
     reason: str
@@ -58,8 +58,8 @@ class UnjudgedItem(NamedTuple):
 class DerivedVerdicts:
     """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
 
-    The verdicts depend on `replies`. `panel` is the cost of panel requests about the undecided commands, if the caller
-    requested it.
+    `replies` are the panel's replies that the verdicts depend on. `panel` is the cost of panel requests about the
+    undecided commands, or None if the caller did not request it.
     """
 
     submission: str
@@ -84,16 +84,16 @@ class SubmissionRun:
 
     @cached_property
     def runs(self) -> frozenset[RunKey]:
-        """Return the runs of the submission's own commands, without runs of references (see `RequiredRuns.of`)."""
+        """Return the runs of the submission's own commands. Runs of references are left out (see `RequiredRuns.of`)."""
         keys = {key for item in self.items for key in self._evidence_keys(item)}
         return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
 
     def key(self, item: GradingItem) -> str:
-        """Return today's verdict key of an item."""
+        """Return the cache key that an item's verdict has today."""
         return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
-        """Return the first runs of these items' commands, without runs of references."""
+        """Return the first runs of these items' commands. Runs of references are left out."""
         if self.context.judge.basis is EvidenceNeed.TEXT:
             return set()
         return {(key, 0) for item in items for key in self._evidence_keys(item)} - self.context.required.references
@@ -111,10 +111,9 @@ class SubmissionRun:
     ) -> DerivedVerdicts:
         """Return the verdicts that follow from the references' evidence and this submission's available evidence.
 
-        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. The other items are
-        decided only by the replies in `available`. So a reply that was bought for another submission changes no
-        published verdict. With `plans`, the result includes the cost of panel requests. Raises InfraError if the reply
-        cache cannot be written.
+        `panels` decides the undecided items in `ask`, or all undecided items if `ask` is None. Only the replies in
+        `available` decide the other items. So a reply about another submission changes no published verdict. With
+        `plans`, the result includes the cost of panel requests. Raises InfraError if the reply cache cannot be written.
         """
         preloaded = {run: evidence for run, evidence in available.evidence.items() if run in self.runs}
         preloaded.update(self.context.references)
@@ -195,7 +194,7 @@ class SubmissionRun:
     def _verdict(
         self, item: GradingItem, finding: Finding, vote: _Vote | None, preloaded: Mapping[RunKey, Evidence]
     ) -> PublishedVerdict:
-        """Return the published verdict: with run metrics if the judge reads evidence, but without durations."""
+        """Return the published verdict. If the judge reads evidence, the verdict has run metrics without durations."""
         metrics = None
         if self.context.judge.basis is not EvidenceNeed.TEXT:
             keys = self._evidence_keys(item)
@@ -221,6 +220,6 @@ class _Vote(NamedTuple):
 
 
 def _fail_requests(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-    """Yield an infrastructure failure for every request: a command without evidence is not judged."""
+    """Yield an infrastructure failure for every request, so that no command without evidence is judged."""
     for request in requests:
         yield request, _ABSENT

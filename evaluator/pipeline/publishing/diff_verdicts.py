@@ -1,8 +1,8 @@
-"""The effect of a rescore: both boards side by side, and every verdict that flips, with the reason.
+"""The effect of a rescore: the board before and after, and every verdict that flips, with the reason.
 
-Both boards use the current submissions, so only verdicts make a difference. The reason for a flip comes from the two
-files: their headers, the cache keys, and the step that decided. A key covers everything that a verdict depends on,
-except the panel. So if both keys are equal, only the panel's answer can differ.
+Both boards use the current submissions, so only verdicts can differ. The reason for a flip comes from the two verdict
+files: their headers, the cache keys, and the step that decided. A cache key covers all inputs of a verdict except the
+panel. So if both keys are equal, only the panel's answer can differ.
 
 Verdict files at an earlier commit are read from Git as data.
 """
@@ -72,7 +72,7 @@ def committed_files(project: Project, commit: str) -> Mapping[str, Files]:
 
 
 def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
-    """Return the verdict file of an entry. A file above the size limit is not read."""
+    """Return the verdict file of a Git tree entry. A file above the size limit is not read."""
     path = Path("submissions", entry["slug"], f"{entry['suite']}{VERDICTS}")
     data = run_git(root, "cat-file", "blob", entry["blob"]) if int(entry["size"]) <= MAX_BYTES else None
     if data is None:
@@ -81,7 +81,7 @@ def _file(root: Path, entry: re.Match[str]) -> VerdictFile:
 
 
 def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> VerdictDiff:
-    """Return the difference between the verdict files at a commit and the checkout's, for all suites or those named.
+    """Return the changes of verdict files since a commit, for the named suites or for all suites.
 
     Raises UsageError if the commit does not exist in this clone, and FormatError for an invalid verdict file.
     """
@@ -95,7 +95,7 @@ def changes_since(project: Project, commit: str, suites: Sequence[str] = ()) -> 
 def changes_between(
     project: Project, before: Mapping[str, Files], after: Mapping[str, Files], submissions: Sequence[Submission]
 ) -> VerdictDiff:
-    """Return the difference between two sets of verdict files, both by suite."""
+    """Return the changes between two sets of verdict files. Each set maps a suite to its files."""
     judge = find_judge(project.settings.judge)
     diffs = []
     with contextlib.closing(Store(project.store_path)) as store:
@@ -109,7 +109,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """Return the difference of one suite's board. The store is used only for metrics that depend on texts."""
+    """Return the changes of one suite's board. The store is used only for metrics of texts."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     in_both = [submission for submission in submissions if submission.slug in before and submission.slug in after]
     flips = list(_flips(answers(suite, in_both), before, after))
@@ -128,7 +128,7 @@ def changes_of(
 
 
 def changes_markdown(changes: VerdictDiff) -> str:
-    """Return the difference as Markdown for the body of a pull request."""
+    """Return the changes as Markdown for the body of a pull request."""
     return rescore_table(changes)
 
 
@@ -153,7 +153,7 @@ def _position(row: Standing) -> BoardPosition:
 
 
 def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files) -> Iterable[VerdictChange]:
-    """Yield a change for every candidate with another outcome. A command with two ranks counts at its better one."""
+    """Yield a change for every candidate with another outcome. If a command has two ranks, the better one counts."""
     seen = set()
     for candidate in candidates:
         slug, line = candidate.submission, (candidate.task.id, command_digest(candidate.command))
@@ -203,7 +203,7 @@ def _headers(before: VerdictsHeader, after: VerdictsHeader) -> list[str]:
 
 
 def _counts(before: VerdictFile | None, after: VerdictFile | None) -> tuple[int, int, int]:
-    """Return how many verdicts one submission gained, lost, and kept with the same outcome for another reason."""
+    """Return one submission's numbers of verdicts: added, removed, and changed with the same outcome."""
     earlier = before.by_command if before else {}
     later = after.by_command if after else {}
     shared = [(earlier[line].finding, later[line].finding) for line in earlier.keys() & later.keys()]

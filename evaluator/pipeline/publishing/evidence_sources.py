@@ -1,8 +1,8 @@
 """The available evidence of submissions: bundles fetched from the branch `evidence`, and bundles collected from a run.
 
 A maintainer's workflow published the fetched bundles, together with the replies that the verdicts depend on. A job that
-ran untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds replies, or runs that
-the submission does not need. If both bundles hold the same run, the published one counts. A repeated execution
+executed untrusted commands wrote the collected bundles. So a collected bundle is refused if it holds replies, or runs
+that the submission does not need. If both bundles hold the same run, the published one counts. A repeated execution
 therefore never changes a published verdict.
 """
 
@@ -32,7 +32,7 @@ from evaluator.store import RunKey
 
 @dataclass(frozen=True)
 class EvidenceSources:
-    """The folders of fetched and collected bundles. `faults` lists, by submission, why a bundle was not used."""
+    """The folders of fetched and collected bundles. `faults` gives, by submission, the reasons for unused bundles."""
 
     fetched: Path
     collected: Path | None = None
@@ -40,11 +40,11 @@ class EvidenceSources:
 
     @classmethod
     def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
-        """Return the sources of a project: the files of `bashboard fetch`, and a run's bundles if there are any."""
+        """Return a project's evidence sources: the bundles from `bashboard fetch`, and those below `collected`."""
         return cls(fetched_images(project).parent, collected)
 
     def load(self, submission_run: SubmissionRun) -> AvailableEvidence:
-        """Return all available evidence of a submission on a suite. An invalid bundle is recorded as a fault."""
+        """Return all available evidence of a submission on a suite. An invalid bundle is added to `faults`."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         name, expected = bundle_path(suite, slug), submission_run.runs
         evidence: dict[RunKey, Evidence] = {}
@@ -68,7 +68,7 @@ class EvidenceSources:
         return AvailableEvidence(evidence, replies)
 
     def published_header(self, suite: str, slug: str) -> BundleHeader | None:
-        """Return the header of a submission's fetched bundle, or None if there is no valid one."""
+        """Return the header of a submission's fetched bundle, or None if there is no valid bundle."""
         try:
             data = _read_bundle_file(self.fetched / bundle_path(suite, slug))
             return BundleHeader.model_validate_json(next(gunzip_lines(data, READING), b"")) if data else None
@@ -76,17 +76,17 @@ class EvidenceSources:
             return None
 
     def fetched_bytes(self, suite: str, slug: str | None = None) -> bytes | None:
-        """Return the bytes of a fetched bundle, or None without one. No slug means the references' bundle."""
+        """Return the bytes of a fetched bundle, or None if there is none. Without `slug`, read the references' one."""
         return _read_bundle_file(self.fetched / bundle_path(suite, slug))
 
     def published_bundles(self) -> list[tuple[str, str]]:
-        """Return the submission and the suite of every fetched submission bundle."""
+        """Return the submission and the suite of every fetched bundle that belongs to a submission."""
         files = sorted(self.fetched.glob(f"submissions/*/*{SUFFIX}"))
         return [(path.parent.name, path.name.removesuffix(SUFFIX)) for path in files]
 
 
 def _read_bundle_file(path: Path) -> bytes | None:
-    """Return the bytes of a file, up to the size limit of a bundle, or None if there is no file.
+    """Return the bytes of a file, or None if there is no file. Read no more than a bundle's size limit.
 
     Raises FormatError if the path is not a regular file or cannot be read.
     """

@@ -1,9 +1,9 @@
-"""Judge the pending work from evidence that other jobs made, and pack the result into one archive.
+"""Judge the pending work from evidence that other jobs produced, and pack the result into one archive.
 
-No command is executed, and no engine is needed. Each submission is judged by itself (see `derive`), so its own job
-influences its own row only. A command without evidence gets no verdict. It is reported as an infrastructure failure,
-and the next run tries again. If a file's header changes, the file is published completely or not at all, because one
-file holds the lines of one judge and one environment.
+No command is executed, and no engine is needed. Each submission is judged separately (see `derive`), so its job
+influences only its own row. A command without evidence gets no verdict. It is reported as an infrastructure failure,
+and the next run tries again. If a file's header changes, the file is published completely or not at all, because all
+lines of a file must come from one judge and one environment.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _NOTHING: Final = "no command could be judged"
 class PublishRow:
     """The result for one submission's verdicts on one suite.
 
-    `given` counts the new verdicts. `missing` counts commands without a verdict by the reason of the infrastructure
-    failure. `written` is true if there is a new file, and `left` says why there is none. `left_out` counts runs that
-    exceed the size limit of the branch.
+    `given` counts the new verdicts. `missing` counts the commands without a verdict by infrastructure failure.
+    `written` is true if there is a new file. Otherwise, `left` gives the reason. `left_out` counts the runs that exceed
+    the size limit of the branch.
     """
 
     work: PendingWork
@@ -89,7 +89,7 @@ class PublishResult:
     """The result of judging: the archive, and a row for every submission that had pending work.
 
     `faults` lists the refused bundles by submission. `panel` is a summary of the panel requests. `panel_failed` is true
-    if the panel stopped for another reason than its limits.
+    if the panel stopped for a reason other than its limits.
     """
 
     archive: PublishArchive
@@ -130,7 +130,7 @@ def judge_pending(
     panels: PanelPair | None = None,
     image: str | None = None,
 ) -> PublishResult:
-    """Judge the pending work from the bundles that this run's jobs left in the folder `collected`.
+    """Judge the pending work from the bundles in `collected`, the folder with the results of this run's jobs.
 
     `image` is the SHA-256 of the file with the run's images. Raises MissingError if the environment of a suite is not
     known, and UsageError if `collected` is not a folder or `image` is not a SHA-256.
@@ -211,7 +211,7 @@ def _judge(
     panels: PanelPair | None,
     builder: ArchiveBuilder,
 ) -> PublishRow:
-    """Judge one submission's pending items. Add its files to the archive, or say in the row why there is no file."""
+    """Judge one submission's pending items. Add its files to the archive. Without a file, the row gives the reason."""
     available = status.available or sources.load(submission_run)
     derived = _derive(submission_run, status, available, panels)
     pending = set(status.pending)
@@ -240,7 +240,7 @@ def _judge(
 def _derive(
     submission_run: SubmissionRun, status: VerdictStatus, available: AvailableEvidence, panels: PanelPair | None
 ) -> DerivedVerdicts:
-    """Derive the verdicts with the panel. Published replies are stored first, so that none is bought twice."""
+    """Derive the verdicts with the panel. Published replies are stored first, so that no reply is paid for twice."""
     if panels is None:
         return status.derived or submission_run.derive(available, None, status.pending)
     for reply in available.replies:
@@ -250,9 +250,9 @@ def _derive(
 
 
 def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: DerivedVerdicts) -> list[PublishedVerdict]:
-    """Return the lines of the new file: derived verdicts, and current lines for commands without one.
+    """Return the lines of the new file: derived verdicts, and current lines for commands without a derived verdict.
 
-    Current lines are kept only if the file's header is today's. A line that another panel decided stays until a
+    Current lines are kept only if the file's header is today's header. A line that another panel decided stays until a
     rescore.
     """
     new_lines = {(verdict.task, verdict.command): verdict for verdict in derived.verdicts}
@@ -269,7 +269,7 @@ def _lines(submission_run: SubmissionRun, status: VerdictStatus, derived: Derive
 
 
 def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: ArchiveBuilder) -> None:
-    """Store with the evidence that the current file follows from it, if it was derived again without a difference."""
+    """Compare the current file with the derived verdicts. If they are equal, store its digest with the evidence."""
     derived = status.derived
     if status.available is None or derived is None or derived.missing or not status.published.is_complete:
         return
@@ -280,7 +280,7 @@ def _confirm(submission_run: SubmissionRun, status: VerdictStatus, builder: Arch
 
 @dataclass(slots=True)
 class ArchiveBuilder:
-    """Collect verdict files, bundles, images and removals for one archive. Unchanged files are left out."""
+    """Collects verdict files, bundles, images and removals for one archive. Unchanged files are left out."""
 
     project: Project
     sources: EvidenceSources
@@ -296,7 +296,7 @@ class ArchiveBuilder:
         return sum(map(len, (*self.files.values(), *self.evidence.values()))) > ARCHIVE_BYTES
 
     def put_verdicts(self, submission_run: SubmissionRun, data: bytes) -> bool:
-        """Add a submission's verdict file and the names of the judged files. Return whether the verdict file is new."""
+        """Add a submission's verdict file and the names of the judged files. Return False if the file is unchanged."""
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         path = verdicts_path(self.project, slug, suite)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
@@ -310,7 +310,7 @@ class ArchiveBuilder:
     def put_bundle(self, submission_run: SubmissionRun, available: AvailableEvidence, verdicts: bytes | None) -> int:
         """Add a submission's evidence and replies. Return the number of runs that exceed the size limit of the branch.
 
-        `verdicts` is the verdict file if this bundle contains the evidence for all of it, else None.
+        `verdicts` is the verdict file if this bundle contains all evidence for the file, otherwise None.
         """
         slug, suite = submission_run.submission.slug, submission_run.context.suite.manifest.name
         header = BundleHeader(
@@ -332,7 +332,7 @@ class ArchiveBuilder:
             self._put_evidence(header.suite, None, Bundle(header, kept_evidence(context.references)))
 
     def put_images(self, contexts: Sequence[SuiteContext], sha256: str) -> None:
-        """Add the list of today's sandbox images, which are saved in the file with this SHA-256."""
+        """Add the list of today's sandbox images. `sha256` is the digest of the file that holds these images."""
         fingerprints = {context.suite.manifest.name: context.fingerprint for context in contexts}
         data = write_images(published_images([context.suite for context in contexts], fingerprints, sha256))
         path = fetched_images(self.project)
@@ -377,7 +377,7 @@ class ArchiveBuilder:
 
 
 def _current_commit(root: Path) -> str | None:
-    """Return the commit that is checked out, or None outside a Git repository."""
+    """Return the checked-out commit, or None outside a Git repository."""
     command = ["git", "-C", str(root), "rev-parse", "--verify", "HEAD"]
     try:
         process = subprocess.run(command, capture_output=True, check=False, text=True)

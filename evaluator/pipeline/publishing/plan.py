@@ -1,8 +1,8 @@
 """The plan of one run of the publish workflow: the submissions to execute and judge, and the cost.
 
-Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so the board never changes
-without a table of the moved rows. There is one exception: if a submission with a stale file contains new commands, all
-of it is judged again, because a file has only one header.
+Publishing judges new commands. Stale verdicts stay until a maintainer merges a rescore, so a maintainer always sees a
+table of the moved rows first. There is one exception: if a submission with a stale file contains new commands, all of
+its commands are judged again, because a file has only one header.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MOST_AT_ONCE: Final = 255
 class PublishPlan:
     """The work of one publish run, or with `stale` of a rescore. `waiting` is stale work that waits for a rescore.
 
-    `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions that break their
-    format and cannot be scored.
+    `references` counts, by suite, the reference runs without evidence. `broken` lists the submissions with an invalid
+    format, which cannot be scored.
     """
 
     stale: bool
@@ -47,7 +47,7 @@ class PublishPlan:
 
     @property
     def to_execute(self) -> list[str]:
-        """Return the submissions that have commands without evidence, sorted."""
+        """Return the submissions that have commands without evidence, in sorted order."""
         return sorted({work.submission for work in self.due if work.executions})
 
     @property
@@ -57,17 +57,17 @@ class PublishPlan:
 
     @property
     def left_over(self) -> list[str]:
-        """Return the submissions that the next run executes."""
+        """Return the submissions that this run leaves for the next run to execute."""
         return self.to_execute[MOST_AT_ONCE:]
 
     @property
     def executions(self) -> int:
-        """Return the minimum number of executions, without those of references."""
+        """Return the minimum number of executions. Executions of references are not counted."""
         return sum(work.executions for work in self.due)
 
     @property
     def panel(self) -> PanelPlan | None:
-        """Return the maximum cost of panel requests about commands that have evidence, or None if there are none."""
+        """Return the maximum cost of panel requests about commands with evidence, or None if no request is needed."""
         plans = [work.panel for work in self.due if work.panel]
         if not plans:
             return None
@@ -108,7 +108,7 @@ def plan_publishing(
     slugs: Sequence[str] = (),
     panels: PanelPair | None = None,
 ) -> PublishPlan:
-    """Return the plan of a publish run, or with `stale` of a rescore, for all submissions or those in `slugs`.
+    """Return the plan of a publish run, or with `stale` of a rescore. `slugs` limits the plan to these submissions.
 
     No command is executed and no panel request is made. Raises MissingError if the environment of a suite is not known.
     """
@@ -140,7 +140,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board except foreign ones. Their publishers publish those verdicts."""
+    """Return the context of every suite on the board except foreign suites. Their own publishers publish verdicts."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:
@@ -150,7 +150,7 @@ def load_suite_contexts(
 
 
 def answered_suites(contexts: Sequence[SuiteContext], loaded: Loaded) -> list[tuple[SuiteContext, Submission]]:
-    """Return every suite context with each submission that answers the suite."""
+    """Return pairs of a suite's context and a submission, for every submission that answers the suite."""
     return [
         (context, submission)
         for context in contexts

@@ -1,10 +1,10 @@
 """Propose a rescore as a pull request: the new verdict files and a table of the moved rows, for a maintainer to merge.
 
-All proposals use one branch, so only one is open at a time. A later rescore replaces an earlier one that was not
-merged, and contains its changes.
+All proposals use one branch, so only one proposal is open at a time. A later rescore replaces a proposal that was not
+merged, and contains the same changes.
 
-The evidence is committed to its branch at once. It is stored under digests of its inputs, so the verdicts on main still
-follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
+The evidence is committed to its branch immediately. It is stored under digests of its inputs. So the verdicts on main
+still follow from their own evidence, and a reviewer can check the proposed verdicts with the new evidence.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ bashboard rescore
 class ProposalResult:
     """A proposal's title and body, and its pull request if opened. The texts are empty if no verdict file changes.
 
-    `left_out` maps each submission that was left out to the reason. `evidence` is the commit of the evidence branch.
+    `left_out` gives the reason for each submission that was left out. `evidence` is the evidence branch's commit.
     """
 
     title: str
@@ -72,10 +72,10 @@ class ProposalResult:
 def propose_archive(
     project: Project, connection: Connection, archive: PublishArchive, *, dry_run: bool = False
 ) -> ProposalResult:
-    """Propose a rescore's verdicts, except submissions that changed after judging. Repeating it changes nothing.
+    """Propose a rescore's verdicts, except submissions that changed after judging. A repeated call changes nothing.
 
-    Raises UsageError for an archive that is not a rescore, which must be committed, and PermissionMissingError,
-    GitHubError.
+    Raises UsageError if the archive is not a rescore, because it must be committed instead. Raises
+    PermissionMissingError, GitHubError.
     """
     if not archive.header.rescore:
         raise UsageError("this archive is not a rescore; run: bashboard publish commit")
@@ -101,7 +101,7 @@ def propose_archive(
 
 
 def _changes(project: Project, archive: PublishArchive) -> VerdictDiff:
-    """Return the difference between the checkout's verdict files and the archive's, for every suite in the checkout."""
+    """Return the changes from the checkout's verdict files to the archive's, for every suite in the checkout."""
     submissions = load_sound(project).submissions
     suites = [suite.manifest.name for suite in project.suites()]
     before = {suite: published_files(project, suite, submissions) for suite in suites}

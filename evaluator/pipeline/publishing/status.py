@@ -1,11 +1,11 @@
 """The status of a submission's published verdicts on one suite: missing, outdated or edited lines, and the work to do.
 
 A command is *new* if it has no line. It is *changed* if the file's header is today's and the line has another cache
-key: a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge, environment or
-suite version than today's, or if another panel decided some of its lines.
+key, because a ruling, a known mutant or the task changed. A file is *stale* if its header names another judge,
+environment or suite version than today's, or if another panel decided some of its lines.
 
-A line that was edited by hand keeps its cache key. So a file that differs from the one that was derived from the
-published evidence is derived again, and every line that differs is reported.
+A line that was edited by hand keeps its cache key. So if a file differs from the file that was derived from the
+published evidence, it is derived again. Every line that differs is reported.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SHOWN: Final = 160
 class PublishedFile:
     """A submission's verdict file on a suite, compared with today's cache keys.
 
-    `new` lists the commands without a line. `changed` lists the commands that have another key than today, if the
-    header is today's. `gone` counts the lines of commands that the submission no longer contains. `causes` describes
-    what in the header is not today's. `sha256` is the file's digest, or None without a file. `fault` says why the file
+    `new` lists the commands without a line. `changed` lists the commands with an outdated key in a file with today's
+    header. `gone` counts the lines of commands that the submission no longer contains. `causes` describes the outdated
+    parts of the header. `sha256` is the file's digest, or None if there is no file. `fault` is the reason why the file
     is invalid.
     """
 
@@ -52,7 +52,7 @@ class PublishedFile:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every command has a line under today's key, and there is no other line."""
+        """Return whether every command has a line under today's key, and the file has no other lines."""
         return not (self.new or self.changed or self.gone or self.causes or self.fault)
 
 
@@ -82,7 +82,7 @@ def line_key(item: GradingItem) -> tuple[str, str]:
 
 
 def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator[str]:
-    """Yield a description of every part of a file's header that is not today's."""
+    """Yield a description of every outdated part of a file's header."""
     if (published.judge, published.judge_version) != (today.judge, today.judge_version):
         judges = (f"{each.judge} {each.judge_version}" for each in (published, today))
         yield "judge: {}, today {}".format(*(printable(judge)[:_SHOWN] for judge in judges))
@@ -93,7 +93,7 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
-    """Return the lines that have the right key but differ from the verdict that follows from the evidence.
+    """Return the lines that have today's key but differ from the verdict that follows from the evidence.
 
     A line without available evidence cannot be compared, so it is not reported.
     """
@@ -110,7 +110,7 @@ def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Pro
 
 
 def _difference(line: PublishedVerdict, derived: PublishedVerdict) -> str:
-    """Return how a published line differs from the derived verdict, in words that are safe for a terminal."""
+    """Return the difference between a published line and the derived verdict, as text that is safe for a terminal."""
     if line.finding == derived.finding:
         fields = [name for name in ("run", "panel") if getattr(line, name) != getattr(derived, name)]
         return f"{' and '.join(fields)}: not what the evidence gives for a command of {line.task}"
@@ -121,7 +121,7 @@ def _difference(line: PublishedVerdict, derived: PublishedVerdict) -> str:
 
 
 def _describe(finding: Finding) -> str:
-    """Return a finding in a few words that are safe for a terminal."""
+    """Return a short description of a finding that is safe for a terminal."""
     step = f" ({finding.step.value})" if finding.step else ""
     reason = f": {finding.reason}" if finding.reason else ""
     return printable(f"{finding.outcome.value}{step}{reason}"[:_SHOWN])
@@ -129,11 +129,11 @@ def _describe(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """The work that is pending on one submission's verdicts on a suite.
+    """The pending work on one submission's verdicts on a suite.
 
     `new` and `changed` name a task once for each command. `executions` is the minimum number of executions. `panel` is
-    the maximum cost of panel requests about commands that have evidence. `unchecked` is true if evidence was missing,
-    so that the file could not be compared with it.
+    the maximum cost of panel requests about commands with evidence. `unchecked` is true if the file could not be
+    compared with its evidence, because evidence was missing.
     """
 
     submission: str
@@ -151,18 +151,18 @@ class PendingWork:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the judge, environment, suite version or panel of the file is not today's."""
+        """Return whether the file's judge, environment, suite version or panel differs from today's."""
         return bool(self.causes)
 
     @property
     def is_new(self) -> bool:
-        """Return whether publishing has work to do. Lines that are gone from a stale file wait for the rescore."""
+        """Return whether publishing has work to do. Removing lines from a stale file waits for the rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
-        """Return the reasons for the work, in words."""
+        """Return the reasons for the work, as texts."""
         lines = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
@@ -195,8 +195,9 @@ class PendingWork:
 class VerdictStatus:
     """The result of an inspection: the published file and the work to do.
 
-    `pending` lists the commands to judge. `available` is the available evidence, and `derived` holds the verdicts that
-    follow from it without new panel requests. Both are None if they were not needed or evidence is missing.
+    `pending` lists the commands to judge. `available` is the available evidence, or None if it was not needed.
+    `derived` holds the verdicts that follow from it without new panel requests, or None if not needed or evidence is
+    missing.
     """
 
     published: PublishedFile
@@ -225,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause if another panel than today's decided some of the lines."""
+    """Yield a cause if a panel other than today's decided some of the lines."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -273,13 +274,13 @@ class _Inspection:
         return replace(self, causes=(cause,))._status(items, status.available, status.derived)
 
     def _is_modified(self) -> bool:
-        """Return whether the file is not, byte for byte, the one that was derived from the published evidence."""
+        """Return whether the file differs, in any byte, from the file that was derived from the published evidence."""
         context, slug = self.submission_run.context, self.submission_run.submission.slug
         header = self.sources.published_header(context.suite.manifest.name, slug)
         return header is None or self.published.sha256 is None or header.verdicts != self.published.sha256
 
     def _undecided_cause(self, derived: DerivedVerdicts) -> str:
-        """Return why undecided lines are stale, or an empty text: today's panel was not asked, or can decide some."""
+        """Return why undecided lines are stale, or an empty text if neither requests nor stored replies can help."""
         if derived.panel is not None and derived.panel.calls:
             return f"panel: {derived.panel.undecided} undecided commands that it was not asked about"
         if decided := len(edited_lines(self.published, derived)):
@@ -287,7 +288,7 @@ class _Inspection:
         return ""
 
     def _derive(self, pending: tuple[GradingItem, ...], ask: tuple[GradingItem, ...]) -> VerdictStatus:
-        """Return the status with derived verdicts, or without if evidence of `pending` or of references is missing.
+        """Return the status, with derived verdicts if the evidence of `pending` and of references is complete.
 
         All stored replies may decide the items in `ask`. The cost of panel requests covers these items.
         """

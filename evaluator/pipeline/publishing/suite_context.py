@@ -63,7 +63,7 @@ class SuiteContext:
 
     @property
     def header(self) -> VerdictsHeader:
-        """Return the header of a verdict file that is judged today."""
+        """Return the header that a verdict file has if it is judged today."""
         return VerdictsHeader(
             format=1,
             suite=self.suite.manifest.name,
@@ -74,7 +74,7 @@ class SuiteContext:
         )
 
     def new_keys(self) -> CacheKeys:
-        """Return the cache keys of the suite's commands today, with an empty memory."""
+        """Return a new object that computes today's cache keys of the suite's commands."""
         return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
 
     @property
@@ -86,7 +86,7 @@ class SuiteContext:
 
 
 def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: Store) -> SuiteContext:
-    """Return the context of a suite in the environment with this fingerprint, with evidence from the store."""
+    """Return the context of a suite in the environment with this fingerprint. Evidence comes from the store."""
     required = RequiredRuns(project, suite, fingerprint)
     return SuiteContext(
         suite,
@@ -102,7 +102,7 @@ def load_suite_context(project: Project, suite: Suite, fingerprint: str, store: 
 def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_engine: bool = False) -> str:
     """Return the fingerprint of the environment that executes the suite today.
 
-    The sources, in this order: the store, the published `images.json`, and with `ask_engine` the local engine's image.
+    The sources are tried in this order: the store, the published `images.json`, and with `ask_engine` the local engine.
     This function builds no image. Raises MissingError if no source knows the fingerprint.
     """
     reference = image_reference(suite.manifest)
@@ -120,7 +120,7 @@ def current_fingerprint(project: Project, suite: Suite, store: Store, *, ask_eng
 
 
 def _local_fingerprint(suite: Suite) -> str | None:
-    """Return the fingerprint of the suite's image in the local engine, or None without an engine or image."""
+    """Return the fingerprint of the suite's image in the local engine, or None if there is no engine or no image."""
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import find_image
 

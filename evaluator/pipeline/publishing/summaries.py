@@ -18,7 +18,7 @@ LISTED: Final = 60
 
 
 def panel_words(panel: PanelPlan) -> str:
-    """Return the cost of panel requests in words."""
+    """Return the cost of panel requests as text."""
     cost = "at an unknown price" if panel.usd is None else f"about US$ {panel.usd:.4f}"
     return f"{panel.undecided:,} undecided; at most {pluralize(panel.calls, 'call')}, {cost}"
 
@@ -48,7 +48,7 @@ def _plan_lines(plan: PublishPlan) -> Iterator[str]:
 
 
 def plan_words(plan: PublishPlan) -> str:
-    """Return a plan in one line."""
+    """Return a plan as one line of text."""
     if not plan.anything:
         return "nothing to do"
     due, executed = pluralize(len(plan.due), "submission"), pluralize(len(plan.submissions), "submission")
@@ -99,7 +99,7 @@ def judged_markdown(judged: PublishResult) -> str:
 
 
 def judged_words(judged: PublishResult) -> str:
-    """Return the judged verdicts in one line."""
+    """Return the judged verdicts as one line of text."""
     if not judged.rows:
         return "nothing was due"
     written = sum(row.written for row in judged.rows)

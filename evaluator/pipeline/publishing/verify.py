@@ -1,8 +1,8 @@
 """Verify published verdicts: derive them again from the published evidence and replies, and compare every line.
 
 Each file is derived in the environment that its header names, with today's judge, rulings and known mutants. The
-evidence comes from the bundles of `bashboard fetch`, and if it is not there, from this machine's own store. Lines that
-another judge decided, or that have no available evidence, cannot be verified. They are counted as unknown.
+evidence comes from the bundles of `bashboard fetch`. Missing evidence is taken from this machine's own store. A line
+cannot be verified if another judge decided it or its evidence is not available. Such lines are counted as unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class VerifiedFile:
     """The result for one verdict file: the number of verified lines (`held`), and the `problems` of other lines.
 
     `awaiting` counts commands without a line, and lines that are outdated because a ruling, a known mutant or the task
-    changed. `unknown` counts lines without available evidence. `why` says why the file was not checked completely.
+    changed. `unknown` counts lines that cannot be verified. `why` is the reason for an incomplete check.
     """
 
     submission: str
@@ -58,7 +58,7 @@ class VerifiedFile:
 def verify_published(
     project: Project, progress: Progress, store: Store, *, slugs: Sequence[str] = (), panels: PanelPair | None = None
 ) -> list[VerifiedFile]:
-    """Verify every verdict file, or those of the submissions in `slugs`, without executions and panel requests."""
+    """Verify every verdict file, or only the files of `slugs`. Execute no command and make no panel request."""
     loaded, sources = load_sound(project, slugs), EvidenceSources.of(project)
     files: list[VerifiedFile] = []
     progress.stage("deriving again", len(loaded.submissions))
@@ -80,7 +80,7 @@ def _verify(
     sources: EvidenceSources,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Verify one file in the environment that its header names. `contexts` keeps the contexts of earlier files."""
+    """Verify one file in the environment that its header names. `contexts` caches the context of each environment."""
     slug, name = submission.slug, suite.manifest.name
     try:
         file = read_verdicts(verdicts_path(project, slug, name))
@@ -110,7 +110,7 @@ def _compare(
     derived: DerivedVerdicts,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Compare a file with the derived verdicts. Lines of another panel or of outdated keys are not compared."""
+    """Compare a file with the derived verdicts. Skip lines of another panel and lines with outdated keys."""
     models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
     today = panels.replay.digest(judge, models) if panels else None
     other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}

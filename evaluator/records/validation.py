@@ -14,8 +14,8 @@ from evaluator.records.verdicts import Finding
 class PairKind(StrEnum):
     """The source of labelled pairs.
 
-    `table-4`: equivalent pairs of references and rotated ones, as in the paper's Table 4 (Westenfelder et al. 2025).
-    `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by hand.
+    `table-4`: equivalent pairs of references, and wrong pairs by rotation, as in the paper's Table 4 (Westenfelder et
+    al. 2025). `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by hand.
     """
 
     TABLE_4 = "table-4"
@@ -25,7 +25,7 @@ class PairKind(StrEnum):
 
 
 class Part(StrEnum):
-    """The part of a suite: all tasks, the tasks that the rules were written from, or the tasks held back."""
+    """The part of a suite: all tasks, the tasks from which the rules were written, or the tasks that were held back."""
 
     ALL = "all"
     WRITTEN_FROM = "written-from"
@@ -63,8 +63,8 @@ RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")
 class JudgeFigures(Record):
     """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
 
-    Counts are of equivalent pairs and of wrong pairs, by the judge's decision. Timeout, invalid and unanswered count as
-    failed. Infra-errors are counted separately and are in no rate.
+    There is a count for each kind of pair (equivalent or wrong) and each decision of the judge. Timeout, invalid and
+    unanswered count as failed. Infra-errors are counted separately and are in no rate.
     """
 
     judge: str
@@ -115,7 +115,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided counts as fail, since the paper's heuristics always decide."""
+        """Return the share of right decisions. Undecided counts as fail, because the paper's heuristics always decide."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property

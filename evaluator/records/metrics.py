@@ -32,8 +32,8 @@ class TextMetrics(Record):
     """How a command's text matches its task's references.
 
     `verbatim`: the same bytes as a reference, except for outer white space. `full_command`: equal to a reference after
-    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. Each of these
-    three properties implies the next.
+    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. The first property
+    implies the second, and the second implies the third.
     """
 
     verbatim: bool = False

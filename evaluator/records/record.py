@@ -91,7 +91,7 @@ def digest_of(*parts: bytes) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """Return the canonical JSON text of a value: sorted keys, no spaces, UTF-8. Cache keys and published lines use it."""
+    """Return the canonical JSON of a value for cache keys and published lines: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

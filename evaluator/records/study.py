@@ -1,4 +1,4 @@
-"""The format of a study of human times. A study stores no other data."""
+"""The file format of a study of human times. A study stores no other data."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def container_security(engine: Engine) -> list[str]:
     """Return the `security_opt` of a container with our runner. No submission's command runs with only these options.
 
     The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container policies
-    of AppArmor and SELinux forbid that. Each command gets our own, stricter filter instead. Only the confinements that
+    of AppArmor and SELinux forbid both. Each command gets our own, stricter filter instead. Only the confinements that
     the engine names are switched off, because it refuses the option for an unknown confinement.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]

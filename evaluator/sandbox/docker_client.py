@@ -49,7 +49,7 @@ TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """The engine's API with a time limit for each request. The request's kind sets the limit, unless the caller does."""
+    """The engine's API with a time limit for each request. The default limit depends on the kind of the request."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self._timeouts = timeouts

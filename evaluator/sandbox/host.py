@@ -86,7 +86,7 @@ class ThisMachine:
         """Run a program. A missing program has status 127, and a program that exceeds the time limit has status 124.
 
         The umask and the handling of SIGCHLD are set to their defaults, because our parent process may have changed
-        them. The exit status depends on the second.
+        them. If SIGCHLD is ignored, the exit status is lost.
         """
         _restore_sigchld()
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}

@@ -81,7 +81,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """Yield a reason for each suite version that exceeds the author's limit. Answers on the board are not new."""
+    """Yield a reason for each newly answered suite version that exceeds the author's limit."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     if not new:
@@ -97,7 +97,7 @@ def _suite_reasons(
 
 
 def _own_slugs(project: Project, connection: Connection, pull: PullRequest) -> list[str]:
-    """Return the slugs of the author's submissions on the board. GitHub is asked only about unregistered slugs."""
+    """Return the slugs of the author's submissions on the board. Only unregistered slugs need a request."""
     owners = read_owners(project).owners
     slugs = [folder.name for folder in project.submission_folders() if is_slug(folder.name)]
     author = Owner.of(pull.author)
@@ -134,7 +134,7 @@ def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
 
 
 def suites_answered(folder: Path) -> Mapping[str, str]:
-    """Return the version of each suite that a submission answers. It is empty if the manifest is unreadable."""
+    """Return the version of each suite that a submission answers, or nothing if its manifest is unreadable."""
     try:
         text = (folder / MANIFEST_NAME).read_text("utf-8")
         return SubmissionManifest.model_validate(tomllib.loads(text)).suites

@@ -59,9 +59,9 @@ def decide(
     """Return a pull request's labels, and all reasons against its merge.
 
     `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
-    `problems` come from `check`, and `limits` from `author_limits`. `address` is the repository's address for `git
-    fetch`. A pull request of an account with write access is never held. Such a pull request gets a report only if it
-    changes nothing but one submission's own files.
+    `problems` come from `check`, and `limits` from `author_limits`. `address` is the repository's address for Git. A
+    pull request of an account with write access is never held. Such a pull request gets a report only if it changes
+    nothing but one submission's own files. All other changes are the project's own work.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())

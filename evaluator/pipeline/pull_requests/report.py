@@ -58,7 +58,7 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` mean that only labels are removed. Later members mean no change."""
+    """The outcome of a report. `BEGUN` and `PUSHED` mean that labels were removed. Later members mean no change."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"

@@ -86,7 +86,7 @@ class Output(Record):
 
 
 class Ending(StrEnum):
-    """How a command ended: by itself or at a limit."""
+    """The cause of a command's end: the command itself or a limit."""
 
     EXITED = "exited"
     TIMEOUT = "timeout"

@@ -29,7 +29,7 @@ class BleuCounts(Record):
 
 
 class TextMetrics(Record):
-    """How a command's text matches its task's references.
+    """The similarity of a command's text to its task's references.
 
     `verbatim`: the same bytes as a reference, except for outer white space. `full_command`: equal to a reference after
     both are normalised. `template`: equal to a reference after arguments are replaced by their kind. The first property
@@ -43,7 +43,7 @@ class TextMetrics(Record):
 
 
 class RunMetrics(Record):
-    """How a command ran, over all variants of its task's world.
+    """Measurements of a command's runs in all variants of its task's world.
 
     `valid`: no shell reported a syntax error. `runnable`: valid, and every program that it calls was found and could be
     started. `exit_zero`: every run ended with status 0. `clean_stderr`: no run wrote to standard error. `wall_ms` is

@@ -32,7 +32,9 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """How a system produces its commands. A control is not a system: it tests the board itself and is not ranked."""
+    """The way in which a system produces its commands. A control is not a system: it tests the board itself and is not
+    ranked.
+    """
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"
@@ -44,7 +46,7 @@ class Method(StrEnum):
 
 
 class Extraction(StrEnum):
-    """How a command is extracted from raw model text: the whole text, or the first fenced block."""
+    """The way to extract a command from raw model text: the whole text, or the first fenced block."""
 
     NONE = "none"
     MARKDOWN = "markdown"

@@ -35,7 +35,7 @@ class Topic(StrEnum):
 
 
 class OutputMode(StrEnum):
-    """How standard output is compared."""
+    """The way in which standard output is compared."""
 
     EXACT = "exact"
     LINES = "lines"
@@ -44,7 +44,7 @@ class OutputMode(StrEnum):
 
 
 class Observation(StrEnum):
-    """An aspect that a task compares besides standard output and file changes."""
+    """An aspect of a run that a task may compare in addition to standard output and file changes."""
 
     EXIT = "exit"
     STDERR = "stderr"

@@ -14,8 +14,9 @@ from evaluator.records.verdicts import Finding
 class PairKind(StrEnum):
     """The source of labelled pairs.
 
-    `table-4`: equivalent pairs of references, and wrong pairs by rotation, as in the paper's Table 4 (Westenfelder et
-    al. 2025). `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by hand.
+    `table-4`: equivalent pairs of references, and wrong pairs with another task's reference, as in the paper's Table 4
+    (Westenfelder et al. 2025). `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by
+    hand.
     """
 
     TABLE_4 = "table-4"
@@ -130,7 +131,7 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 class AnnotatorAgreement(Record):
-    """How one measure agrees with people on which of `rows` commands are correct.
+    """The agreement of one measure with people about the correctness of `rows` commands.
 
     `raw` is the share of rows with the same answer. `kappa` is Cohen's kappa, or None if one side never varies. `auc`
     is the area under the ROC curve, or None for a measure that answers only yes or no.
@@ -145,7 +146,7 @@ class AnnotatorAgreement(Record):
 
 
 class Mistake(Record):
-    """A pair that a judge got wrong or did not decide."""
+    """A pair that a judge decided wrongly or did not decide."""
 
     judge: str
     suite: Slug

@@ -192,7 +192,7 @@ class ContainerWorker:
             raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
 
     def tell(self, line: Line) -> None:
-        """Send one line that has no answer."""
+        """Send one line that the runner does not answer."""
         with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 

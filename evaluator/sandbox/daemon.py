@@ -123,7 +123,7 @@ def wait_for_engine(
     """Wait until the engine at `host` answers, and return a client.
 
     Raises:
-        EngineError: its process ended, or the time limit is exceeded.
+        EngineError: the engine's process ended, or the time limit is exceeded.
     """
     deadline = time.monotonic() + timeout_s
     while True:

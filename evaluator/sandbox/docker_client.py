@@ -70,7 +70,7 @@ class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
 
 
 class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
-    """docker-py's client with these time limits. The constructor requests the engine's version."""
+    """docker-py's client with a time limit for each request. The constructor requests the engine's version."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self.api = _API(timeouts, **settings)

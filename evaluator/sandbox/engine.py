@@ -121,7 +121,7 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first running engine. If none runs and it is permitted, install and start the distribution's engine.
+    """Return the first running engine. If none runs, install and start the distribution's engine if this is permitted.
 
     Raises:
         MissingError: no engine answers and none may be started here, or the engine lacks the requested runtime. The

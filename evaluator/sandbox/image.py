@@ -46,7 +46,7 @@ class SuiteImage:
 
     @property
     def fingerprint(self) -> str:
-        """Return the digest of the image's properties that evidence depends on."""
+        """Return the digest of the image's properties that affect evidence."""
         return fingerprint(self.architecture, self.packages)
 
 

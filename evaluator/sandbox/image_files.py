@@ -89,7 +89,7 @@ def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[st
     Raises:
         FormatError: the file has another SHA-256. The engine has not read it.
         UsageError: the file cannot be read.
-        ImageError: the engine refuses the file, or it holds other images, which are untagged again.
+        ImageError: the engine refuses the file, or it holds other images. Their tags are removed.
     """
     try:
         with path.open("rb") as file:

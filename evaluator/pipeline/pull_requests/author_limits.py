@@ -2,7 +2,7 @@
 
 The numeric id of an account identifies the author. A pull request that exceeds a limit is held, not rejected. The
 report says when to try again, and a maintainer can let the pull request pass. Details are requested from GitHub only if
-a limit is near.
+the author is close to a limit.
 """
 
 from __future__ import annotations

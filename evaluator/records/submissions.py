@@ -32,9 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """The way in which a system produces its commands. A control is not a system: it tests the board itself and is not
-    ranked.
-    """
+    """The method of producing commands. A control is not a system: it tests the board itself and is not ranked."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"

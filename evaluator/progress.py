@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A receiver of progress. Stages come in order, and a stage ends when the next begins."""
+    """A receiver of progress messages. Stages come in order, and a stage ends when the next stage begins."""
 
     def say(self, text: str) -> None:
         """Announce a step of unknown length."""
@@ -26,7 +26,7 @@ class Progress(Protocol):
 
 
 class NullProgress:
-    """A progress that shows nothing."""
+    """A receiver that ignores all progress messages."""
 
     def say(self, text: str) -> None:
         """Ignore the step."""

@@ -24,7 +24,7 @@ class PairTally(Record):
 
 
 class TaskPair(Record):
-    """A task that one of two submissions passes and the other does not, with the finding on each first candidate."""
+    """A task that one of two submissions passes and the other does not, with the findings on both first candidates."""
 
     task: Identifier
     topic: str
@@ -33,12 +33,12 @@ class TaskPair(Record):
 
 
 class SubmissionComparison(Record):
-    """Two submissions on the tasks of one suite that both were asked and that have a verdict for both.
+    """A comparison of two submissions on those tasks of a suite that have a verdict for both submissions.
 
-    `left_out` counts the suite's other tasks. `difference` is the first's accuracy on the compared tasks minus the
-    second's, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the exact p-value of McNemar's test. A
-    task counts for every utility that its references call. `tasks` lists the tasks that only one of the two passes, in
-    the suite's order.
+    `left_out` counts the suite's other tasks. `difference` is the first submission's accuracy on the compared tasks
+    minus the second's, with a 95 % interval for pairs (Newcombe's method 10). `p_value` is the exact p-value of
+    McNemar's test. A task counts for every utility that its references call. `tasks` lists the tasks that only one of
+    the two passes, in the suite's order.
     """
 
     suite: Slug

@@ -50,8 +50,8 @@ class PathChange(Record):
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
     file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
     entries of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
-    `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for kinds modified,
-    mode and type. With them a judge can distinguish the values that the command set from earlier ones.
+    `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for changes of the
+    kinds modified, mode and type. From them a judge knows which values the command set.
     """
 
     path: Bytes
@@ -73,7 +73,7 @@ class PathChange(Record):
 
 
 class Output(Record):
-    """The bytes of a stream up to the cap, with the size and digest of the full stream."""
+    """The bytes of a stream up to the limit, with the size and digest of the full stream."""
 
     data: Bytes = b""
     size: int = 0
@@ -86,7 +86,7 @@ class Output(Record):
 
 
 class Ending(StrEnum):
-    """How a command ended: by itself or at a limit."""
+    """The cause of a command's end: the command itself or a limit."""
 
     EXITED = "exited"
     TIMEOUT = "timeout"
@@ -109,7 +109,7 @@ class ShellState(Record):
 
 
 class Process(Record):
-    """A process left running: its arguments joined by NUL as in the kernel, and its user id."""
+    """A process that the command left behind: its arguments joined by NUL as in the kernel, and its user id."""
 
     arguments: Bytes
     uid: int
@@ -144,7 +144,7 @@ class Evidence(Record):
 
 
 class Trial(Record):
-    """A command's runs in one variant: the first, and a second, later run if there was one."""
+    """A command's runs in one variant: the first run, and a later second run if there was one."""
 
     first: Evidence
     again: Evidence | None = None

@@ -1,4 +1,4 @@
-"""Measurements of one candidate besides its verdict, and the metrics of a submission computed from them.
+"""Measurements of one candidate besides its verdict, and the metrics of a submission.
 
 A value that was not measured is None, never 0. For example, a suite without executed commands has no rate of runnable
 commands.
@@ -29,11 +29,11 @@ class BleuCounts(Record):
 
 
 class TextMetrics(Record):
-    """How a command's text matches its task's references.
+    """The similarity of a command's text to its task's references.
 
     `verbatim`: the same bytes as a reference, except for outer white space. `full_command`: equal to a reference after
-    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. Each implies the
-    next.
+    both are normalised. `template`: equal to a reference after arguments are replaced by their kind. The first property
+    implies the second, and the second implies the third.
     """
 
     verbatim: bool = False
@@ -43,11 +43,11 @@ class TextMetrics(Record):
 
 
 class RunMetrics(Record):
-    """How a command ran, over all variants of its task's world.
+    """Measurements of a command's runs in all variants of its task's world.
 
     `valid`: no shell reported a syntax error. `runnable`: valid, and every program that it calls was found and could be
-    started. `exit_zero`: it always ended with 0. `clean_stderr`: it never wrote to standard error. `wall_ms` is the
-    median of the measured times. It differs from run to run, so it is not written to files.
+    started. `exit_zero`: every run ended with status 0. `clean_stderr`: no run wrote to standard error. `wall_ms` is
+    the median of the measured times. It differs from run to run, so it is not written to files.
     """
 
     valid: bool
@@ -74,14 +74,14 @@ class Tally(Record):
 
 
 def _tallies_by_name(value: Any) -> Any:
-    """Convert rows of a frame, `{name, asked, passed}` each, to a mapping. Other values stay as they are."""
+    """Convert the rows `{name, asked, passed}` of a data frame to a mapping. Return any other value unchanged."""
     if not isinstance(value, list):
         return value
     return {row["name"]: {"asked": row["asked"], "passed": row["passed"]} for row in value}
 
 
 def _shares_by_depth(value: Any) -> Any:
-    """Convert rows of a frame, `{k, share}` each, to a mapping. Other values stay as they are."""
+    """Convert the rows `{k, share}` of a data frame to a mapping. Return any other value unchanged."""
     return {row["k"]: row["share"] for row in value} if isinstance(value, list) else value
 
 
@@ -90,11 +90,11 @@ SharesAt = Annotated[Mapping[int, Share], BeforeValidator(_shares_by_depth)]
 
 
 class HorizonSlice(Record):
-    """The tasks that a submission passes in the time of a person, for one source of that time.
+    """The share of tasks that a submission passes within multiples of a person's time, for one source of that time.
 
-    `slice` names the source of the human time, or is `all`. `asked` counts its tasks, and `timed` the tasks with a
-    reported latency. `within` is the share of the tasks passed within k times a person's time, or None if no task was
-    timed. `excess_s` is the median difference to a person's time over passed tasks, in seconds.
+    `slice` names the source of the human time, or is `all`. `asked` counts the slice's tasks, and `timed` the tasks
+    with a reported latency. `within` is the share of the tasks passed within k times a person's time, or None if no
+    task was timed. `excess_s` is the median difference to a person's time over passed tasks, in seconds.
     """
 
     slice: str

@@ -26,7 +26,7 @@ class Equivalence(Record):
 
 
 class JudgedMutant(Record):
-    """A mutant of a reference (1-based) with its outcome. `variant` is the variant that decided the outcome."""
+    """A mutant with its outcome. References are counted from 1. `variant` is the variant that decided the outcome."""
 
     task: Identifier
     reference: Annotated[int, Field(ge=1)]
@@ -61,9 +61,9 @@ class MutationReport(Record):
     """The results for the mutants of a suite's references.
 
     `score` is failed / (mutants - equivalent), or null if the divisor is 0. Undecided mutants count in the denominator
-    only. `whole` is true if all tasks of the suite were included. Only then does `marked_share` describe the suite.
-    `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of `mutants`.
-    `survivors` also lists the undecided mutants.
+    only. `whole` is true if the report covers all tasks of the suite. Otherwise `marked_share` does not describe the
+    suite. `refused` counts mutants that bash does not accept, and `infra` counts infra-errors. Neither is part of
+    `mutants`. `survivors` also lists the undecided mutants.
     """
 
     most_marked: ClassVar[float] = 0.10  # Above this share, marks replace the test.
@@ -86,7 +86,7 @@ class MutationReport(Record):
 
     @property
     def is_over_marked(self) -> bool:
-        """Return whether more of the suite's mutants are marked equivalent than allowed."""
+        """Return whether the share of mutants that are marked equivalent exceeds its limit."""
         return self.whole and self.marked_share > self.most_marked
 
     @property

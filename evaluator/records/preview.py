@@ -60,7 +60,7 @@ class TaskList(Record):
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """Return the list of these tasks."""
+        """Return a list that counts all these tasks and names the first ones."""
         names = tuple(tasks)
         return cls(total=len(names), tasks=names[:NAMED])
 

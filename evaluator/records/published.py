@@ -56,7 +56,7 @@ class PublishedVerdict(Record):
 class BundleHeader(Record):
     """First line of an evidence bundle. `submission` is None for the evidence of a suite's references.
 
-    `verdicts` is the SHA-256 of the verdict file derived from the bundle, or None before there is one.
+    `verdicts` is the SHA-256 of the verdict file derived from the bundle, or None if there is no such file yet.
     """
 
     format: Literal[1]
@@ -67,7 +67,7 @@ class BundleHeader(Record):
 
 
 class KeptEvidence(Record):
-    """The evidence of one run under its key: run 0, or 1 for the second, later run."""
+    """The evidence of one run under its key. `run` is 0 for the first run and 1 for a later second run."""
 
     key: Digest
     run: Literal[0, 1]

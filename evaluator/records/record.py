@@ -69,9 +69,9 @@ VersionText = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
 
 
 def version_numbers(version: str) -> tuple[tuple[int, str], ...]:
-    """Return a version's three numbers in a comparable form.
+    """Return a version's three numbers in a form that sorts by value.
 
-    The numbers stay text with their length, because Python refuses to convert very long ones.
+    Each number is a pair of its length and its text, because Python refuses to convert very long texts to integers.
     """
     numbers = (number.lstrip("0") for number in version.split("."))
     return tuple((len(number), number) for number in numbers)
@@ -91,7 +91,7 @@ def digest_of(*parts: bytes) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """Return the only JSON text of a value: sorted keys, no spaces, UTF-8. Cache keys and published lines use it."""
+    """Return the canonical JSON of a value for cache keys and published lines: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

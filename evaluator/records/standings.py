@@ -18,9 +18,9 @@ class Result(Record):
     """One candidate with its finding.
 
     Every task asked has a result of rank 1. Without an answer, its `command` is None and its outcome is unanswered.
-    `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text` compares it with
-    them. `run` describes how it ran, and is None unless it was executed in every variant. `usage` is the submission's
-    own report for the task.
+    `nlc2cmd` is the NLC2CMD score of the command against the task's references, in [-1, 1]. `text` compares the
+    command's text with theirs. `run` describes its runs, and is None unless it ran in every variant. `usage` is the
+    submission's own report for the task.
     """
 
     submission: Slug
@@ -79,9 +79,10 @@ class Standing(Record):
     are newer than the answered version of the suite. `figures` do not affect the rank.
 
     Submissions of one `tie_group`, counted from 1, do not differ significantly from the best of the group.
-    `compared_with` is that best. For the best of a later group, it is the best of the group above, which differs
-    significantly. `only_this` and `only_other` count the tasks that only one of the two passes. `p_value` is the exact
-    p-value of McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with that best.
+    `compared_with` names that best submission. For the best of a later group, it names the best of the group above,
+    which differs significantly. `only_this` and `only_other` count the tasks that only one of the two passes. `p_value`
+    is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by Holm's method for all comparisons with that
+    best.
 
     `judged_by` is set for a row of published verdicts.
 

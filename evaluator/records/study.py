@@ -1,4 +1,4 @@
-"""The only data that a study of human times stores."""
+"""The file format of a study of human times. A study stores no other data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Measurement(Record):
     """One line of a study's file: one participant, one task, and the time taken.
 
     `seconds` run from the display of the instruction to the Enter key of the command that `passed`, or to the skipping
-    of the task. The time in which commands were executed and the participant could only wait is subtracted. The record
-    contains no date, name, address or command. Every line has its format, so that `cat` can merge files.
+    of the task. The time in which the participant waited for a running command is subtracted. The record contains no
+    date, name, address or command. Every line contains its format number, so that `cat` can merge files.
     """
 
     format: Literal[1]

@@ -32,7 +32,7 @@ Link = Annotated[str, AfterValidator(_web_address)]
 
 
 class Method(StrEnum):
-    """How a system produces its commands. A control is not a system: it tests the board itself and is not ranked."""
+    """The method of producing commands. A control is not a system: it tests the board itself and is not ranked."""
 
     PROMPTED = "prompted"
     FINE_TUNED = "fine-tuned"
@@ -44,7 +44,7 @@ class Method(StrEnum):
 
 
 class Extraction(StrEnum):
-    """How a command is extracted from raw model text: the whole text, or the first fenced block."""
+    """The way to extract a command from raw model text: the whole text, or the first fenced block."""
 
     NONE = "none"
     MARKDOWN = "markdown"
@@ -56,8 +56,8 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class SubmissionManifest(Record):
     """`submission.toml`: the system and its authors. `suites` maps a suite's name to the answered version.
 
-    `parameters` is the number of the model's parameters. `models` lists every model used, by its maker's name for it.
-    Format 2 added the method `control`.
+    `parameters` is the number of the model's parameters. `models` lists every model in use under its maker's name for
+    it. Format 2 added the method `control`.
     """
 
     newest_format: ClassVar[int] = 2

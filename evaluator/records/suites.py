@@ -35,7 +35,7 @@ class Topic(StrEnum):
 
 
 class OutputMode(StrEnum):
-    """How standard output is compared."""
+    """The way in which standard output is compared."""
 
     EXACT = "exact"
     LINES = "lines"
@@ -44,7 +44,7 @@ class OutputMode(StrEnum):
 
 
 class Observation(StrEnum):
-    """An aspect that a task compares besides standard output and file changes."""
+    """An aspect of a run that a task may compare in addition to standard output and file changes."""
 
     EXIT = "exit"
     STDERR = "stderr"
@@ -54,7 +54,7 @@ class Observation(StrEnum):
 
 
 class Limits(Record):
-    """The resources that one command may use in one variant. CPU seconds decide, and wall time is ten times that."""
+    """The resources that one command may use in one variant. The wall time limit is ten times `cpu_s`."""
 
     cpu_s: Annotated[float, Field(gt=0, le=60)] = 2.0
     memory_mb: Annotated[int, Field(ge=64, le=4096)] = 512
@@ -65,7 +65,7 @@ class Limits(Record):
 
     @property
     def wall_s(self) -> float:
-        """Return the wall-clock limit in seconds: ten times the CPU limit, so that a busy machine does not decide."""
+        """Return the wall time limit in seconds. It is so high that a busy machine does not cause timeouts."""
         return 10 * self.cpu_s
 
 
@@ -86,7 +86,7 @@ def _whole_second(value: datetime) -> datetime:
 class SuiteSource(Record):
     """The origin of an external suite: the publisher's name and version for it, and its licence.
 
-    `digest` is the digest of its source file if there was only one.
+    `digest` is the digest of the suite's source file, if there was only one file.
     """
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]

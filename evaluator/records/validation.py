@@ -14,8 +14,9 @@ from evaluator.records.verdicts import Finding
 class PairKind(StrEnum):
     """The source of labelled pairs.
 
-    `table-4`: equivalent pairs of references and rotated ones, as in the paper's Table 4 (Westenfelder et al. 2025).
-    `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by hand.
+    `table-4`: equivalent pairs of references, and wrong pairs with another task's reference, as in the paper's Table 4
+    (Westenfelder et al. 2025). `near-misses` and `mutants`: commands that look right. `labelled`: commands labelled by
+    hand.
     """
 
     TABLE_4 = "table-4"
@@ -25,7 +26,7 @@ class PairKind(StrEnum):
 
 
 class Part(StrEnum):
-    """The part of a suite: all tasks, the tasks that the rules were written from, or the tasks held back."""
+    """The part of a suite: all tasks, the tasks from which the rules were written, or the tasks that were held back."""
 
     ALL = "all"
     WRITTEN_FROM = "written-from"
@@ -63,8 +64,8 @@ RATES: Final = ("precision", "recall", "f1", "accuracy", "accuracy_decided")
 class JudgeFigures(Record):
     """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
 
-    Counts are of equivalent pairs and of wrong pairs, by the judge's decision. Timeout, invalid and unanswered count as
-    failed. Infra-errors are counted separately and are in no rate.
+    There is a count for each kind of pair (equivalent or wrong) and each decision of the judge. Timeout, invalid and
+    unanswered count as failed. Infra-errors are counted separately and are in no rate.
     """
 
     judge: str
@@ -115,7 +116,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided counts as fail, since the paper's heuristics always decide."""
+        """Return the share of right decisions. Undecided counts as fail, as the paper's heuristics always decide."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property
@@ -130,7 +131,7 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 class AnnotatorAgreement(Record):
-    """How one measure agrees with people on which of `rows` commands are correct.
+    """The agreement of one measure with people about the correctness of `rows` commands.
 
     `raw` is the share of rows with the same answer. `kappa` is Cohen's kappa, or None if one side never varies. `auc`
     is the area under the ROC curve, or None for a measure that answers only yes or no.
@@ -145,7 +146,7 @@ class AnnotatorAgreement(Record):
 
 
 class Mistake(Record):
-    """A pair that a judge got wrong or did not decide."""
+    """A pair that a judge decided wrongly or did not decide."""
 
     judge: str
     suite: Slug

@@ -26,7 +26,7 @@ class BoardPosition(Record):
 
 
 class RowChange(Record):
-    """A row before and after a change. A side is None if nothing is published for it."""
+    """A row before and after a change. `before` or `after` is None if there is no row at that time."""
 
     submission: Slug
     before: BoardPosition | None
@@ -34,7 +34,7 @@ class RowChange(Record):
 
     @property
     def is_moved(self) -> bool:
-        """Return whether the row changes at all."""
+        """Return whether the row's position changes."""
         return self.before != self.after
 
 
@@ -59,8 +59,8 @@ class SuiteDiff(Record):
     """One suite's board before and after a change: its rows, in the order after the change, and its changed outcomes.
 
     `flips` lists the changed outcomes, and `kinds` counts them by outcomes, such as `fail → pass`. `given` counts
-    commands with a new verdict, `gone` commands without a verdict now, and `reasoned` verdicts with the same outcome
-    but another step or reason.
+    commands that had no verdict before, `gone` counts commands that have no verdict now, and `reasoned` counts verdicts
+    with the same outcome but another step or reason.
     """
 
     suite: Slug

@@ -8,9 +8,9 @@ The first of these sources that is available is used:
 4. `mmdebstrap`, from the mirror in this machine's own apt configuration. Documentation and translations are left
    out, as in the slim image.
 
-A registry is tried with a pull, because the engine and this process may reach different networks. It must begin to
-answer within ten seconds. Our tag alone proves nothing. An image from a registry has the registry's digest, and an
-image from a mirror has our label. Any other image under our tag is replaced.
+A registry is tested with a pull, because the engine and this process may reach different networks. The registry must
+begin to answer within ten seconds. Our tag alone does not prove an image's origin. An image from a registry has the
+registry's digest, and an image from a mirror has our label. Any other image under our tag is replaced.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> Bas
 
 
 def base_of(attributes: Mapping[str, Any], reference: str, release: str) -> BaseImage | None:
-    """Return the base image for the engine's description of an image, or None if its origin is unknown."""
+    """Return the base image that the engine's attributes describe, or None if its origin is unknown."""
     image_id = attributes["Id"]
     for repository, _, digest in (name.partition("@") for name in attributes.get("RepoDigests") or ()):
         if repository.rsplit("/", 1)[-1] == "debian":
@@ -218,7 +218,7 @@ def bootstrap(engine: Engine, release: str, progress: Progress, machine: Host, r
 def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource], settings: Sequence[str]) -> list[str]:
     """Return the mmdebstrap command that makes the root file system.
 
-    A hook removes the host name and the name servers, because mmdebstrap copies this machine's. Certificates are
+    A hook removes the host name and the name servers, because mmdebstrap copies those of this machine. Certificates are
     installed only if a mirror needs them, so that the packages are otherwise those of the slim image.
     """
     https = any(source.uri.startswith("https:") for source in sources)
@@ -242,9 +242,9 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
 def find_sources(machine: Host, release: str) -> list[AptSource]:
     """Return the sources of `release` on the mirrors that this machine's apt uses.
 
-    Updates and security are included if apt uses them for the machine's own release. Each mirror is requested with
-    apt's own downloader and so with apt's proxies, credentials and certificates. The list is empty if no mirror has
-    the release itself.
+    Updates and security are included if apt uses them for the machine's own release. The requests use apt's own
+    downloader, and so apt's proxies, credentials and certificates. The list is empty if no mirror has the release
+    itself.
     """
     columns = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
     listing = machine.run("apt-get", "indextargets", "--format", columns, "Identifier: Packages")
@@ -267,7 +267,7 @@ def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource
 
 
 def has_release(machine: Host, source: AptSource) -> bool:
-    """Return whether the mirror has the source and it is Debian's. mmdebstrap checks the signatures later."""
+    """Return whether the mirror has the source and Debian published it. mmdebstrap checks the signatures later."""
     with tempfile.TemporaryDirectory(prefix="bashboard-mirror-") as folder:
         copy = Path(folder) / "InRelease"
         limits = ("Acquire::http::Timeout=10", "Acquire::https::Timeout=10", "Acquire::Retries=1")

@@ -111,7 +111,7 @@ def _alternate(
 ) -> tuple[list[float], list[float], dict[str, float]]:
     """Run bare and sandboxed commands in turns.
 
-    Return the seconds of both, and the mean milliseconds that a job spends in each phase.
+    Return the seconds of each bare and each sandboxed command, and a job's mean milliseconds in each phase.
     """
     bare: list[float] = []
     sandboxed: list[float] = []
@@ -141,7 +141,7 @@ def _alternate(
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Return a row with the wall time divided by the commands, so that parallel work of the workers counts once."""
+    """Return a row for all workers. Its time per command is the total wall time divided by the commands."""
 
     def start(slot: int) -> ContainerWorker:
         return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[slot]))

@@ -1,13 +1,14 @@
 """A worker: one long-lived container with our runner, which receives one job at a time over its attached streams.
 
-The container has no network and a read-only root. It holds the capabilities for building overlays and namespaces.
-The commands inside hold none of those (see `image/jail.c`). When our process dies, the runner's input ends, and so
-does the container. Containers that an engine's crash leaves behind are identified by their label.
+The container has no network and a read-only root. It holds the capabilities for building overlays and namespaces. The
+commands inside hold none of these capabilities (see `image/jail.c`). When our process ends, the runner's input ends,
+and then the runner and the container end. Containers that an engine's crash leaves behind are identified by their
+label.
 
-Either the command or something outside ends a container. A command cannot reach its container's processes, because
-they are in another process namespace, and it cannot reach the engine. So if a container is removed, paused or killed
-by a signal although it has memory left, the cause is outside, and the command is not charged. If the runner crashes,
-hangs or runs out of memory, the command is charged.
+A container may end because of its command or because of a cause outside. A command cannot reach its container's
+processes, because they are in another process namespace, and it cannot reach the engine. So if a container is removed,
+paused or killed by a signal although it has memory left, the cause is outside, and the failure does not count against
+the command. If the runner crashes, hangs or runs out of memory, the failure counts against the command.
 """
 
 from __future__ import annotations
@@ -191,15 +192,15 @@ class ContainerWorker:
             raise SandboxError("the sandbox does not hold on this machine, nothing is executed: " + "; ".join(failures))
 
     def tell(self, line: Line) -> None:
-        """Send one line that has no answer."""
+        """Send one line that the runner does not answer."""
         with contextlib.suppress(OSError):  # the next `ask` reports a broken stream with its cause
             self._stream.send(line)
 
     def ask(self, line: Line, timeout_s: float) -> Line:
         """Send one line and wait for its answer.
 
-        Raises WorkerDiedError if the command may have ended the worker, EngineError if it did not, and SandboxError
-        if the answer cannot be parsed.
+        Raises WorkerDiedError if the command may have ended the worker, EngineError if another cause ended it, and
+        SandboxError if the answer cannot be parsed.
         """
         self.tell(line)
         try:

@@ -1,7 +1,7 @@
 """Connecting to an engine, and starting one as a child process if the system has no service for it.
 
-An engine that we start keeps running on purpose after we exit, like a service of the system. It is detached from our
-process and our terminal. Its output goes to a log. If it does not start, the error contains the log's last lines.
+An engine that we start is meant to run on after our process exits, like a service of the system. It is detached from
+our process and our terminal. Its output goes to a log. If it does not start, the error contains the log's last lines.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _probe(host: str, timeout_s: float) -> None:
 
 
 def innermost(error: BaseException) -> str:
-    """Return the system's own message of an error, without the four layers of HTTP around it."""
+    """Return the operating system's message behind an error, without the messages of the HTTP layers around it."""
     if timed_out(error):
         return HANGS
     *_, error = causes(error)
@@ -77,7 +77,7 @@ def innermost(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """Convert the errors of the engine's client to an EngineError with a message of one line that begins with `what`.
+    """Convert errors of the engine's client to an EngineError. Its message is one line and begins with `what`.
 
     urllib3 raises its own HTTPError if a streamed reply breaks off, because requests does not wrap it.
     """
@@ -123,7 +123,7 @@ def wait_for_engine(
     """Wait until the engine at `host` answers, and return a client.
 
     Raises:
-        EngineError: its process ended, or the time limit is exceeded.
+        EngineError: the engine's process ended, or the time limit is exceeded.
     """
     deadline = time.monotonic() + timeout_s
     while True:

@@ -1,4 +1,4 @@
-"""The security options of our containers, which depend on the engine, and the facts that `doctor` shows about both."""
+"""The engine's security options for our containers, and the facts that `doctor` shows about the engine."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _CONFINEMENTS: Final = {
 
 
 def container_security(engine: Engine) -> list[str]:
-    """Return the `security_opt` of a container with our runner. No part of a submission runs under it directly.
+    """Return the `security_opt` of a container with our runner. No submission's command runs with only these options.
 
-    The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container
-    policies of AppArmor and SELinux forbid that. Each command gets our own, stricter filter instead. Only the
-    confinements that the engine names are switched off, because it refuses the option for an unknown one.
+    The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container policies
+    of AppArmor and SELinux forbid both. Each command gets our own, stricter filter instead. Only the confinements that
+    the engine names are switched off, because it refuses the option for an unknown confinement.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:

@@ -1,6 +1,6 @@
 """The engine's client with a time limit for each kind of request.
 
-An engine may hang: its socket accepts requests and never answers. So no request waits for ever, and requests that
+An engine may hang: its socket accepts requests and never answers. So every request has a time limit, and requests that
 take milliseconds have a shorter limit than those that take minutes. All limits are defined here.
 """
 
@@ -22,7 +22,7 @@ _WORK: Final = re.compile(
 
 
 class Timeouts(NamedTuple):
-    """The seconds without an answer after which a request is given up, by kind of request.
+    """The time limits for an answer to a request, in seconds, by kind of request.
 
     `probe_s` is for a ping, which a healthy engine answers in milliseconds. `call_s` is for requests that take tenths
     of a second (create, start, inspect, list, remove), with a margin for a busy machine. `work_s` is for pauses while
@@ -49,7 +49,7 @@ TIMEOUTS: Final = Timeouts()
 
 
 class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
-    """The engine's API with a time limit for each request. The request's kind sets it, unless the caller does."""
+    """The engine's API with a time limit for each request. The default limit depends on the kind of the request."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self._timeouts = timeouts
@@ -70,7 +70,7 @@ class _API(docker.APIClient):  # type: ignore[misc] # docker has no types
 
 
 class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no types
-    """docker-py's client with these time limits. The constructor requests the engine's version."""
+    """docker-py's client with a time limit for each request. The constructor requests the engine's version."""
 
     def __init__(self, timeouts: Timeouts, **settings: Any) -> None:
         self.api = _API(timeouts, **settings)

@@ -10,11 +10,11 @@ A running engine is used as it is. Addresses are tried in this order, and the fi
 
 If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and
 started: through systemd if that is process 1, otherwise as our child process. Our child process gets neither a bridge
-nor packet-filter rules. Our containers have no network and our image builds use the host's, so it needs neither.
-It leaves the machine's firewall unchanged, and it starts even if the kernel has no packet-filter tables.
+nor packet-filter rules. Our containers have no network and our image builds use the host's, so it needs neither. It
+leaves the machine's firewall unchanged, and it starts even if the kernel has no packet-filter tables.
 
 Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
-Every worker checks the runtime as it starts: the runner tests its own jail and refuses to work if it does not hold.
+Every worker checks the runtime as it starts: the runner tests its own jail and refuses to work if the test fails.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def ensure_engine(
     daemon: Daemon = SYSTEM_DAEMON,
     timeouts: Timeouts = TIMEOUTS,
 ) -> Engine:
-    """Return the first running engine. If none runs and it is permitted, install and start the distribution's engine.
+    """Return the first running engine. If none runs, install and start the distribution's engine if this is permitted.
 
     Raises:
         MissingError: no engine answers and none may be started here, or the engine lacks the requested runtime. The
@@ -196,7 +196,7 @@ def may_start(environment: Mapping[str, str], machine: Host) -> bool:
 
 
 def _hangs(failures: Sequence[NoAnswer]) -> bool:
-    """Return whether an engine hangs at one of the addresses. Another one would not start beside it."""
+    """Return whether an engine hangs at one of the addresses. A second engine would not start beside it."""
     return any(failure.reason == HANGS for failure in failures)
 
 

@@ -48,11 +48,11 @@ class Host(Protocol):
 
     @property
     def distribution(self) -> frozenset[str]:
-        """Return the names of the distribution and those it derives from, such as {"ubuntu", "debian"}."""
+        """Return the names of the distribution and of its parent distributions, such as {"ubuntu", "debian"}."""
         ...
 
     def has(self, program: str) -> bool:
-        """Return whether a program of that name can be run, or a file of that absolute path exists."""
+        """Return whether a program with this name can be run, or whether a file with this absolute path exists."""
         ...
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
@@ -78,15 +78,15 @@ class ThisMachine:
         return frozenset([release["ID"], *release.get("ID_LIKE", "").split()])
 
     def has(self, program: str) -> bool:
-        """Search PATH and the system folders, which a plain user's PATH may lack."""
+        """Return whether a program is in PATH or in the system folders, which a plain user's PATH may lack."""
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
         return Path(program).exists() if program.startswith("/") else shutil.which(program, path=path) is not None
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
         """Run a program. A missing program has status 127, and a program that exceeds the time limit has status 124.
 
-        The program runs with the default umask, and its exit status is collected, even if our parent process changed
-        either setting.
+        The umask and the handling of SIGCHLD are set to their defaults, because our parent process may have changed
+        them. If SIGCHLD is ignored, the exit status is lost.
         """
         _restore_sigchld()
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
@@ -117,7 +117,7 @@ def _restore_sigchld() -> None:
 
 
 def uses_apt(machine: Host) -> bool:
-    """Return whether the distribution is Debian, Ubuntu or one derived from them, and apt is there."""
+    """Return whether the distribution is Debian, Ubuntu or one derived from them, and apt is installed."""
     return bool(machine.distribution & PACKAGED_BY_APT) and machine.has("apt-get")
 
 

@@ -1,7 +1,7 @@
 """The sandbox image of a suite, which is built once for each set of inputs.
 
-Another checkout or an earlier commit may need an image of earlier inputs. So the latest few stay. A build and
-`doctor --fix` remove older ones. They remove only images with our label and tag that no container uses.
+Another checkout or an earlier commit may need an image of earlier inputs. So the latest few images are not removed. A
+build and `doctor --fix` remove older images. They remove only images with our label and tag that no container uses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SuiteImage:
 
     @property
     def fingerprint(self) -> str:
-        """Return the digest of the image's properties that evidence depends on."""
+        """Return the digest of the image's properties that affect evidence."""
         return fingerprint(self.architecture, self.packages)
 
 
@@ -87,7 +87,7 @@ def earlier_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
 def prune_images(engine: Engine, manifest: SuiteManifest) -> list[str]:
     """Remove the tags of all but the latest earlier images, and return the removed tags.
 
-    The engine removes an image with its last tag.
+    The engine removes an image together with its last tag.
     """
     removed = []
     for tag in earlier_images(engine, manifest)[KEPT:]:

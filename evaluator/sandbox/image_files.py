@@ -1,7 +1,8 @@
 """Sandbox images as files: one machine saves them, and another loads them instead of building them.
 
-A file holds the images of one or several suites, with their common layers once. Only its digest makes it trusted. The
-digest is compared before the engine reads any of it, because the image runs the commands and also observes them.
+A file holds the images of one or several suites, and stores their common layers once. The file is trusted only for its
+digest. The digest is compared before the engine reads any of the file, because the image runs the commands and also
+observes them.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class _DigestingFile:
 def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
     """Write existing images to one gzip file and return its SHA-256. The file appears only when it is complete.
 
-    The same images give the same bytes if the engine exports them so. Raises UsageError if the file cannot be written.
+    The same images give the same bytes if the engine's export is reproducible. Raises UsageError if the file cannot be
+    written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ def load_images(engine: Engine, path: Path, sha256: str, expected: Collection[st
     Raises:
         FormatError: the file has another SHA-256. The engine has not read it.
         UsageError: the file cannot be read.
-        ImageError: the engine refuses the file, or it holds other images, which are untagged again.
+        ImageError: the engine refuses the file, or it holds other images. Their tags are removed.
     """
     try:
         with path.open("rb") as file:

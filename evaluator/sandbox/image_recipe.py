@@ -1,7 +1,7 @@
-"""The inputs of a suite's sandbox image, and the two digests of them. This module does not use the engine.
+"""The inputs of a suite's sandbox image, and two digests of these inputs. This module does not use the engine.
 
-The image's tag is the digest of all inputs, so an existing image is up to date, and a changed file gives another
-tag. Commands can distinguish fewer inputs: the *fingerprint* is the digest of architecture, runner protocol and the
+The image's tag is the digest of all inputs, so an existing image is up to date, and a changed file gives another tag.
+Commands can observe only some inputs. The *fingerprint* is the digest of these: architecture, runner protocol and the
 base's package versions. So a base bootstrapped from a mirror and one pulled from a registry give the same evidence
 keys.
 """

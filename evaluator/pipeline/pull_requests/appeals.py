@@ -1,8 +1,8 @@
 """Appeals: an issue created from the appeal form becomes a pull request that adds one adjudication.
 
-The ruling comes from the label that a maintainer sets, and from nothing in the issue. The issue's body is untrusted. It
-names a candidate, which is looked up on main, and gives a reason, which is shown as data and becomes the `because` of
-the adjudication. If something is missing or wrong, one comment on the issue says so and is updated in place.
+A maintainer sets a label, and only this label decides the ruling. The issue's body is untrusted. It names a candidate
+and gives a reason. The candidate is looked up on main. The reason is shown as data and becomes the `because` of the
+adjudication. If the issue has faults, one comment lists them, and a later run updates this comment.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EXPECTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """The candidate, the requested ruling, and the reason in the contributor's words on one line."""
+    """An appeal: a candidate, the requested ruling, and the contributor's reason as one line of text."""
 
     submission: str
     suite: str
@@ -60,7 +60,7 @@ class Appeal:
 class ProposedRuling:
     """The proposed adjudication, its file's path on main, and the title and body of the pull request.
 
-    `proposal` is the pull request if it was opened.
+    `proposal` is the pull request, or None if none was opened.
     """
 
     adjudicated: Adjudicated
@@ -111,7 +111,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """Return why this text cannot be published as a reason, or an empty text if it can."""
+    """Return the fault that forbids publishing this text as a reason, or an empty text if there is none."""
     invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"
@@ -123,10 +123,10 @@ def _why_fault(why: str) -> str:
 def answer_appeal(
     project: Project, connection: Connection, number: int, ruling: Ruling, *, dry_run: bool = False
 ) -> AppealOutcome:
-    """Open the pull request that an issue asks for and comment on the issue, or comment on its faults.
+    """Open the pull request for an appeal and comment on its issue. If the appeal has faults, only comment on them.
 
-    A second call updates the same pull request and the same comment. `dry_run` writes nothing. Raises UsageError if the
-    number belongs to a pull request. Raises PermissionMissingError, GitHubError.
+    A second call updates the same pull request and the same comment. With `dry_run`, nothing is written to GitHub.
+    Raises UsageError if the number belongs to a pull request. Raises PermissionMissingError, GitHubError.
     """
     issue = read_issue(connection, number)
     if issue.is_pull:
@@ -147,7 +147,7 @@ def answer_appeal(
 
 
 def _proposed_ruling(project: Project, connection: Connection, issue: Issue, ruling: Ruling) -> ProposedRuling:
-    """Return the adjudication, added to those now on main. Raises AppealError."""
+    """Return the ruling that the issue proposes, based on the adjudications on main. Raises AppealError."""
     if issue.state != "open":
         raise AppealError("this issue is closed: open it again")
     appeal = parse_appeal(issue.body)
@@ -218,7 +218,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, adjudicated: Adjudicat
 
 
 def _published_verdict(project: Project, appeal: Appeal, adjudicated: Adjudicated) -> str:
-    """Return the published verdict on the command as Markdown, or that there is none."""
+    """Return the published verdict on the command as Markdown, or a note that there is none."""
     file = read_verdicts(verdicts_path(project, appeal.submission, appeal.suite))
     verdict = file.by_command.get((appeal.task, adjudicated.adjudication.command_digest)) if file else None
     if verdict is None:

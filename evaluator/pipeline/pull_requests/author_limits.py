@@ -1,7 +1,8 @@
 """Limits for one author: pull requests per day and submissions per suite version, as in the NLC2CMD competition.
 
-An author is identified by the account's numeric id. A pull request beyond a limit is held and not rejected. The comment
-says when to try again, and a maintainer can let it pass. Details are requested from GitHub only if a limit is near.
+The numeric id of an account identifies the author. A pull request that exceeds a limit is held, not rejected. The
+report says when to try again, and a maintainer can let the pull request pass. Details are requested from GitHub only if
+the author is close to a limit.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def limit_reasons(
 ) -> tuple[Reason, ...]:
     """Return the reasons why a pull request with a submission exceeds the limits of its author.
 
-    `offered` is the folder of the valid submission, or None if it has errors. Raises GitHubError.
+    `offered` is the folder of the submission in the pull request, or None if the submission has errors. Raises
+    GitHubError.
     """
     reasons = list(_day_reasons(connection, pull, project.settings.pulls.a_day, now))
     if pull.author is not None and offered is not None:
@@ -65,7 +67,7 @@ def _day_reasons(connection: Connection, pull: PullRequest, limit: int, now: dat
 
 
 def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield the numbers of the pull requests that change a submission, in order."""
+    """Yield the numbers of pull requests that change a submission. Numbers after the first few are not checked."""
     for index, number in enumerate(numbers):
         if index >= _LISTED_PULLS or any(
             file.path.startswith("submissions/") for file in changed_files(connection, number).files
@@ -79,7 +81,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """Yield a reason for each suite version that the submission newly answers beyond the limit."""
+    """Yield a reason for each newly answered suite version that exceeds the author's limit."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     if not new:
@@ -95,7 +97,7 @@ def _suite_reasons(
 
 
 def _own_slugs(project: Project, connection: Connection, pull: PullRequest) -> list[str]:
-    """Return the author's submissions on the board. GitHub is asked about those that are not registered yet."""
+    """Return the slugs of the author's submissions on the board. Only unregistered slugs need a request."""
     owners = read_owners(project).owners
     slugs = [folder.name for folder in project.submission_folders() if is_slug(folder.name)]
     author = Owner.of(pull.author)
@@ -132,7 +134,7 @@ def _adds_answers(connection: Connection, number: int, suite: str) -> bool:
 
 
 def suites_answered(folder: Path) -> Mapping[str, str]:
-    """Return the suite versions that a submission answers, by suite, or nothing without a readable manifest."""
+    """Return the version of each suite that a submission answers, or nothing if its manifest is unreadable."""
     try:
         text = (folder / MANIFEST_NAME).read_text("utf-8")
         return SubmissionManifest.model_validate(tomllib.loads(text)).suites

@@ -1,6 +1,6 @@
 """Classify a pull request by its changed files: which submission it adds, changes, withdraws or renames.
 
-This module is pure. The paths are untrusted, and none is looked up on disk.
+This module reads no files and sends no requests. The paths are untrusted.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _STATUSES: Final = {
 class PullRequestChange:
     """The changed files of a pull request, by paths from the root of the repository.
 
-    `slugs` are the submission folders that it touches. `earlier` is the one among them that it renames. `outside` are
-    paths outside `submissions/`, and `stray` are paths in it that belong to no submission. `derived` are files of the
-    publish workflow, with True for each that the pull request adds. `left` are files that remain of a submission whose
-    manifest is removed. `complete` is False if GitHub does not list all changed files.
+    `slugs` are the submissions with changed files. `earlier` is the old name of a renamed submission. `outside` lists
+    paths outside `submissions/`, and `stray` lists paths inside it that belong to no submission. `derived` maps each
+    changed file of the publish workflow to True if the pull request adds the file. `left` lists the remaining files of
+    submissions without their manifest. `complete` is False if GitHub does not list all changed files.
     """
 
     change: ChangeKind
@@ -57,19 +57,19 @@ class PullRequestChange:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it changes only the own files of one submission."""
+        """Return whether the pull request changes nothing but one submission's own files."""
         is_single = self.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.WITHDRAWS)
         return is_single and self.complete and not (self.outside or self.stray or self.derived or self.left)
 
 
 def touched_slugs(changes: ChangedFiles) -> tuple[str, ...]:
-    """Return the submission folders in which files changed, sorted."""
+    """Return the sorted names of the submission folders with changed files."""
     slugs = map(_slug_of, _effects(changes.files))
     return tuple(sorted({slug for slug in slugs if slug}))
 
 
 def classify_change(changes: ChangedFiles, names_on_board: Mapping[str, frozenset[str]]) -> PullRequestChange:
-    """Classify a pull request. `names_on_board` are the file names on the board's branch, by slug."""
+    """Classify a pull request. `names_on_board` maps a slug to its file names on the board's branch."""
     effects = _effects(changes.files)
     slugs = touched_slugs(changes)
     within = [path for path in effects if path.startswith(f"{FOLDER}/")]
@@ -96,7 +96,7 @@ def classify_change(changes: ChangedFiles, names_on_board: Mapping[str, frozense
 
 
 def _effects(files: Iterable[ChangedFile]) -> dict[str, _Effect]:
-    """Return the effect at each path. A rename removes one path and adds another. Two files may swap paths."""
+    """Return the effect on each path. A rename removes one path and adds another. A swap of two files changes both."""
     effects: dict[str, _Effect] = {}
     for file in files:
         rows = [(file.path, _STATUSES.get(file.status, _Effect.CHANGED))]

@@ -1,7 +1,7 @@
 """Decide from changed paths and ownership whether a pull request is valid, held or needs changes.
 
-This module is pure and sends no request. Paths, slugs and names are untrusted. A reason shows them as code. A command
-contains them only if their form is safe for a shell.
+This module reads no files and sends no requests. Paths, slugs and names are untrusted. A reason shows them as code. A
+command contains them only if their form is safe for a shell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The reasons why a pull request is not valid, and its labels. Without labels there is nothing to report."""
+    """A pull request's labels, and the reasons if it is not valid. Without labels, there is nothing to report."""
 
     reasons: tuple[Reason, ...]
     labels: frozenset[str]
@@ -43,7 +43,7 @@ class Decision:
         return State.VALID in self.labels
 
     def contested(self) -> frozenset[str]:
-        """Return the labels for open verdicts, which do not block the merge."""
+        """Return the labels with `CONTESTED` added. Undecided verdicts do not block the merge."""
         return self.labels | {CONTESTED}
 
 
@@ -56,12 +56,12 @@ def decide(
     *,
     address: str,
 ) -> Decision:
-    """Return the state of a pull request with all reasons.
+    """Return a pull request's labels, and all reasons against its merge.
 
-    `owner` is the owner of the submission that it changes, withdraws or renames, or of the name that it adds.
-    `problems` are those of `check`, `limits` the reasons of `author_limits`. `address` is the repository's address for
-    `git fetch`. A pull request of an account with write access is never held. It gets a report only if it changes one
-    submission's own files, because its other changes are the project's own work.
+    `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
+    `problems` come from `check`, and `limits` from `author_limits`. `address` is the repository's address for Git. A
+    pull request of an account with write access is never held. Such a pull request gets a report only if it changes
+    nothing but one submission's own files. All other changes are the project's own work.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
@@ -98,7 +98,7 @@ def _reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Owner, ad
 
 
 def _scope_reasons(pull_change: PullRequestChange, pull: PullRequest, address: str) -> Iterator[Reason]:
-    """Yield reasons for files in the wrong place or of several submissions, and for a wrong branch."""
+    """Yield the reasons for a wrong target branch, files in a wrong place, and files of several submissions."""
     split_off = _split_off(pull_change.slug, address)
     if pull.base_branch != BRANCH:
         text = f"It is for the branch {code(pull.base_branch, 80)}. Submissions are merged into {code(BRANCH)}."
@@ -154,7 +154,7 @@ def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Own
 
 
 def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
-    """Return the commands that move the submission to another name and restore the files under this one."""
+    """Return the commands that move the submission to another name and restore the files of the present name."""
     folder, own = f"{FOLDER}/{_slug_or_placeholder(pull_change.slug)}", f"{FOLDER}/your-system"
     if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'
@@ -169,7 +169,7 @@ def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]
 
 
 def _split_off(slug: str, address: str) -> tuple[str, ...]:
-    """Return the commands that create a branch with the submission alone."""
+    """Return the commands that create a branch with only this submission."""
     folder = f"{FOLDER}/{_slug_or_placeholder(slug)}"
     return (
         f"git fetch {address} {BRANCH}",

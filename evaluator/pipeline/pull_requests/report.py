@@ -1,10 +1,11 @@
 """The report on a pull request: labels for its state, and one comment.
 
-This checkout's own code computes the report from files that are read as data. Nothing of the pull request is executed.
-Only the preview's numbers come from the pull request's own run, and the comment says so.
+The code of this checkout computes the report. It reads the pull request's files as data and executes none of them. Only
+the preview's numbers come from the pull request's own run, and the comment says so.
 
 The preview is an artifact of that run and can be forged. It is refused with a reason if it is malformed, inconsistent,
-or about another board or submission. A forged preview that passes can only misstate the numbers of its own submission.
+or about another board or submission. A forged preview that passes these checks can only misstate the numbers of its own
+submission.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` only remove labels. All later members write nothing."""
+    """The outcome of a report. `BEGUN` and `PUSHED` mean that labels were removed. Later members mean no change."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -73,7 +74,7 @@ _NO_PULL: Final = {Match.STALE: ReportOutcome.STALE, Match.SEVERAL: ReportOutcom
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A pull request's labels in order and its comment's Markdown. With `dry_run`, they are not written to GitHub.
+    """A pull request's labels in order and its comment's Markdown. A dry run does not write them to GitHub.
 
     `added`, `removed`, `written` and `url` describe the changes on GitHub.
     """
@@ -91,7 +92,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Report as `report` does, with repository, token and addresses from the environment. Also raises MissingError."""
+    """Call `report` with repository, token and addresses from the environment. Also raises MissingError."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -105,10 +106,10 @@ def report(
     server: str = SERVER,
     dry_run: bool = False,
 ) -> Report:
-    """Report on the pull request that a run belongs to. A second call writes nothing new.
+    """Set the labels and the comment of the pull request that a run belongs to. A second call changes nothing.
 
-    While the run is under way, the labels that allow a merge are removed. They belong to an earlier commit, and a
-    maintainer could merge just after a push. `server` is GitHub's web address. Raises PermissionMissingError,
+    Before the run has ended, only the labels that allow a merge are removed. These labels belong to an earlier commit,
+    and a maintainer could merge the new one unchecked. `server` is GitHub's web address. Raises PermissionMissingError,
     GitHubError, and FormatError for a broken owners.json in this checkout.
     """
     match = find_pull(connection, run)
@@ -134,14 +135,14 @@ def report(
 
 
 def recall_from(environ: Mapping[str, str], number: int, *, dry_run: bool = False) -> Report:
-    """Remove labels as `recall` does, with repository and token from the environment."""
+    """Call `recall` with repository and token from the environment."""
     return recall(github_connection(environ), number, dry_run=dry_run)
 
 
 def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Report:
     """Remove the labels that allow a merge, because the new commit of the branch is not checked yet.
 
-    This does not wait for a run: a push that removes the workflows has none.
+    This does not wait for a run, because a push that removes the workflows starts no run.
     """
     pull = read_pull(connection, number)
     removed = () if dry_run else set_labels(connection, number, CLEARING, ()).removed
@@ -149,7 +150,7 @@ def recall(connection: Connection, number: int, *, dry_run: bool = False) -> Rep
 
 
 def _write(connection: Connection, draft: Report, text: str) -> Report:
-    """Write labels and comment, unless the pull request was pushed to or closed in the meantime."""
+    """Write labels and comment, unless the pull request has a new commit or is closed."""
     number = draft.number or 0
     pull = read_pull(connection, number)
     if (pull.head, pull.state) != (draft.head, "open"):
@@ -166,7 +167,7 @@ def _write(connection: Connection, draft: Report, text: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A pull request, its run, and the means for a report on it."""
+    """A pull request, its run, and the other inputs of its report."""
 
     project: Project
     connection: Connection
@@ -177,7 +178,7 @@ class _Case:
 
     @property
     def address(self) -> str:
-        """Return the repository's web address, which `git fetch` takes too."""
+        """Return the repository's web address, which is also valid for `git fetch`."""
         return f"{self.server}/{self.connection.name}"
 
 
@@ -209,7 +210,7 @@ def _labels_and_text(case: _Case, pull_change: PullRequestChange, scratch: Path)
 def _comment(
     case: _Case, pull_change: PullRequestChange, decision: Decision, problems: Sequence[Problem], folder: Path
 ) -> tuple[frozenset[str], str]:
-    """Return the labels and the comment, with the preview that the run stored for a valid submission."""
+    """Return the labels and the comment. For a valid submission, the comment shows the run's preview."""
     slug, labels = pull_change.slug, decision.labels
     preview, missing = None, ""
     if decision.is_valid and pull_change.change is not ChangeKind.WITHDRAWS:
@@ -234,10 +235,10 @@ def _comment(
 
 
 def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
-    """Return the problems of the submission's folder at the head, with paths from the root of the repository.
+    """Return the problems of the submission in the pull request. Their paths start at the repository's root.
 
-    The folder is written below `scratch`, beside empty folders of all other submissions, because the check compares
-    names.
+    The check compares names. So the submission's folder is written below `scratch`, next to an empty folder for each
+    other submission.
     """
     submissions = Path("submissions")
     if slug in (".", "..") or slug != printable(slug) or len(os.fsencode(slug)) > 255:
@@ -258,9 +259,9 @@ def _problems(case: _Case, slug: str, scratch: Path) -> list[Problem]:
 def read_run_preview(
     project: Project, connection: Connection, run: int, slug: str, answered: Mapping[str, str]
 ) -> tuple[Preview | None, str]:
-    """Return the preview that a run stored, or None and the reason. `answered` are the submission's suite versions.
+    """Return a run's preview and an empty text, or None and the reason why the preview cannot be used.
 
-    Raises PermissionMissingError, GitHubError.
+    `answered` maps each suite of the submission to its version. Raises PermissionMissingError, GitHubError.
     """
     limits = ArtifactLimits(archive_bytes=PREVIEW_BYTES, file_bytes=PREVIEW_BYTES)
     file = read_artifact(connection, run, ARTIFACT, PREVIEW_NAME, limits)
@@ -293,7 +294,7 @@ def _format_error(*faults: str) -> FormatError:
 
 
 def _mismatch(project: Project, preview: Preview, answered: Mapping[str, str]) -> str:
-    """Return why a valid preview does not belong to this board and submission, or an empty text if it does."""
+    """Return the fault of a preview for another board or submission, or an empty text if there is none."""
     suites = {suite.manifest.name: suite for suite in project.suites()}
     if preview.suite not in suites or preview.suite not in answered:
         return f"it is of suite {preview.suite!r}, which the submission does not answer"

@@ -23,10 +23,10 @@ def init_submission(
     author: str | None = None,
     method: Method = Method.PROMPTED,
 ) -> list[Path]:
-    """Create a submission's folder with a manifest and one predictions file per suite to fill in, and return their
-    paths.
+    """Create a submission's folder with draft files, and return their paths.
 
-    Raises UsageError if the slug is invalid or already in use. No existing file is overwritten.
+    The files are a manifest and one predictions file per suite. Raises UsageError if the slug is invalid or in use. No
+    existing file is overwritten.
     """
     folder = project.root / "submissions" / slug
     slugs = [path.name for path in project.submission_folders()]
@@ -69,7 +69,7 @@ def collect_replies(project: Project, slug: str, name: str, replies: Path) -> tu
     """Write a submission's predictions from the results of a batch.
 
     Return the file's path, its number of lines, and the ids of the tasks with failed requests. Raises UsageError if the
-    submission or the file does not exist, FormatError with every line that is not a valid result.
+    submission does not exist or `replies` is unreadable, and FormatError with all lines that are invalid results.
     """
     suite = project.suite(name)
     folder = project.submission_folder(slug)

@@ -54,12 +54,12 @@ NOBODY: Final = Owner(OwnerKind.NOBODY)
 
 
 def owners_path(project: Project) -> Path:
-    """Return the path of the file."""
+    """Return the path of `submissions/owners.json`."""
     return project.root / "submissions" / OWNERS
 
 
 def read_owners(project: Project) -> Owners:
-    """Read the registered owners, or return none if there is no file. Raises FormatError with the invalid lines."""
+    """Return the registered owners. Without a file, there are none. Raises FormatError with the invalid lines."""
     path = owners_path(project)
     if not path.exists() and not path.is_symlink():
         return Owners(format=1, owners={})
@@ -70,7 +70,7 @@ def read_owners(project: Project) -> Owners:
 
 
 def parse_owners(data: bytes, path: Path) -> Owners:
-    """Parse the file's bytes. Raises FormatError with the invalid lines."""
+    """Parse the bytes of `owners.json`. Raises FormatError with the invalid lines."""
     if len(data) > OWNERS_BYTES:
         raise FormatError([Problem(path, 0, f"more than {OWNERS_BYTES:,} bytes: it is not read")])
     try:
@@ -99,13 +99,13 @@ def _problem(path: Path, text: str, location: tuple[int | str, ...], message: st
 
 
 def owners_bytes(owners: Owners) -> bytes:
-    """Return the file's bytes: one line per name, sorted, so that two pull requests that add a name rarely conflict."""
+    """Return the bytes of `owners.json`. Each name has a line, in order, so that two added names rarely conflict."""
     document = {"format": owners.format, "owners": dict(sorted(owners.owners.items()))}
     return f"{json.dumps(document, indent=2)}\n".encode()
 
 
 def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
-    """Return the owner of a name: the registered one, or else the author of the pull request that added the submission.
+    """Return the registered owner of a name, or else the author of the pull request that added the submission.
 
     A name without a submission has no owner yet.
     """
@@ -118,7 +118,7 @@ def owner_of(project: Project, connection: Connection, slug: str) -> Owner:
 
 
 def register(project: Project, connection: Connection) -> Owners:
-    """Return the registered owners, completed with the owner of every submission that is not registered yet."""
+    """Return the registered owners, and the owners found on GitHub for submissions that are not registered yet."""
     owners = dict(read_owners(project).owners)
     for folder in project.submission_folders():
         if is_slug(folder.name) and folder.name not in owners:

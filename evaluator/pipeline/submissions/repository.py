@@ -1,9 +1,9 @@
 """Submissions of a checkout: load and check them, list those that a pull request changes, and write the baselines.
 
-File names from Git are a contributor's bytes. They are separated by NUL and no path is ever followed.
+File names from Git are bytes that a contributor chose. So Git separates them by NUL, and no path is ever followed.
 
-The baselines are imported inside the functions that use them, because they import scikit-learn. This import takes
-longer than scoring submissions that have not changed.
+The baselines are imported inside the functions that use them, because they import scikit-learn. That import takes
+longer than the scoring of unchanged submissions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOLDER: Final = "submissions"
 
 @dataclass(frozen=True, slots=True)
 class ChangedSubmissions:
-    """The changed submissions: the folders that still exist, and the slugs of the `withdrawn` ones.
+    """The changed submissions: the folders that still exist, and the slugs of removed submissions.
 
     Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid ones.
     """
@@ -55,7 +55,7 @@ def changed_submissions(project: Project, since: str) -> ChangedSubmissions:
 
 
 def _submission(path: bytes) -> bytes | None:
-    """Return the name of the submission folder that contains a path, or None for a path outside submissions."""
+    """Return the name of the submission folder that contains a path. Return None for generated and other files."""
     _, _, relative = path.partition(b"/")
     folder, _, name = relative.partition(b"/")
     is_generated = relative == OWNERS.encode() or name.endswith(VERDICTS.encode())
@@ -71,7 +71,7 @@ def _suite_infos(project: Project) -> Mapping[str, SuiteInfo]:
 
 
 def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submission]:
-    """Load these submissions, or all if none is named. Raises FormatError with the problems of the first broken one."""
+    """Load the named submissions, or all if none is named. Raises FormatError for the first invalid submission."""
     folders = [project.submission_folder(slug) for slug in slugs] or project.submission_folders()
     infos = _suite_infos(project)
     return [load_submission(folder, infos, project.settings.limits) for folder in folders]
@@ -85,7 +85,7 @@ class Loaded(NamedTuple):
 
 
 def load_sound(project: Project, slugs: Sequence[str] = ()) -> Loaded:
-    """Load these submissions, or all if none is named, without failing on invalid ones.
+    """Load the named submissions, or all if none is named, and collect the errors of invalid submissions.
 
     Raises UsageError if a named submission does not exist.
     """
@@ -147,7 +147,7 @@ def write_baseline(project: Project, name: str) -> list[Path]:
 
 
 def differing_files(project: Project, name: str) -> list[Path]:
-    """Return the paths of a baseline's submission that differ from the generated files."""
+    """Return the paths of a baseline's files that differ from newly generated files."""
     contents = _baseline_contents(project, name)
     return [path for path, data in contents.items() if not path.is_file() or path.read_bytes() != data]
 

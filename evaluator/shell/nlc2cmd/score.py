@@ -21,15 +21,15 @@ come from it. The program reads a command as follows:
 
 `reference_2020` reads commands exactly as the program did. The program refused about a sixth of real commands: lists,
 redirections, loops, and utilities and long options outside its grammar. That is a limit of the program, not of the
-metric. So these commands are read by `evaluator.shell.utilities`, with the program's grammar for the utilities that it
-knew. Of the 8,639 different commands of NL2Bash that the program reads, 99.4 % read the same in this way. With
-`strict_2020` the others stay refused and score as in 2020: -1 if one side is refused, and 0 if both are, even if they
-are the same.
+metric. So `evaluator.shell.utilities` reads these commands, with the program's grammar for the utilities that it knew.
+This reading agrees with the program for 99.4 % of the 8,639 different commands of NL2Bash that the program reads.
+With `strict_2020`, refused commands stay refused and score as in 2020: -1 if one side is refused, and 0 if both sides
+are refused, even if they are the same.
 
 The recorded output of the program covers 6,908 different commands. This module reads or refuses all of them as the
 program did, with the same utilities and flags. The known differences are:
 
-* Two commands that call nothing agree (1). In the program, a mean over no position was 0.
+* Two commands that call nothing score 1. In the program, they scored 0, the mean over no positions.
 * The program's grammar was published except for a dozen utilities (`curl`, `lsof`, `md5`, `netstat`, `pr`, `printf`,
   `stat`, `test`, `zip` among them). For these, only the options in the recorded commands are known. Other options are
   read as operands.
@@ -79,7 +79,7 @@ class MetricReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def reading_of(command: str | bytes) -> MetricReading:
-    """Return the metric's view of a command. It raises no error, because "unreadable" is a normal result."""
+    """Return the metric's view of a command. The function raises no error, because "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
@@ -98,7 +98,7 @@ def forget_commands() -> None:
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
-    """Read a command that the organisers' program refused. Return None if the command is unreadable."""
+    """Read a command that the organisers' program refused, by its grammar. Return None for an unreadable command."""
     # A word processor may have replaced the keyboard's dashes and quotes.
     tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):

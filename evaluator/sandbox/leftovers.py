@@ -1,9 +1,9 @@
 """The owners of containers, to distinguish leftovers of killed runs from live workers of other runs.
 
 Each worker's container has a label that names its owner: a process, the machine's boot and the process namespace.
-Several machines or namespaces may share one engine. For example, all jobs of a build server may use its socket. This
-module cannot check a process of another boot or namespace. Such a process ends its containers when it ends.
-So a container of such a process is a leftover only if the container has ended.
+Several machines or namespaces may share one engine, such as all jobs of a build server. This module cannot check a
+process of another boot or namespace. But the containers of a process end when the process ends. So a container of
+another boot or namespace is a leftover only if the container has ended.
 
 A run keeps a note file in its checkout while its workers may exist. If a later run finds the note of an ended
 process, the later run removes the leftovers. Without such a note, the later run does not ask the engine.
@@ -52,7 +52,7 @@ def owner_label(pid: int) -> str:
 
 
 def is_left_over(owner: str, status: str) -> bool:
-    """Return whether a container with this owner and state has no living owner.
+    """Return whether the owner of a container with this label and state has ended.
 
     >>> is_left_over("12-34-another machine", "running"), is_left_over("12-34-another machine", "exited")
     (False, True)

@@ -80,7 +80,7 @@ class WorkerSlot:
             raise SandboxError(f"a worker did not start: {death}") from death
 
     def replace(self) -> None:
-        """Stop the worker. The next request starts a new worker."""
+        """Stop the slot's worker. The next request starts a new worker."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -155,7 +155,7 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
 def _execute(
     slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
 ) -> tuple[ExecutionResult, bool]:
-    """Execute one request with retries. Return its result and whether it exceeded the wall-clock limit."""
+    """Execute one request with retries. Return the result, and whether the command exceeded the wall-clock limit."""
     deaths: list[WorkerDiedError] = []
     pauses = retry_policy.pauses()
     while True:

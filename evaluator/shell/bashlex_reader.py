@@ -39,7 +39,7 @@ def parse_trees(command: str) -> Sequence[Any]:
 
 @lru_cache(maxsize=64)
 def cached_trees(command: str) -> Sequence[Any] | str:
-    """Return the trees, or the reason for failure. The cache helps because two readers often read the same command."""
+    """Return the trees, or the reason for the failure. The cache helps because a command is often read twice."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):

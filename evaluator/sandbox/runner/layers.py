@@ -69,7 +69,7 @@ class Layers:
         self._devices = self._make_devices()
 
     def register(self, world: World) -> None:
-        """Register a world. The first job in the world causes its build."""
+        """Register a world. The runner builds the world for its first job."""
         self._worlds[world.layer] = world
 
     def stack(self, layer: str) -> Stack:

@@ -1,6 +1,6 @@
 """Mutations inside quoted programs of other languages (awk, sed, perl, jq) and inside regular expressions.
 
-The rules match these programs with regular expressions and do not parse them. The languages share this syntax.
+These programs are matched with regular expressions, not parsed. Each rule uses syntax that the languages share.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The local store: one SQLite file that caches evidence, verdicts, scores and text metrics under their cache keys.
 
-A row is written completely or not at all, even if the process is killed. A cache key covers everything that its record
-depends on, so the contents of a row never change. The file may be deleted at any time, and the only cost is to compute
-the records again. Nothing in it is published.
+A row is written completely or not at all, even if the process is killed. A cache key covers all inputs of its record,
+so the contents of a row never change. The file may be deleted at any time. Then the next run computes the records
+again. The contents of the file are not published.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class JudgedVerdict(NamedTuple):
 
 
 class Store:
-    """Cached records of this machine. One process writes at a time. Other writers wait for at most a minute."""
+    """A cache of records on this machine. One process writes at a time, and others wait for at most a minute."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class Store:
 
     @contextlib.contextmanager
     def _map_errors(self, action: str) -> Iterator[None]:
-        """Raise InfraError, with advice, if the database or the file system fails inside the block."""
+        """Convert errors of the database or file system inside the block to InfraError with advice."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -94,7 +94,7 @@ class Store:
             self._database.execute(f"PRAGMA user_version={LAYOUT}")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         self._database.close()
 
     def _rows(self, query: str, values: Sequence[str]) -> list[Any]:
@@ -103,14 +103,14 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
-        """Yield the rows of a table with these keys, in batches, since SQLite limits the parameters of a query."""
+        """Yield the rows of a table with these keys. Query in batches, because SQLite limits the parameters."""
         iterator = iter(keys)
         while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))
             yield from self._rows(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", batch)  # noqa: S608
 
     def known_runs(self, keys: Iterable[str]) -> set[RunKey]:
-        """Return the stored runs of these evidence keys."""
+        """Return the stored runs for these evidence keys."""
         return {(key, run) for key, run in self._select("key, run", "evidence", keys)}
 
     def evidence(self, runs: Iterable[RunKey]) -> dict[RunKey, Evidence]:
@@ -124,24 +124,24 @@ class Store:
         }
 
     def add_evidence(self, run: RunKey, evidence: Evidence) -> None:
-        """Store the evidence of one run, unless the run is stored already."""
+        """Store the evidence of one run. If the store already has this run, do nothing."""
         record = zlib.compress(evidence.to_json().encode(), 1)
         with self._map_errors("write to the store"):
             self._database.execute("INSERT OR IGNORE INTO evidence VALUES (?, ?, ?)", (*run, record))
 
     def verdicts(self, keys: Iterable[str]) -> dict[str, Verdict]:
-        """Return the stored verdicts of these keys."""
+        """Return the stored verdicts for these cache keys."""
         rows = self._select("key, record", "verdicts", keys)
         return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
-        """Return all stored verdicts on a command for a task, whatever their keys."""
+        """Return all stored verdicts on a command for a task, under any cache key."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]
 
     def add_verdicts(self, verdicts: Sequence[JudgedVerdict]) -> None:
-        """Store all of these verdicts, or none if writing fails."""
+        """Store these verdicts. If an error occurs, store none of them."""
         rows = [
             (verdict.key, verdict.suite, verdict.task, verdict.command, json.dumps(parts), verdict.to_json())
             for verdict, parts in verdicts
@@ -150,25 +150,25 @@ class Store:
             self._database.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def scores(self, keys: Iterable[str]) -> dict[str, float]:
-        """Return the stored scores of these keys."""
+        """Return the stored scores for these cache keys."""
         return dict(self._select("key, score", "scores", keys))
 
     def add_scores(self, scores: Mapping[str, float]) -> None:
-        """Store all of these scores, or none if writing fails."""
+        """Store these scores. If an error occurs, store none of them."""
         with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
 
     def figures(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the stored text metrics of these keys, each as JSON."""
+        """Return the stored text metrics for these cache keys, each as JSON."""
         return dict(self._select("key, record", "figures", keys))
 
     def add_figures(self, figures: Mapping[str, str]) -> None:
-        """Store all of these text metrics, given as JSON, or none if writing fails."""
+        """Store these text metrics in JSON form. If an error occurs, store none of them."""
         with self._transaction():
             self._database.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?)", figures.items())
 
     def fingerprint(self, image: str) -> str | None:
-        """Return the fingerprint that was last stored for an image, or None."""
+        """Return the last stored fingerprint of an image, or None if there is none."""
         rows = self._rows("SELECT fingerprint FROM images WHERE reference = ?", (image,))
         return rows[0][0] if rows else None
 

@@ -1,7 +1,7 @@
 """The queue of requests, and the choice of a request for a worker.
 
-A worker prefers the worlds that it has already built, because building another takes as long as several commands. So
-one worker builds each variant of a world. A second worker builds it only if it would otherwise be idle.
+A worker prefers requests for worlds that it has already built, because building a world takes as long as several
+commands. Usually one worker builds each variant of a world. A second worker builds it only if no other work is left.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.sandbox.requests import Request
 
 
 class JobQueue:
-    """The waiting requests: by layer in the order of arrival, and those that are not due yet. Threads may share it."""
+    """A thread-safe queue of requests. Due requests are grouped by layer, later requests are ordered by time."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -28,13 +28,13 @@ class JobQueue:
         self._closed = False
 
     def add(self, request: Request) -> None:
-        """Add a request, which workers may take when it is due."""
+        """Add a request. Workers may take it when it is due."""
         with self._condition:
             heapq.heappush(self._later, (request.not_before, next(self._numbers), request))
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for the next request for a worker that has built these layers. Return None after `close`."""
+        """Wait for a due request and return it, if possible for a layer in `built`. Return None after `close`."""
         with self._condition:
             while not self._closed:
                 wait_s = self._queue_due()
@@ -44,7 +44,7 @@ class JobQueue:
             return None
 
     def _queue_due(self) -> float | None:
-        """Queue the requests that are due. Return the seconds until the next is due, or None if there is none."""
+        """Queue the requests that are due. Return the seconds until the next due time, or None if no request waits."""
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             request = heapq.heappop(self._later)[2]
@@ -63,7 +63,7 @@ class JobQueue:
         return request
 
     def close(self) -> None:
-        """Close the queue, so that no worker waits any longer."""
+        """Close the queue and wake all waiting workers."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

@@ -1,12 +1,12 @@
 """The owners of containers, to distinguish leftovers of killed runs from live workers of other runs.
 
-The label of each of our containers names its owner: a process, the machine's boot and the process namespace. Several
-machines or namespaces may share one engine, such as the jobs of a build server that all use its socket. We cannot
-check a process in another boot or namespace. But its containers end when it does, so there only an ended
-container is a leftover.
+Each worker's container has a label that names its owner: a process, the machine's boot and the process namespace.
+Several machines or namespaces may share one engine, such as all jobs of a build server. This module cannot check a
+process of another boot or namespace. But the containers of a process end when the process ends. So a container of
+another boot or namespace is a leftover only if the container has ended.
 
-A run also writes a note file in its checkout while its workers may exist. If a later run finds the note of a process
-that has ended, it removes the leftovers. Without such a note it need not ask the engine.
+A run keeps a note file in its checkout while its workers may exist. If a later run finds the note of an ended
+process, the later run removes the leftovers. Without such a note, the later run does not ask the engine.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ENDED: Final = frozenset({"exited", "dead"})
 
 @functools.cache
 def _namespace() -> str:
-    """Return a name for the boot of this machine and our process namespace."""
+    """Return a text that identifies this machine's boot and the current process namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
     return f"{boot}.{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def owner_label(pid: int) -> str:
-    """Return a unique name of a process: its number, start time, boot and namespace. It is empty if it has ended."""
+    """Return a process's unique label (number, start time, boot and namespace), or an empty text if it has ended."""
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -52,7 +52,7 @@ def owner_label(pid: int) -> str:
 
 
 def is_left_over(owner: str, status: str) -> bool:
-    """Return whether a container with this owner and state has no living owner.
+    """Return whether the owner of a container with this label and state has ended.
 
     >>> is_left_over("12-34-another machine", "running"), is_left_over("12-34-another machine", "exited")
     (False, True)
@@ -64,7 +64,7 @@ def is_left_over(owner: str, status: str) -> bool:
 
 
 def _remove(containers: list[Any]) -> None:
-    """Remove containers. Ignore errors, since another process may be removing the same container."""
+    """Remove containers and ignore errors, because another process may remove the same containers."""
     for container in containers:
         with contextlib.suppress(DockerException):
             container.remove(force=True)
@@ -78,7 +78,7 @@ def _labelled(engine: Engine, label: str) -> list[Any]:
 
 
 def remove_leftovers(engine: Engine) -> int:
-    """Remove the containers of ended processes, such as killed runs, and return their number. Raises EngineError."""
+    """Remove the containers of ended processes and return the number of containers. Raises EngineError."""
     with engine_errors("left-over containers could not be removed"):
         containers = _labelled(engine, LABEL)
         leftovers = [container for container in containers if is_left_over(container.labels[LABEL], container.status)]
@@ -88,9 +88,9 @@ def remove_leftovers(engine: Engine) -> int:
 
 @contextlib.contextmanager
 def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
-    """Return a context with a new worker group's name, which removes all workers of the group at its end.
+    """Yield the name of a new worker group, and remove all workers of the group at the end of the context.
 
-    If the engine does not answer then, the note stays, and the next run in this checkout removes the workers.
+    If the engine does not answer at the end, the note stays. Then the next run in this checkout removes the workers.
     Raises InfraError if the note cannot be written.
     """
     name = secrets.token_hex(8)
@@ -110,7 +110,7 @@ def worker_group(engine: Engine, notes: Path) -> Iterator[str]:
 
 
 def clear_up(notes: Path) -> None:
-    """Remove the containers of this checkout's killed runs. If no engine answers, the next run tries again."""
+    """Remove the containers of killed runs in this checkout. If no engine answers, the next run tries again."""
     stale = [note for note in notes.iterdir() if is_left_over(note.name.partition("+")[0], "exited")]
     if not stale:
         return

@@ -1,13 +1,13 @@
-"""A pool of workers that executes requests and separates the candidate's failures from infrastructure errors.
+"""A pool of workers that executes requests and separates failures of commands from infrastructure errors.
 
-A command that ends its container is tried once more in a new container. If it ends that one too, its evidence records
-the crash. If the engine fails, or another process removes the container, the request is tried again after growing
-pauses. In the end its result is the error, which is neither evidence nor a score. After the engine stayed away once,
-each further request has one try until one succeeds. If the engine hangs, there is no further try, because each would
-cost its whole timeout. If the scripts of a world end the container, the suite is at fault and no command is charged.
+If a command ends its container, the pool runs it again in a new container. After a second such end, the evidence
+records a crash. If the engine fails or another process removes the container, the pool retries the request after
+growing pauses. After the last retry, the result is the error, which is neither evidence nor a score. Then each later
+request has only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would
+last for the whole timeout. If a world's scripts end the container, the result is an error of the suite.
 
-A command that ends at the wall clock runs once more after all others, because a busy machine may have caused it. Other
-such commands may run beside it, each on its own CPU.
+A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy.
+Several of these commands may run at the same time, each on its own CPU.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ StartWorker = Callable[[int], Worker]
 
 
 class WorkerTime(NamedTuple):
-    """The time of workers in worker-seconds: in jobs, from spawn to clean-up, and waiting for answers."""
+    """The time of all workers in seconds: `jobs_s` for running jobs, and `answers_s` for waiting for answers."""
 
     jobs_s: float = 0.0
     answers_s: float = 0.0
 
 
 class WorkerSlot:
-    """One slot in the pool. Its worker is started when needed and replaced after a failure.
+    """A place for one worker in the pool. The slot starts its worker at the first request and again after a failure.
 
-    `built` holds the layers that the present worker knows.
+    `built` holds the names of the layers that the current worker knows.
     """
 
     def __init__(self, start: StartWorker, number: int, wall_s: float) -> None:
@@ -61,7 +61,7 @@ class WorkerSlot:
         return self._worker is not None
 
     def ask(self, request: Request) -> Line:
-        """Run one request on this slot's worker."""
+        """Run one request on this slot's worker and return the runner's line. Start the worker if necessary."""
         if self._worker is None:
             self._worker, self.built = self._start_worker(), set()
         if request.world.layer not in self.built:
@@ -80,7 +80,7 @@ class WorkerSlot:
             raise SandboxError(f"a worker did not start: {death}") from death
 
     def replace(self) -> None:
-        """Stop the worker. The next request starts another."""
+        """Stop the slot's worker. The next request starts a new worker."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -94,9 +94,9 @@ IDLE: Final = b":"
 
 
 class RetryPolicy:
-    """The retries of infrastructure errors: one after each pause in `PAUSES_S`, and none after these retries failed.
+    """The retry policy for infrastructure errors: one retry after each pause in `PAUSES_S`, or none after `exhaust`.
 
-    `silent` is the error of an engine that hangs. `broken` holds the errors of worlds that fail to start, by layer.
+    `silent` is the error of an engine that hangs. `broken` maps layers to the errors of worlds that fail to start.
     """
 
     def __init__(self) -> None:
@@ -105,11 +105,11 @@ class RetryPolicy:
         self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
-        """Return the pauses between the tries of one request, or none after `exhaust`."""
+        """Return the pauses before the retries of one request. After `exhaust`, there are none until `reset`."""
         return iter(() if self._is_exhausted else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
-        """Record that a request failed after all its pauses."""
+        """Record that all retries of a request failed with this error."""
         self._is_exhausted = True
         self.silent = error if isinstance(error, SilentEngineError) else None
 
@@ -118,14 +118,14 @@ class RetryPolicy:
         self._is_exhausted, self.silent = False, None
 
     def known_failure(self, request: Request, *, has_worker: bool) -> InfraError | None:
-        """Return the known error of a request, or None to try it. A running worker is used even if the engine hangs."""
+        """Return the known error of a request, or None if the pool should run the request."""
         return self.broken.get(request.world.layer) or (None if has_worker else self.silent)
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Run an idle command in a third container, to decide whether the command or its world ended the first two.
+    """Run an idle command in a third container, to decide whether the command or its world ended two containers.
 
-    A world is built when the first command needs it, so its scripts may end a container before any command runs.
+    The runner builds a world for the first command that needs it. So the world's scripts may end the container.
     """
     world = request.world
     try:
@@ -143,7 +143,7 @@ def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError)
 
 
 def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
-    """Return a runner's line as a result, and whether the wall clock ended the command."""
+    """Return the result in a runner's line, and whether the command exceeded the wall-clock limit."""
     if "error" in line:
         return SandboxError(line["error"]), False
     try:
@@ -155,7 +155,7 @@ def _read_result(line: Line) -> tuple[ExecutionResult, bool]:
 def _execute(
     slot: WorkerSlot, request: Request, retry_policy: RetryPolicy, sleep: Callable[[float], None]
 ) -> tuple[ExecutionResult, bool]:
-    """Execute one request with its retries, and return its result and whether the wall clock ended the command."""
+    """Execute one request with retries. Return the result, and whether the command exceeded the wall-clock limit."""
     deaths: list[WorkerDiedError] = []
     pauses = retry_policy.pauses()
     while True:
@@ -184,7 +184,7 @@ def _execute(
 
 
 class Pool:
-    """Workers for one suite. Use the pool as a context manager so that its workers are stopped."""
+    """The workers for one suite, as a context manager that stops the workers at its end."""
 
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep
@@ -205,9 +205,9 @@ class Pool:
         return WorkerTime(*(sum(times) for times in zip(*(slot.worker_time for slot in self._slots), strict=True)))
 
     def execute(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Yield every request with its result, in the order of completion. `Request.run_key` identifies the request.
+        """Yield each request with its result, in the order of completion. `Request.run_key` identifies the request.
 
-        Requests that are appended to `requests` while results are taken are executed as well.
+        The caller may append to `requests` during the iteration. The pool executes these requests too.
         """
         slow: list[Request] = []
         with _Dispatch(self._slots, self._retry_policy, self._sleep) as dispatch:
@@ -227,7 +227,7 @@ class Pool:
 
 
 class _Dispatch:
-    """The worker slots that serve one job queue, a thread each, from the first request to the last result."""
+    """The threads that take requests from one job queue: one thread for each worker slot."""
 
     def __init__(self, slots: Sequence[WorkerSlot], retry_policy: RetryPolicy, sleep: Callable[[float], None]) -> None:
         self._idle, self._retry_policy, self._sleep = list(reversed(slots)), retry_policy, sleep
@@ -252,7 +252,7 @@ class _Dispatch:
         self._submitted = len(requests)
 
     def add(self, request: Request) -> None:
-        """Add one request, and start another thread if a slot is idle and there is work for it."""
+        """Add one request. Start a thread for an idle slot if there are more requests than threads."""
         self.unfinished += 1
         self._jobs.add(request)
         if self._idle and len(self._threads) < self.unfinished:
@@ -260,7 +260,7 @@ class _Dispatch:
             self._threads[-1].start()
 
     def next_result(self) -> tuple[Request, ExecutionResult, bool]:
-        """Wait for a result and return it. Raises the exception of a thread that failed."""
+        """Wait for the next result and return it. If a thread failed, raise its exception."""
         item = self._results.get()
         if isinstance(item, BaseException):
             raise item

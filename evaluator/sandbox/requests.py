@@ -1,7 +1,7 @@
 """Requests to the sandbox, and the keys of their evidence.
 
-Two requests with the same key have the same evidence at any time. The key covers the command's bytes, everything the
-world is built from, the observed parts, the limits, the clock and the packages of the base.
+Requests with the same key always have the same evidence. The key covers the command's bytes, all inputs of the
+world's build, the observed parts, the limits, the clock and the packages of the base.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluator.sandbox.runner.protocol import SandboxJob, World
 
 
 def layer_digest(world: World) -> str:
-    """Return the digest of everything that a variant of a world is built from, including a task's set-up.
+    """Return the digest of all inputs to the build of a world's variant, including the task's set-up.
 
     >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
     '9a9c8a5e'
@@ -25,16 +25,16 @@ def layer_digest(world: World) -> str:
 
 
 def named(world: World) -> World:
-    """Return the world with its digest as the name of its layer."""
+    """Return a copy of the world with its digest as the layer name."""
     return replace(world, layer=layer_digest(world))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One execution of a command in one variant of a world, at `not_before` (`time.monotonic`) or later.
+    """A request to execute one command in one variant of a world, not before `not_before` (a `time.monotonic` value).
 
-    `run_key` identifies the execution to the caller: the evidence key, and 0 for the first run or 1 for the second.
-    `is_retry` is set if an earlier try ended at the wall clock. Neither is part of the evidence key.
+    `run_key` identifies the run for the caller: the evidence key, and 0 for the first run or 1 for the second run.
+    `is_retry` is true if the first try exceeded the wall-clock limit. Both fields are not in the evidence key.
     """
 
     world: World
@@ -52,23 +52,23 @@ class Request:
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
     ) -> Request:
-        """Return a request for a command. The world's layer is named by its digest."""
+        """Return a request for a command. A world without a layer name is named by its digest."""
         world = world if world.layer else named(world)
         return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
 
     def second_run(self) -> Request:
-        """Return the request of the second run under the same evidence key."""
+        """Return a request for a second run with the same evidence key."""
         return replace(self, run_key=(self.run_key[0], 1))
 
 
 def machine_digest(manifest: SuiteManifest, fingerprint: str) -> bytes:
-    """Return the digest of the facts that all commands of a suite share: limits, clock, environment and base."""
+    """Return the digest of the common inputs of all commands of a suite: limits, clock, environment and base."""
     shared = manifest.model_dump(mode="json", include={"shell", "limits", "clock", "environment"})
     return digest_of(canonical_json(shared), fingerprint.encode()).encode()
 
 
 def evidence_key(request: Request, machine: bytes) -> str:
-    """Return the key of a request's evidence. `machine` is the suite's `machine_digest`."""
+    """Return the cache key of a request's evidence. `machine` is the suite's `machine_digest`."""
     job = request.job
     observed = {"observe": sorted(job.observe), "text_files": sorted(path.decode() for path in job.text_files)}
     verify = b"" if job.verify is None else job.verify

@@ -1,4 +1,4 @@
-"""The interface of a worker, independent of the container that it runs in."""
+"""The interface of a worker. It does not depend on the kind of container."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Line = dict[str, Any]
 
 
 class WorkerDiedError(SandboxError):
-    """The container ended during a job. Further tries show whether the command or the world caused it."""
+    """The container ended during a job. The pool runs the job again to find out whether the command caused this."""
 
     def __init__(self, message: str, *, out_of_memory: bool) -> None:
         super().__init__(message)
@@ -18,16 +18,16 @@ class WorkerDiedError(SandboxError):
 
 
 class Worker(Protocol):
-    """Executes jobs. Raises WorkerDiedError if the container has ended, and EngineError if the engine has failed."""
+    """A worker for jobs. Raises WorkerDiedError if the container has ended, EngineError if the engine failed."""
 
     def ask(self, line: Line, timeout_s: float) -> Line:
-        """Send one line and wait for its answer, at most `timeout_s` seconds."""
+        """Send one line, and return the answer. Wait for at most `timeout_s` seconds."""
         ...
 
     def tell(self, line: Line) -> None:
-        """Send one line that has no answer."""
+        """Send one line that the runner does not answer."""
         ...
 
     def close(self) -> None:
-        """Stop the worker and remove everything that belongs to it."""
+        """Stop the worker and remove its container and files."""
         ...

@@ -1,10 +1,10 @@
-"""Shell commands as structure: the utilities that a command calls, with their flags, arguments and nesting.
+"""The structure of shell commands: the utilities that a command calls, with flags, arguments and nested utilities.
 
     utilities_of("find . -name '*.c' | xargs wc -l")
 
-Plain commands need no parser and take the fast path. bashlex reads most of the rest, and tree-sitter reads what bashlex
-refuses. The result is None if neither parser can read the text. No function here raises an error for any text, because
-commands are untrusted: "unreadable" is a normal result.
+The fast path reads plain commands without a parser. bashlex reads most other commands. If bashlex refuses a command,
+tree-sitter reads it. If both parsers refuse the text, the result is None. The functions of this module raise no error
+for any text, because commands are untrusted and "unreadable" is a normal result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LOOSE_END: Final = re.compile(r"(?<=\s)\\\s*\Z")
 
 
 def calls_of(command: str) -> tuple[Call, ...] | None:
-    """Return the calls of a command in the order they are written, or None if no reader can parse it."""
+    """Return the calls of a command in source order, or None if no reader can parse the command."""
     try:
         return _read(command)
     except UnreadableError:
@@ -45,16 +45,16 @@ def calls_of(command: str) -> tuple[Call, ...] | None:
 
 @lru_cache(maxsize=16_384)
 def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
-    """Return the utilities that a command calls, stage by stage, each with its nested utilities.
+    """Return the utilities that a command calls, in source order, each with its nested utilities.
 
-    Return None if the command is unreadable. Bytes that are not UTF-8 are replaced, because no flag or utility has such
-    a name. An empty command calls nothing.
+    Return None if the command is unreadable, and an empty result for an empty command. Bytes that are not UTF-8 are
+    replaced, because no name of a flag or utility contains such bytes.
     """
     return read_utilities(command, option_table())
 
 
 def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[Utility, ...] | None:
-    """Read utilities like `utilities_of`, but with the given option table and without a cache."""
+    """Return the same as `utilities_of`, but use the option table of the caller and no cache."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         return utilities_of_calls(_read(text), CallReader(_read, table))

@@ -1,7 +1,7 @@
 """Read commands with bashlex, a Python port of bash's own grammar.
 
-bashlex is tried first because it splits words exactly as bash does. It is slow (0.3 ms for an everyday command, seconds
-for 100 kB) and recursive, so the length of a command is limited.
+This reader comes before tree-sitter, because bashlex splits words exactly as bash does. But bashlex is recursive and
+slow (0.3 ms for a usual command, seconds for 100 kB). So the length of a command is limited.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MAX_CHARACTERS: Final = 4096
 
 
 def read_calls(command: str) -> tuple[Call, ...]:
-    """Return all calls of a command in the order they are written. Raise UnreadableError if bashlex cannot read it."""
+    """Return all calls of a command in source order. Raise UnreadableError if bashlex cannot read the command."""
     return tuple(_Trees(command).calls(parse_trees(command), 0))
 
 
 def parse_trees(command: str) -> Sequence[Any]:
-    """Return bashlex's trees of a command, which callers must not modify. Raise UnreadableError on failure."""
+    """Return bashlex's trees of a command. Callers must not modify them. Raise UnreadableError on failure."""
     trees = cached_trees(command)
     if isinstance(trees, str):
         raise UnreadableError(trees)
@@ -39,7 +39,7 @@ def parse_trees(command: str) -> Sequence[Any]:
 
 @lru_cache(maxsize=64)
 def cached_trees(command: str) -> Sequence[Any] | str:
-    """Return the trees, or the reason for their absence. Commands are often read twice: by 2020's rules and by ours."""
+    """Return the trees, or the reason for the failure. The cache helps because a command is often read twice."""
     if len(command) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     if _UNENDING.search(command):
@@ -62,7 +62,7 @@ class _Trees:
         self.source = source
 
     def calls(self, nodes: Sequence[Any], depth: int) -> Iterator[Call]:
-        """Yield the calls at or under the nodes, in order."""
+        """Yield the calls in the nodes and below them, in order."""
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
         stack = list(reversed(nodes))
@@ -96,7 +96,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return the parts of a word outside single quotes. bashlex also expands inside them, but bash does not."""
+        """Return the expansions of a word outside single quotes. Inside them, only bashlex expands."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

@@ -1,8 +1,8 @@
 """Read plain commands without a parser: words, pipes, lists and redirections, without command substitutions.
 
-Four fifths of NL2Bash's commands are plain. Reading one takes a fiftieth of bashlex's time. The definition of "plain"
-is narrow, so that there is only one way to read such a command. Tests check that bashlex reads every plain command in
-the same way.
+Four fifths of NL2Bash's commands are plain. This module reads a plain command 50 times faster than bashlex. The
+definition of "plain" is narrow, so that a plain command has only one meaning. Tests check that bashlex gives the same
+result for every plain command.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def plain_stages(command: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def is_list(command: str) -> bool:
-    """Return whether the text is certainly a list: every parser must read it as several commands in a row."""
+    """Return whether the text is certainly a list, so that every parser reads it as several commands in sequence."""
     return _LIST.match(command) is not None
 
 
@@ -95,9 +95,9 @@ def _is_call(words: tuple[str, ...]) -> bool:
 
 
 def expansion(source: str) -> str:
-    """Return what bashlex expands first in a word of a plain command: "parameter", "tilde" or an empty string.
+    """Return the kind of the first expansion by bashlex in a plain word: "parameter", "tilde" or an empty text.
 
-    bashlex also treats a dollar sign alone as a parameter.
+    bashlex treats even a dollar sign without a name as a parameter.
     """
     if source[0] == "~":
         return "tilde"
@@ -105,7 +105,7 @@ def expansion(source: str) -> str:
 
 
 def _is_half_quoted(word: str) -> bool:
-    """Return whether quotes change how bashlex expands a word.
+    """Return whether quotes in a word change the expansions that bashlex finds in the word.
 
     Unlike bash, bashlex expands inside single quotes unless they enclose the whole word. It does not expand `~` in a
     word with quotes.

@@ -1,7 +1,7 @@
 """The options of common utilities, read from `options.toml`.
 
-Only the utility itself defines whether `-n5` is one flag with a value or two flags. Commands cannot be read as
-structure without such a table. This module loads the data, and `evaluator.shell.utilities` applies it.
+The text alone does not show whether `-n5` is one flag with a value or two flags. Each utility has its own rule, so
+the readers need this table. This module loads the table, and `evaluator.shell.utilities` applies it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Options(NamedTuple):
-    """The options of one utility. A letter stands for a single-letter flag. Several letters can cluster after one dash.
+    """The options of one utility. A letter is a flag such as `-a`. Several letters can follow one dash (`-la`).
 
     flags       letters that take no value
     values      letters that take a value, attached or as the next word
@@ -51,7 +51,7 @@ UNKNOWN = Options(known=False)
 
 @cache
 def option_table() -> dict[str, Options]:
-    """Return the options of utilities by name."""
+    """Return the options of all utilities in the table, by name."""
     table = tomllib.loads(files("evaluator.shell").joinpath("options.toml").read_text(encoding="utf-8"))
     return {name: _options(entry) for name, entry in table.items()}
 

@@ -1,7 +1,7 @@
 """The common output of the shell parsers: calls, their words, and the calls nested in the words.
 
-Both readers (bashlex and tree-sitter) return these types. The code above them does not depend on the parser, and tests
-can compare the two readers.
+Both readers (bashlex and tree-sitter) return these types. So their callers do not depend on the parser, and tests can
+compare the two readers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 60
 
 
 class UnreadableError(Exception):
-    """The text is not a shell command, or it is too long or nested too deeply. This package handles the error."""
+    """The text is not a shell command, is too long or is nested too deeply. Only this package sees the error."""
 
 
 class Word(NamedTuple):
@@ -43,10 +43,10 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError for text that could exhaust a parser's stack or take seconds, before any parser sees it.
+    """Raise UnreadableError if a parser could overflow its stack or take seconds for the text. Call this first.
 
-    tree-sitter's time explodes on unclosed parentheses and here-documents (`a=(a=(a=(…`). No command of NL2Bash comes
-    near these limits. A command with a NUL character cannot be run at all.
+    tree-sitter becomes very slow on unclosed parentheses and here-documents (`a=(a=(a=(…`). All commands of NL2Bash are
+    far below these limits. The function also refuses NUL characters, because bash cannot run such a command.
     """
     if "\0" in command:
         raise UnreadableError("NUL in a command")

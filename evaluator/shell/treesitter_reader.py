@@ -1,7 +1,7 @@
 """Read commands with tree-sitter, for input that bash accepts but bashlex refuses.
 
-tree-sitter knows `case`, arrays, arithmetic, `[[ ]]` and `time`. It takes 0.02 ms for an everyday command, and its time
-is linear in the length of a hostile command. Its grammar is not bash's own, and it fails on a trailing backslash.
+tree-sitter can read `case`, arrays, arithmetic, `[[ ]]` and `time`. It takes 0.02 ms for a usual command, and linear
+time even for a hostile command. Its grammar differs from bash's grammar, and it fails on a trailing backslash.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parse_bytes(source: bytes) -> Node:
 
 
 def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
-    """Yield the nodes of each word. tree-sitter splits words such as `a`date`.txt` and `$a/$b` into several nodes."""
+    """Yield groups of adjacent nodes, one group for each word. tree-sitter may split a word such as `$a/$b`."""
     at = 0
     while at < len(nodes):
         end = at + 1
@@ -42,7 +42,7 @@ def joined_nodes(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
 
 
 def read_calls(command: str) -> tuple[Call, ...]:
-    """Return all calls of a command in the order they are written. Raise UnreadableError if the tree has an error."""
+    """Return all calls of a command in source order. Raise UnreadableError if the tree contains an error."""
     source = command.encode(errors="replace")
     root = parse_bytes(source)
     if root.has_error:
@@ -57,9 +57,9 @@ class _Tree:
         self.source = source
 
     def calls(self, root: Node, depth: int) -> Iterator[Call]:
-        """Yield the calls at or under a node.
+        """Yield the calls in a node and below it.
 
-        Only words are read recursively, because the tree of a list is as deep as the list is long.
+        Recursion is used only for words, because the tree of a long list is very deep.
         """
         if depth > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH}")

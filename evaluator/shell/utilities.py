@@ -1,7 +1,7 @@
 """Convert calls to utilities: the program, its flags, its arguments, and the utilities that it runs.
 
-The shell knows only words. The option table adds what each utility makes of them: `-la` is two flags, the words after
-`find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
+The shell splits a call only into words. The option table defines their meaning for each utility: `-la` is two flags,
+the words after `find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Flag(NamedTuple):
 
 
 class Utility(NamedTuple):
-    """One call of a program in a command. `nested` holds the utilities that the program runs, in order.
+    """A call of a program in a command. `nested` holds the utilities that the program runs, in order.
 
-    `name` has no folder, unless the shell must expand it first (`~/run.sh`, `$EDITOR`).
+    `name` is the name without its folder. It stays as written if it needs an expansion (`~/run.sh`, `$EDITOR`).
     """
 
     name: str
@@ -42,21 +42,21 @@ class Utility(NamedTuple):
     nested: tuple[Utility, ...] = ()
 
     def walk(self) -> Iterator[Utility]:
-        """Yield this utility, then everything nested in it, depth first."""
+        """Yield this utility and all utilities nested in it, depth first."""
         yield self
         for utility in self.nested:
             yield from utility.walk()
 
 
 class CallReader(NamedTuple):
-    """The inputs for reading calls: `read` parses scripts inside words, `table` lists the options of utilities."""
+    """The tools for reading calls: `read` parses scripts inside words, and `table` has the options of utilities."""
 
     read: Callable[[str], tuple[Call, ...]]
     table: Mapping[str, Options]
 
 
 def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int = 0) -> tuple[Utility, ...]:
-    """Return the utilities of the calls, in order. Raise UnreadableError if they are nested too deeply."""
+    """Return the utilities of the calls, in order. Raise UnreadableError if the calls are nested too deeply."""
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested deeper than {MAX_DEPTH}")
     utilities: list[Utility] = []
@@ -72,12 +72,12 @@ def utilities_of_calls(calls: tuple[Call, ...], reading: CallReader, depth: int 
 
 
 def _is_substitution(program: Word) -> bool:
-    """Return whether a program's name is the output of a substitution, and so unknown until the command runs."""
+    """Return whether a program's name is the output of a substitution. Such a name is unknown before the run."""
     return bool(program.nested) and program.text.startswith(("$(", "`"))
 
 
 class _Words:
-    """One pass over the words of one call."""
+    """A single pass over the words of one call."""
 
     def __init__(self, words: tuple[Word, ...], reading: CallReader, depth: int) -> None:
         self.words = words
@@ -124,7 +124,7 @@ class _Words:
             self._take_argument()
 
     def _take_flag(self, text: str, options: Options) -> bool:
-        """Take the next word and its value if it is a flag, and return whether it was one."""
+        """Read the next word, and its value if any, if the word is a flag. Return whether it is a flag."""
         if len(text) < 2 or text[0] != "-":
             return False
         if text in options.words:
@@ -177,7 +177,7 @@ class _Words:
             self.nested.extend(utilities_of_calls((Call(words),), self.reading, self.depth + 1))
 
     def _run_text(self, text: str) -> None:
-        """Read a word that is a command line for another shell. If it is unreadable, no utility is added."""
+        """Read a word that is a command line for another shell. An unreadable word adds no utility."""
         try:
             calls = self.reading.read(text)
         except UnreadableError:

@@ -48,7 +48,7 @@ def remove_quotes(source: str) -> str:
 
 
 def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
-    """Append the text between double quotes from `at` to `pieces`, and return the position after the closing quote."""
+    """Add the double-quoted text that begins at `at` to `pieces`. Return the position after the closing quote."""
     while at < len(source) and source[at] != '"':
         if source[at] == "\\" and source[at + 1 : at + 2] in ("$", "`", '"', "\\", "\n"):
             pieces.append(source[at + 1].strip("\n"))
@@ -64,7 +64,7 @@ def _double_quoted(source: str, at: int, pieces: list[str]) -> int:
 
 
 def _end_of_substitution(source: str, at: int) -> int:
-    """Return the end of the substitution that begins at `at`, or the end of the text if it is not closed."""
+    """Return the end of the substitution at `at`, or the end of the text if the substitution is not closed."""
     if source[at] == "`":
         end = source.find("`", at + 1)
         return len(source) if end < 0 else end + 1

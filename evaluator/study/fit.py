@@ -1,10 +1,10 @@
 """Statistics of a study: the median time of each task, and a line that predicts it from the number of tokens.
 
-A measurement counts if the task was passed. A participant counts once per task, with the first measurement. A task with
-five or more measurements loses its outliers, such as times with an interruption. An outlier's logarithm is further than
+Only the first measurement of each participant and task counts, and only if the participant passed. If a task has five
+or more measurements, outliers such as times with an interruption are removed. An outlier's logarithm is further than
 three scaled median absolute deviations from the median of the logarithms (Leys et al. 2013, "Detecting outliers: Do not
 use standard deviation around the mean, use absolute deviation around the median", Journal of Experimental Social
-Psychology 49, 764-766). Times are skewed to the right, so they are compared as ratios.
+Psychology 49, 764-766). Logarithms are used because the times are skewed to the right.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the medians of the tasks that a participant passed, by id. `tokens` has an entry for every task."""
+    """Return the median times of all tasks with a pass, sorted by task id. `tokens` maps each task id to a count."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)
@@ -92,7 +92,7 @@ def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -
 
 
 def without_outliers(seconds: Floats) -> Floats:
-    """Return the seconds without outliers, by the rule of this module: (n,) to (m,), m ≤ n.
+    """Return the seconds without outliers, by the rule of this module. The shape (n,) becomes (m,), m ≤ n.
 
     >>> without_outliers(np.array([9.0, 10.0, 10.5, 11.0, 12.0, 600.0])).tolist()
     [9.0, 10.0, 10.5, 11.0, 12.0]
@@ -105,7 +105,7 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares and Theil-Sen lines. Both are None if there are under three tasks or only one length."""
+    """Return the least-squares and Theil-Sen lines, or two Nones for under three tasks or equal token counts."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None
@@ -120,7 +120,7 @@ def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None
 
 
 def line(a: float, b: float, times: Sequence[TaskTime]) -> Line:
-    """Return the line a + b · tokens with its r2 on these tasks."""
+    """Return the line a + b · tokens with its r2 for these tasks."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     seconds = np.array([task.median_s for task in times])
     total = float(((seconds - seconds.mean()) ** 2).sum())

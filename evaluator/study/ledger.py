@@ -18,10 +18,10 @@ from evaluator.records.record import read_format
 
 
 class Ledger:
-    """Appends measurements to a file, which is locked against other studies. Threads may share it."""
+    """A thread-safe writer of measurements. It locks its file, so that no other study can write to the file."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file. Raises UsageError if that fails or if another study writes to the file."""
+        """Open or create the file, and lock it. Raises UsageError on failure or if another study holds the lock."""
         self._lock = threading.Lock()
         try:
             self._file: BinaryIO = path.open("a+b")
@@ -35,7 +35,7 @@ class Ledger:
         self._drop_partial_line()
 
     def _drop_partial_line(self) -> None:
-        """Remove an incomplete last line, which a power cut may leave, so that the next line is not joined to it."""
+        """Remove an incomplete last line, for example after a power cut. Otherwise the next line would continue it."""
         self._file.seek(0)
         data = self._file.read()
         complete = data.rfind(b"\n") + 1
@@ -43,7 +43,7 @@ class Ledger:
             self._file.truncate(complete)
 
     def append(self, measurement: Measurement) -> None:
-        """Write a line and wait until it is on disk."""
+        """Write a measurement as one line, and wait until the line is on disk."""
         with self._lock:
             self._file.write(measurement.to_json().encode() + b"\n")
             self._file.flush()

@@ -2,7 +2,7 @@
 
 It uses only the standard library, because it is copied into the image and runs under the image's Python.
 It reads one line of JSON, executes one job and writes one line. Everything that a command leaves behind is
-hostile: the runner reads directories by descriptor, never follows links, and caps sizes and depths.
+untrusted. So the runner reads directories by descriptor, never follows links, and limits sizes and depths.
 """
 
 PROTOCOL = 2

@@ -1,4 +1,4 @@
-"""The runner's main loop: read the settings, then worlds and jobs, and write a line of evidence for every job."""
+"""The runner's main loop. It reads the settings, worlds and jobs, and writes one line of evidence for each job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Runner:
         self._mounted: set[Path] = set()
 
     def _fresh_scratch(self, directory: Path) -> Path:
-        """Mount an empty file system of the suite's size at `directory`, in place of the previous one."""
+        """Replace the file system at `directory` with an empty one of the suite's size."""
         if directory in self._mounted:
             kernel.unmount(str(directory))
         directory.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ class Runner:
         return make_scratch(directory / "run")
 
     def execute(self, job: SandboxJob) -> dict[str, Any]:
-        """Execute one job and return its evidence as a JSON record, its phases, and whether the wall clock ended it."""
+        """Execute one job. Return its evidence as JSON, its phases, and whether it exceeded the wall-clock limit."""
         stack = self.layers.stack(job.layer)
         started = time.perf_counter()
         scratch = str(self._fresh_scratch(SCRATCH))
@@ -93,8 +93,8 @@ class Runner:
     def _verify(self, script: bytes, stack: Stack, result: RunResult) -> int | None:
         """Run the verifier on the command's final files and return its exit status.
 
-        `/run/verify` holds the command's streams and status. The verifier gets a disk of its own, so that it
-        does not fail when the command filled the disk.
+        `/run/verify` holds the command's streams and status. The verifier has a separate disk, so that
+        it does not fail if the command filled its disk.
         """
         scratch = self._fresh_scratch(VERIFY)
         layer = VERIFY / "told"
@@ -113,7 +113,7 @@ class Runner:
             return REFUSED
 
     def answer(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to one line, or None if the line announces a world."""
+        """Return the reply to one line, or None if the line is a world, which has no reply."""
         if line["op"] == "world":
             self.layers.register(World.from_line(line))
             return None

@@ -1,8 +1,8 @@
-"""Read the members of archives, so that two archives are compared by content and not by their bytes.
+"""Read the members of archives, so that judges can compare archives by content instead of by bytes.
 
 `tar czf` of the same files gives different bytes in every run, but unpacks to the same files. The headers of an
-archive may lie. So an archive is unpacked into memory up to a bound before it is read, the size of a zip's directory
-is checked first, and bytes and members are counted over all archives of one job.
+archive may be false. So this module unpacks an archive into memory up to a limit before it reads the members. It checks
+the size of a zip's directory first. The limits on bytes and members hold for all archives of one job together.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ class TooLargeError(Exception):
 
 @dataclass(slots=True)
 class ArchiveBudget:
-    """The bytes, members and bytes of names that may still be unpacked, over all archives of one job."""
+    """The remaining limits for all archives of one job: unpacked bytes, members, and bytes of member names."""
 
     bytes_left: int = 3 * MAX_BYTES
     members_left: int = 20_000
     name_bytes_left: int = 2 << 20
 
     def take_bytes(self, count: int) -> None:
-        """Subtract unpacked bytes from the budget. Raises TooLargeError if it is exceeded."""
+        """Subtract unpacked bytes from the budget. Raises TooLargeError if the budget is exceeded."""
         self.bytes_left -= count
         if self.bytes_left < 0:
             raise TooLargeError
 
     def take_member(self, name: bytes) -> None:
-        """Subtract one member and its name from the budget. Raises TooLargeError if it is exceeded."""
+        """Subtract one member and its name from the budget. Raises TooLargeError if the budget is exceeded."""
         self.members_left -= 1
         self.name_bytes_left -= len(name)
         if self.members_left < 0 or self.name_bytes_left < 0:
             raise TooLargeError
 
     def digest(self, file: IO[bytes]) -> str:
-        """Return the SHA-256 of the rest of `file`, and subtract its bytes from the budget."""
+        """Return the SHA-256 of the remaining bytes of `file`, and subtract these bytes from the budget."""
         state = hashlib.sha256()
         while chunk := file.read(CHUNK):
             self.take_bytes(len(chunk))
@@ -106,7 +106,7 @@ _TAR_TYPES = {
 
 
 def _decompressed(file: IO[bytes], make: Callable[[], _Decompressor], budget: ArchiveBudget) -> bytes:
-    """Return the content of a compressed file, which may be several streams end to end. Raises TooLargeError."""
+    """Return the unpacked content of a file with one or more compressed streams. Raises TooLargeError."""
     parts: list[bytes] = []
     bytes_left, stream, data = min(MAX_BYTES, budget.bytes_left), make(), file.read(CHUNK)
     while data:
@@ -144,7 +144,7 @@ def _tar_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
 
 
 def _zip_directory_bytes(file: IO[bytes]) -> int:
-    """Return the size of a zip's directory by the zip's own header. zipfile reads no more than that."""
+    """Return the size of a zip's directory from the zip's header. zipfile reads at most this many bytes."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - (1 << 16) - 22))
     tail = file.read()
@@ -174,8 +174,8 @@ def _zip_members(file: IO[bytes], budget: ArchiveBudget) -> Iterator[Member]:
 def read_archive(descriptor: int, budget: ArchiveBudget) -> tuple[str, list[Member]] | None:
     """Return the packing (`gzip+tar`, `zip`, `xz`, ...) and the members of the archive open at `descriptor`.
 
-    Return None if it is not an archive, is broken, or is too large for the rest of `budget`. A single compressed
-    file counts as an archive with one member without a name. The descriptor stays open.
+    Return None if the file is not an archive, is damaged, or exceeds the remaining `budget`. A single compressed
+    file counts as an archive with one unnamed member. The descriptor stays open.
     """
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
@@ -205,7 +205,7 @@ def _read_archive(file: IO[bytes], magic: bytes, budget: ArchiveBudget) -> tuple
 
 
 def _bounded(file: IO[bytes]) -> IO[bytes]:
-    """Read a file into memory, so that a sparse file cannot hold more than MAX_BYTES. Raises TooLargeError."""
+    """Return a file in memory. Raises TooLargeError if it has more than MAX_BYTES, as a sparse file may."""
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise TooLargeError

@@ -1,7 +1,7 @@
 """The runner's self-check: a probe job tries forbidden operations before the worker accepts any command.
 
-A sandbox that fails open gives no error. So every restriction is tried, and the host refuses a worker
-unless all of them hold.
+A missing restriction causes no error by itself. So the probe job tests every restriction, and the host refuses
+a worker if a test fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ echo "command ${#BASH_EXECUTION_STRING}"
 
 
 def check_jail(settings: RunnerSettings, jail: Jail, directory: Path) -> dict[str, str]:
-    """Return the result of each check by name: an empty text, or the difference found. Raises BrokenError."""
+    """Return the result of each check by name: an empty text, or the problem. Raises BrokenError."""
     scratch = make_scratch(directory / "check")
     devices = str(directory / "layers" / "devices")
     result = jail.run(JailEntry(f"{devices}:{BASE}", str(scratch)), _PROBE, settings.environment)

@@ -1,12 +1,12 @@
 """Read an overlay's upper directory into a list of file changes.
 
 The upper directory holds the files that a command added or copied up. `view` is a read-only mount of the layers
-below, which shows each path as it was before. Both directories are walked in parallel by descriptor. Resolving a full
-path would follow the world's own links out of the view and into the runner's root.
+below. It shows each path as it was before the command. This module walks both directories in parallel by descriptor.
+A full path could contain the world's links, which lead out of the view into the runner's root.
 
-Every process of the job is dead when this runs. Only regular files are opened, and links are not followed. Holes of
-sparse files are skipped, and a file with several hard links is read once. Entries, depth, bytes of paths and
-everything unpacked from archives are capped.
+All processes of the job have ended at this point. The reader opens only regular files and does not follow links. It
+skips the holes of sparse files, and reads a file with several hard links once. There are limits on entries, depth,
+bytes of paths and the unpacked content of archives.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RawChange = dict[str, Any]
 
 
 class TruncatedError(Exception):
-    """A command changed more files than the limits allow to list."""
+    """The changes of a command exceed the limits of the list."""
 
 
 class _Entry(NamedTuple):
@@ -61,10 +61,10 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads one upper directory. `text_files` are the absolute paths of files to record with their bytes.
+    """A reader of one upper directory. `text_files` are the absolute paths of files to record with their bytes.
 
-    `start_ns` is the real time at the job's start and `clock_s` the suite's clock. Times of files written during
-    the job are mapped from the former to the latter.
+    `start_ns` is the real time at the job's start. `clock_s` is the time of the suite's clock. The reader converts
+    the times of files from the job to the suite's clock.
     """
 
     upper: str
@@ -79,7 +79,7 @@ class Reader:
     _contents: dict[int, RawChange] = field(default_factory=dict)
 
     def read(self) -> tuple[list[RawChange], bool]:
-        """Return the changes sorted by path, and whether the list was truncated."""
+        """Return the changes sorted by path, and whether the list is incomplete."""
         truncated = False
         upper, view = (os.open(path, _FOLDER) for path in (self.upper, self.view))
         try:
@@ -93,10 +93,10 @@ class Reader:
         return self._changes, truncated
 
     def _walk(self, directory: int, view: int | None, prefix: bytes, depth: int, *, hides: bool) -> None:
-        """Add the changes below one directory. `view` is the directory at its path before, if there was one.
+        """Add the changes below one directory. `view` is the earlier directory at the same path, if there was one.
 
-        `hides` is true if a parent was deleted and made again. Then all of `view` is hidden, although only the
-        topmost such directory carries overlayfs's opaque mark. Raises TruncatedError.
+        `hides` is true if the command deleted a parent and made it again. Then all of `view` is hidden, although
+        overlayfs marks only the topmost new directory as opaque. Raises TruncatedError.
         """
         if depth > MAX_DEPTH:
             raise TruncatedError
@@ -147,7 +147,7 @@ class Reader:
     def _kind(
         self, entry: _Entry, now: os.stat_result, before: os.stat_result | None, details: Mapping[str, Any]
     ) -> str | None:
-        """Return the kind of a path's change, or None if it was copied up without a change."""
+        """Return the kind of change at a path, or None if the entry was copied up but not changed."""
         if before is None or entry.view is None:
             return "added"
         if stat.S_IFMT(before.st_mode) != stat.S_IFMT(now.st_mode):
@@ -184,7 +184,7 @@ class Reader:
     def _content(self, entry: _Entry, now: os.stat_result) -> RawChange:
         """Return a regular file's size, digest and members.
 
-        A file with several hard links is read once, because 20,000 links to 64 MB would be a terabyte.
+        It reads a file with several hard links once, because 20,000 links to 64 MB would be a terabyte.
         """
         known = self._contents.get(now.st_ino) if now.st_nlink > 1 else None
         if known is not None and entry.path not in self.text_files:
@@ -205,7 +205,7 @@ class Reader:
 
 
 def _lstat(name: bytes, directory: int | None) -> os.stat_result | None:
-    """Return the status of the entry `name`, or None if it or the directory does not exist."""
+    """Return the status of the entry `name`, or None if the entry or its directory does not exist."""
     try:
         return None if directory is None else os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -228,7 +228,7 @@ def _opaque(directory: int) -> bool:
 
 
 def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each data extent of a file up to MAX_CONTENT, without holes."""
+    """Yield the start and end of each range with data in a file, up to MAX_CONTENT. Holes are left out."""
     position, limit = 0, min(size, MAX_CONTENT)
     while position < limit:
         try:
@@ -245,7 +245,7 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 def content_digest(descriptor: int, size: int) -> str:
     """Return the SHA-256 of a small file's bytes, or of a larger file's size and its data up to MAX_CONTENT.
 
-    A hole and a run of zero bytes have the same content. So chunks of zero bytes are skipped. No chunk is read twice.
+    A hole and a run of zero bytes have the same content, so zero chunks are skipped. No chunk is read twice.
     """
     if size <= CHUNK:
         return hashlib.sha256(os.pread(descriptor, CHUNK, 0)).hexdigest()

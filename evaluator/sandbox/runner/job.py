@@ -27,12 +27,12 @@ MAX_STATE = 1 << 20
 
 
 class BrokenError(Exception):
-    """The jail could not be entered. This is our failure, never the command's."""
+    """The jail or the build of a world failed. This error is never the fault of a command."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """The bytes of one stream up to a cap, with the size and digest of the complete stream."""
+    """The first bytes of a stream up to a limit, and the size and digest of the complete stream."""
 
     cap: int
     size: int = 0
@@ -48,17 +48,17 @@ class Stream:
 
     @property
     def data(self) -> bytes:
-        """Return the bytes up to the cap."""
+        """Return the bytes up to the limit."""
         return bytes(self._data)
 
     def record(self) -> dict[str, Any]:
-        """Return the stream as JSON of an `Output` record."""
+        """Return the stream as the JSON form of an `Output` record."""
         return {"data": json_of(self.data), "size": self.size, "digest": self._state.hexdigest()}
 
 
 @dataclass(frozen=True, slots=True)
 class JailEntry:
-    """The world to enter and as which user: lower directories, scratch directory, user, groups and working folder.
+    """The inputs to enter a world: lower directories, scratch directory, user, groups and working directory.
 
     `lower` separates directories by colons. `start` is the world's start script.
     """
@@ -73,7 +73,7 @@ class JailEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A completed run. `by_wall` marks a wall-clock timeout, which a busy machine may cause, unlike a CPU timeout."""
+    """A completed run. `by_wall` is true after a wall-clock timeout, which a busy machine may cause."""
 
     ending: str
     status: int | None
@@ -89,7 +89,7 @@ class RunResult:
 
 
 class _Follower:
-    """Reads a running jail's streams until all are closed, and ends the job at a limit."""
+    """A reader of a running jail's streams until all are closed. It ends the job if a limit is exceeded."""
 
     def __init__(self, cpu_s: float, counters: Counters) -> None:
         self._counters = counters
@@ -100,7 +100,7 @@ class _Follower:
         self.processes: list[dict[str, Any]] | None = None
 
     def follow(self, pid: int, streams: dict[int, Stream], report: Stream, release: int | None) -> None:
-        """Read all streams to their end, and close `release` after listing the processes left running."""
+        """Read all streams to their end. After bash ends, list the remaining processes and close `release`."""
         poll = select.poll()
         for descriptor in streams:
             poll.register(descriptor, select.POLLIN)
@@ -121,7 +121,7 @@ class _Follower:
             os.close(release)
 
     def _check_limits(self) -> bool:
-        """Return whether a limit is exceeded. Check every POLL_MS, since reading a counter costs more than a pipe."""
+        """Return whether a limit is exceeded. Check at most once per POLL_MS, because reading a counter is slow."""
         now = time.monotonic()
         if now < self._next_check:
             return False
@@ -134,7 +134,7 @@ class _Follower:
 
 
 class Jail:
-    """The program that enters worlds (`image/jail.c`). It is started at the first run, and again if it has ended."""
+    """The program that enters worlds (`image/jail.c`). It starts at the first run, and again if it has ended."""
 
     def __init__(self, settings: RunnerSettings, counters: Counters, network: Network) -> None:
         self._settings, self._counters, self._network = settings, counters, network
@@ -143,7 +143,7 @@ class Jail:
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
 
     def _stop(self) -> None:
-        """Close the program's socket and wait until it ends. The next run starts a new one in the current network."""
+        """Stop the jail program and wait for its end. The next run starts it again in the current network."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -208,8 +208,8 @@ class Jail:
     ) -> tuple[dict[int, Stream], int | None]:
         """Send one request to the jail program.
 
-        Return the streams to read by descriptor, and the descriptor that lets the job's process 1 end when closed.
-        The caller's `readers` closes the former.
+        Return the streams by descriptor, and a descriptor that the caller must close so that the job's process 1 ends.
+        The caller's `readers` closes the descriptors of the streams.
         """
         shell, hold = "shell" in observe, "processes" in observe
         with ExitStack() as sent:
@@ -244,7 +244,7 @@ class Jail:
 
 
 def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell: bool) -> bytes:
-    """Return the texts of a request in the order that `image/jail.c` documents."""
+    """Return the request as NUL-terminated texts, in the order that `image/jail.c` documents."""
     flags = "".join(str(int(flag)) for flag in (hold, entry.start is not None, shell))
     texts = [entry.lower, entry.scratch, str(entry.uid), ",".join(map(str, entry.gids)), entry.cwd, flags]
     texts += [f"{name}={value}" for name, value in environment.items()]
@@ -252,7 +252,7 @@ def _request(entry: JailEntry, environment: Mapping[str, str], hold: bool, shell
 
 
 def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str, int | None]:
-    """Return the ending and bash's exit status from the jail's report. Raises BrokenError."""
+    """Return the ending of the run and bash's exit status. Raises BrokenError if the jail failed."""
     words = report.decode("utf-8", "replace").split()
     if words[:1] == ["broken"]:
         raise BrokenError(f"the jail failed at {' '.join(words[1:])}")
@@ -266,6 +266,6 @@ def _ending(report: bytes, limit: str | None, out_of_memory: bool) -> tuple[str,
 
 
 def _timings_ms(report: bytes) -> tuple[float, float]:
-    """Return the milliseconds until bash started and until it ended, from the jail's report, or 0 without one."""
+    """Return the milliseconds until bash started and ended, from the jail's report. Both are 0 without a report."""
     words = report.split()
     return (int(words[3]) / 1000, int(words[4]) / 1000) if len(words) == 5 and words[0] == b"ended" else (0.0, 0.0)

@@ -36,14 +36,14 @@ def mount(source: str, target: str, kind: str, flags: int, options: str) -> None
 
 
 def unmount(target: str) -> None:
-    """Call umount2(2) lazily, so that leftovers of a job cannot hold the mount. Raises OSError."""
+    """Call umount2(2) with MNT_DETACH, so that open files of a job cannot keep the mount busy. Raises OSError."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
 def leave_mounts(kept: frozenset[str]) -> None:
     """Enter a new mount namespace and unmount everything except the paths in `kept`. Raises OSError.
 
-    Every job copies the mounts that it starts from, and an engine sets up dozens of them.
+    Every job copies the mounts of the runner. The engine sets up dozens of mounts, and copies take time.
     """
     _check(_libc.unshare(CLONE_NEWNS), "new mount namespace")
     mount("none", "/", "", MS_REC | MS_PRIVATE, "")
@@ -54,7 +54,7 @@ def leave_mounts(kept: frozenset[str]) -> None:
 
 
 def detached_overlay(lower: str) -> int:
-    """Return a descriptor of a read-only overlay of directories. Raises OSError.
+    """Return a descriptor of a read-only overlay of the directories in `lower`. Raises OSError.
 
     The overlay is not in the mount table, so no job copies it. `lower` may have 255 bytes, the limit of fsconfig(2).
     """
@@ -71,7 +71,7 @@ def detached_overlay(lower: str) -> int:
 
 
 def sealed_file(data: bytes) -> int:
-    """Return a descriptor of a read-only memory file with `data`. Scripts reach bash this way."""
+    """Return a descriptor of a read-only file in memory with this content. bash reads scripts from such files."""
     descriptor = os.memfd_create("bash", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:
@@ -83,10 +83,10 @@ def sealed_file(data: bytes) -> int:
 
 
 class Network:
-    """The loopback network that jobs run in. A job that used it is followed by a new network.
+    """The loopback network of the jobs. If a job uses the network, the runner makes a new one for the next job.
 
-    Connections stay for a minute after their programs end, and the counters stay for ever. A new network for
-    every job would cost as much as a third of a job.
+    Connections stay for a minute after their programs end, and counters never return to zero. The next job must not
+    see them. A new network for every job would take a third of a job's time.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Network:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave the jobs' network while the context is open, so that jobs do not see sockets made in it."""
+        """Leave the jobs' network for the time of the context, so that jobs cannot see sockets opened there."""
         inside = os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _check(_libc.setns(self._outside, CLONE_NEWNET), "leave the network namespace")
@@ -118,7 +118,7 @@ class Network:
         return [os.pread(descriptor, 1 << 16, 0) for descriptor in self._files]
 
     def renew(self) -> bool:
-        """Make a new network if this one was used, and return whether it was. Raises OSError."""
+        """Make a new network if a job used the current one, and return whether this was so. Raises OSError."""
         used = self._counters() != self._initial_counters
         if used:
             self._make()
@@ -133,12 +133,12 @@ class Counters:
         self._oom = _open_first(root / "memory.events", root / "memory" / "memory.oom_control")
 
     def cpu_s(self) -> float:
-        """Return the CPU seconds used so far by all processes of the container, or 0 if no counter is mounted."""
+        """Return the CPU seconds of all processes of this container so far, or 0 if no counter is mounted."""
         words = _words(self._cpu)
         return int(words[1]) / 1e6 if len(words) > 1 else int(words[0]) / 1e9 if words else 0.0
 
     def oom_kills(self) -> int:
-        """Return how many processes of this container the kernel killed because memory ran out."""
+        """Return the number of processes of this container that the kernel killed for lack of memory."""
         words = _words(self._oom)
         return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
 

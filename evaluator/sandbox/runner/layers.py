@@ -1,7 +1,7 @@
 """The layers of a job's world: the base, its devices, a world's variant and a task's set-up.
 
-Each layer above the devices is the upper directory of a build script that ran in the jail like a job. A view is the
-stack mounted without an upper directory. It shows each path as it was before the job.
+Each layer above the devices is an upper directory that a build script filled. The script runs in the jail like a job.
+A view is a mount of the stack without an upper directory. It shows each path as it was before the job.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Stack:
     start: bytes | None
 
     def entry(self, scratch: str, *above: str) -> JailEntry:
-        """Return the jail's parameters to enter this stack, with the layers `above` on top of it."""
+        """Return the jail's inputs to enter this stack, with the layers `above` on top of the stack."""
         lower = ":".join((*above, *self.lower))
         return JailEntry(lower, scratch, self.uid, self.gids, self.cwd, self.start)
 
 
 def make_scratch(directory: Path) -> Path:
-    """Make `directory` with the three directories that an overlay needs: upper, work and root. Return it."""
+    """Make and return `directory`, with the three directories that an overlay needs: upper, work and root."""
     os.makedirs(directory)
     for name, mode in (("upper", 0o755), ("work", 0o700), ("root", 0o700)):
         os.mkdir(f"{directory}/{name}", mode)
@@ -59,7 +59,7 @@ def make_scratch(directory: Path) -> Path:
 
 
 class Layers:
-    """The layers of this container. Each is built at first use and stays until the container ends."""
+    """The layers in this container. Each layer is built at its first use and stays until the container ends."""
 
     def __init__(self, settings: RunnerSettings, jail: Jail) -> None:
         self._settings, self._jail = settings, jail
@@ -69,7 +69,7 @@ class Layers:
         self._devices = self._make_devices()
 
     def register(self, world: World) -> None:
-        """Register a world. It is built when the first job needs it."""
+        """Register a world. The runner builds the world for its first job."""
         self._worlds[world.layer] = world
 
     def stack(self, layer: str) -> Stack:
@@ -92,7 +92,7 @@ class Layers:
     def _build(
         self, lower: tuple[str, ...], script: bytes, variables: Mapping[str, str], label: str, cwd: str = "/"
     ) -> str:
-        """Return the layer that `script` makes on top of `lower`, building it at the first call."""
+        """Return the directory of the layer that `script` makes on top of `lower`. The first call builds it."""
         name = _layer_name(lower, script, label, cwd, *variables.values())
         if name in self._layers:
             return self._layers[name]
@@ -114,7 +114,7 @@ class Layers:
         return upper
 
     def _make_devices(self) -> str:
-        """Make the layer with the devices that programs expect. A job can replace them only for itself."""
+        """Make the layer with the devices that programs expect. A job can change only its own copy of the devices."""
         layer = RUN / "layers" / "devices"
         dev = layer / "dev"
         dev.mkdir(parents=True)
@@ -132,15 +132,15 @@ class Layers:
 
 
 def _layer_name(lower: tuple[str, ...], script: bytes, *inputs: str) -> str:
-    """Return a folder name that is the same on every worker, because a job can read it in its mounts."""
+    """Return a folder name that is the same on every worker, because jobs can see it in their list of mounts."""
     parts = (*map(str.encode, (*lower, *inputs)), script)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
 def _cap_times(directory: str, clock_s: int) -> None:
-    """Set every file time later than the clock to the clock.
+    """Reduce file times that are later than `clock_s` to `clock_s`.
 
-    Children come before their directory, because reading a directory changes its access time.
+    The function handles children before their directory, because reading a directory changes its access time.
     """
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):
@@ -158,7 +158,7 @@ def _cap_time(path: str, clock_s: int) -> None:
 
 
 def _identity(view: str, user: str) -> tuple[int, tuple[int, ...]]:
-    """Return the uid and gids of a user from the world's own passwd and group files. Raises BrokenError if unknown."""
+    """Return the uid and gids of a user in the world's passwd and group files. Raises BrokenError if unknown."""
     if user == "root":
         return 0, (0,)
     accounts, groups = _table(view, "passwd"), _table(view, "group")

@@ -1,4 +1,4 @@
-"""The processes that a command left running, read from outside its pid namespace."""
+"""The processes that still run after a command. The runner reads them from outside the command's pid namespace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _status(pid: str) -> dict[str, str]:
 
 
 def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
-    """Return a process's number in the job's namespace and its record.
+    """Return the pid of a process in the job's namespace, and the record of the process.
 
     Return None for the runner's own processes, the job's init and dead processes.
     """
@@ -47,9 +47,9 @@ def _describe(pid: str) -> tuple[int, dict[str, Any]] | None:
 
 
 def _is_starting(pid: str) -> bool:
-    """Return whether a process waits for the CPU or the disk and has used less CPU time than a start needs.
+    """Return whether a process is runnable or waits for the disk, and has used less CPU time than a start needs.
 
-    On a busy machine it may wait longer than 100 ms, and its record does not change in that time.
+    On a busy machine, a starting process may wait for more than 100 ms without a change of its record.
     """
     try:
         fields = Path("/proc", pid, "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -59,16 +59,16 @@ def _is_starting(pid: str) -> bool:
 
 
 def _running() -> tuple[dict[int, dict[str, Any]], bool]:
-    """Return the job's processes by their numbers in its namespace, and whether one of them is still starting."""
+    """Return the job's processes by pid in the job's namespace, and whether any process is still starting."""
     pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     processes = {pid: process for pid in pids if (process := _describe(pid)) is not None}
     return dict(processes.values()), any(map(_is_starting, processes))
 
 
 def settled_processes() -> list[dict[str, Any]]:
-    """Return the job's processes, sorted by number, after all have started and none has changed for 100 ms.
+    """Return the job's processes, sorted by pid. Wait until all have started and none has changed for 100 ms.
 
-    Wait at most 2 s for that.
+    After 2 s, stop waiting and return the processes at that time.
     """
     deadline = time.monotonic() + GIVE_UP_S
     (processes, _), changed = _running(), time.monotonic()

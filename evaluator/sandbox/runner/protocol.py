@@ -1,4 +1,4 @@
-"""The messages between host and runner: one JSON object a line, with bytes encoded as in the records."""
+"""The messages between host and runner. Each line is one JSON object. Bytes are encoded as in the records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WALL_FACTOR = 10
 
 
 def json_of(value: bytes) -> Any:
-    """Return bytes as JSON: a string if they are UTF-8, otherwise `{"base64": ...}`."""
+    """Return the JSON form of bytes: a string if the bytes are UTF-8, otherwise `{"base64": ...}`."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -20,7 +20,7 @@ def json_of(value: bytes) -> Any:
 
 
 def bytes_of(value: Any) -> bytes:
-    """Return the bytes that `json_of` encoded."""
+    """Return the bytes of a value that `json_of` returned."""
     return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])
 
 
@@ -34,7 +34,7 @@ def _optional_bytes(value: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class RunnerSettings:
-    """The settings of all jobs of a suite, sent once as the first line."""
+    """The common settings of all jobs of a suite. The host sends them once, as the first line."""
 
     clock_s: int
     cpu_s: float
@@ -46,7 +46,7 @@ class RunnerSettings:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One variant of a world, sent before its first job. Jobs refer to it by `layer`."""
+    """One variant of a world. The host sends it before its first job. Jobs refer to it by `layer`."""
 
     layer: str
     name: str
@@ -59,14 +59,14 @@ class World:
     user: str
 
     def to_line(self) -> dict[str, Any]:
-        """Return the line that introduces this world."""
+        """Return this world as a line of JSON."""
         scripts = {name: _optional_json(getattr(self, name)) for name in ("start", "setup")}
         plain = {name: getattr(self, name) for name in ("layer", "name", "variant", "seed", "cwd", "user")}
         return {"op": "world", "build": json_of(self.build), **scripts, **plain}
 
     @staticmethod
     def from_line(line: Mapping[str, Any]) -> World:
-        """Return the world of a line that `to_line` wrote."""
+        """Return the world in a line that `to_line` returned."""
         return World(
             layer=line["layer"],
             name=line["name"],
@@ -82,7 +82,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SandboxJob:
-    """One command to execute in one world."""
+    """A job for the runner: one command to execute in one world."""
 
     layer: str
     command: bytes
@@ -91,7 +91,7 @@ class SandboxJob:
     text_files: frozenset[bytes]
 
     def to_line(self) -> dict[str, Any]:
-        """Return this job's line."""
+        """Return this job as a line of JSON."""
         return {
             "op": "run",
             "layer": self.layer,
@@ -103,7 +103,7 @@ class SandboxJob:
 
     @staticmethod
     def from_line(line: Mapping[str, Any]) -> SandboxJob:
-        """Return the job of a line that `to_line` wrote."""
+        """Return the job in a line that `to_line` returned."""
         return SandboxJob(
             layer=line["layer"],
             command=bytes_of(line["command"]),

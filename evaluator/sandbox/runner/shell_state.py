@@ -1,8 +1,8 @@
 """The final state of a shell: a hook that makes bash report it, and the parser of that report.
 
-bash reads the hook before the command (BASH_ENV), so the command stays the real `-c` argument. The hook sets
-an EXIT trap that writes to a descriptor of the runner. After `exec`, or if the command sets its own EXIT trap,
-bash reports nothing. The state is then recorded as not alive, which is an observation and not a failure.
+bash reads the hook from BASH_ENV before the command, so the `-c` argument is still the unchanged command. The
+hook sets an EXIT trap that writes the report to a descriptor of the runner. bash writes no report after `exec`, or if
+the command sets its own EXIT trap. Then the recorded state is "not alive", which is an observation, not an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OUR_TRAP = re.compile(rb"trap -- '\{ builtin printf .*? EXIT\n?", re.S)
 
 
 def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
-    """Split a listing at the lines that begin an entry, and return each entry's text by name."""
+    """Return the text of each entry in a listing by name. `head` matches the first line of an entry."""
     starts = list(head.finditer(text))
     ends = [*(match.start() for match in starts), len(text)][1:]
     return {
@@ -43,7 +43,7 @@ def _entries(text: bytes, head: re.Pattern[bytes]) -> dict[str, Any]:
 
 
 def read_state(report: bytes) -> dict[str, Any]:
-    """Return the shell state in a report of the hook, or `{"alive": False}` if the report is incomplete."""
+    """Return the shell state from the hook's report, or `{"alive": False}` if the report is incomplete."""
     parts = report.split(b"\0")
     sections = dict(zip(parts[1::2], parts[2::2], strict=False))
     if set(sections) != {name.encode() for name in _SECTIONS}:

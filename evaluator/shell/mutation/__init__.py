@@ -1,11 +1,11 @@
-"""Mutants of a command: the mistakes that people and models make, each applied alone.
+"""Mutants of a command. Each mutant contains one mistake that people or models make.
 
     for mutant in mutants_of(b"find . -type f -name '*.c'"):
         print(mutant.operator, mutant.command)
 
-If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect that mistake in an answer. Each
-mutant keeps every byte outside its change. The same command gives the same mutants in the same order. The result has no
-duplicates and no mutant that both readers refuse.
+If a benchmark's world cannot distinguish a mutant from its reference, it cannot detect this mistake in an answer. A
+mutant keeps all bytes outside its change. The same command always gives the same mutants in the same order. Duplicates
+and mutants that both readers refuse are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FAMILIES: Final[tuple[Callable[[Script], Iterator[Edits]], ...]] = (
 
 
 class Mutant(NamedTuple):
-    """A command that differs from another by one mistake, and the name of the mutation operator."""
+    """A copy of a command with one mistake, and the name of the mutation operator that made the mistake."""
 
     operator: str
     command: bytes
@@ -58,7 +58,7 @@ def mutants_of(command: bytes) -> tuple[Mutant, ...]:
 
 
 def _is_in_cleanup(script: Script, change: Edits) -> bool:
-    """Return whether a change affects only a call that removes its own temporary files."""
+    """Return whether a change affects only a call that removes the command's own temporary files."""
     cleanups = [call.node for call in script.calls if is_cleaning_up(script.source(call.node))]
     return any(
         all(node.start_byte <= edit.start and edit.end <= node.end_byte for edit in change.edits) for node in cleanups
@@ -66,7 +66,7 @@ def _is_in_cleanup(script: Script, change: Edits) -> bool:
 
 
 def _is_readable(text: str) -> bool:
-    """Return whether either reader accepts the text. The faster one goes first."""
+    """Return whether at least one reader accepts the text. The faster reader is called first."""
     return not Script.read(text.encode("latin-1")).root.has_error or calls_of(text) is not None
 
 

@@ -1,6 +1,6 @@
 """Mutations inside quoted programs of other languages (awk, sed, perl, jq) and inside regular expressions.
 
-These programs are not parsed but matched with patterns. Each rule uses syntax that the languages share.
+These programs are matched with regular expressions, not parsed. Each rule uses syntax that the languages share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUN
 
 
 class ProgramRule(NamedTuple):
-    """A rule that replaces each match of `pattern` by each of `texts`, the templates for `_expand_template`."""
+    """A rule that replaces each match of `pattern` by each of `texts`. These are templates for `_expand_template`."""
 
     operator: str
     pattern: re.Pattern[str]
@@ -71,7 +71,7 @@ _SED_RULES: Final = (
 
 
 def changes_of_embedded_programs(script: Script) -> Iterator[Edits]:
-    """Yield every change inside a quoted program or pattern."""
+    """Yield every change inside the quoted programs and patterns of a command."""
     for call in script.calls:
         for word in _quoted(call):
             yield from _changes_of_word(call.name, word)
@@ -103,7 +103,7 @@ def _strings(word: SourceWord) -> list[range]:
 
 
 def _quoted(call: CallSite) -> Iterator[SourceWord]:
-    """Yield the words that hold a program or a pattern: quoted words, and an unquoted first operand."""
+    """Yield the words that contain a program or a pattern: quoted words, and the first operand without quotes."""
     if call.name not in PROGRAM_RUNNERS | PATTERN_READERS:
         return
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
@@ -122,7 +122,7 @@ def _matches(rule: ProgramRule, word: SourceWord, quote: int) -> Iterator[Edits]
 
 
 def _expand_template(match: re.Match[str], template: str) -> str | None:
-    """Expand a template with the groups of a match, or add or subtract 1 from the matched number.
+    """Return a template with the groups of a match inserted, or the matched number plus or minus 1.
 
     Return None if the number would be below zero.
     """

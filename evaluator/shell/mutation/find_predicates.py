@@ -39,7 +39,7 @@ class Predicate(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Return the start of the negation, or of the predicate if it is not negated."""
+        """Return the start of the negation, or the start of the predicate if there is no negation."""
         return self.negation.start if self.negation else self.words[0].start
 
     @property
@@ -79,7 +79,7 @@ def _predicates(words: Sequence[SourceWord]) -> Iterator[Predicate]:
 
 
 def _start(call: CallSite) -> Iterator[Edits]:
-    """Yield a change that starts the search in the parent folder."""
+    """Yield a change that replaces the start folder of the search by its parent."""
     first = call.words[0] if call.words else None
     if first is None or first.raw.startswith(("-", "\\", "!")) or not first.is_plain or first.raw == ".":
         return
@@ -110,7 +110,7 @@ def _predicate(script: Script, call: CallSite, predicate: Predicate) -> Iterator
 
 
 def _removal(text: str, words: Sequence[SourceWord], predicate: Predicate) -> Edit:
-    """Return an edit that removes the predicate and the `-o` that joins it to its neighbour."""
+    """Return an edit that removes the predicate and the `-o` next to it, if any."""
     first, last = predicate.negation or predicate.words[0], predicate.words[-1]
     before, after = words.index(first) - 1, words.index(last) + 1
     if after < len(words) and words[after].raw in _OR:
@@ -131,7 +131,7 @@ def _signs(name: str, value: SourceWord) -> Iterator[Edits]:
 
 
 def _groups(script: Script, words: Sequence[SourceWord]) -> Iterator[Edits]:
-    """Yield changes that remove a pair of parentheses or an `-o`. Without the `-o`, both predicates must hold."""
+    """Yield changes that remove a pair of parentheses or one `-o`. Without `-o`, a file must match both predicates."""
     openings: list[SourceWord] = []
     for word in words:
         if word.raw in _OPENING:

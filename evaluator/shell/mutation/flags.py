@@ -52,7 +52,7 @@ _ZERO_ESCAPE: Final = re.compile(r"\\0(?!\d)")
 
 
 class FlagAt(NamedTuple):
-    """A flag at its position in a command: its name, its value, and the edit that removes it."""
+    """A flag and its position in a command: its name, its value, and the edit that removes the flag."""
 
     name: str
     value: str
@@ -60,7 +60,7 @@ class FlagAt(NamedTuple):
 
 
 def options_of(name: str) -> Options:
-    """Return the options of a utility, including the utilities that only mutation knows."""
+    """Return the options of a utility. The table includes utilities that only the mutation package knows."""
     return _MORE_OPTIONS.get(name) or option_table().get(name, UNKNOWN)
 
 
@@ -83,8 +83,8 @@ def changes_of_flags(script: Script) -> Iterator[Edits]:
 def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
     """Return whether removing the flag makes no difference.
 
-    This holds for a `grep` syntax that the pattern does not use, for the compression of an archive that tar reads, and
-    for perl's -n and -a beside flags that imply them (-n beside -a or -F, -a beside -F).
+    This is true for a syntax flag of `grep` that the pattern does not need, and for a compression flag if tar reads an
+    archive. It is also true for perl's -n and -a if another flag implies them (-a or -F implies -n, -F implies -a).
     """
     names = {other.name for other in flags}
     if call.name == "grep" and flag.name in _SYNTAXES:
@@ -95,13 +95,13 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the pattern of a call has one of these characters, or is unknown."""
+    """Return whether the pattern of a call contains one of these characters, or is not known."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 
 
 def flags_of(text: str, call: CallSite) -> Iterator[FlagAt]:
-    """Yield the flags of a call in the order they are written, up to the command that it runs."""
+    """Yield the flags of a call in source order. Flags of a command that the call runs are left out."""
     options, at = options_of(call.name), 0
     operands = 0
     if options.bundled and call.words and call.words[0].raw.isalpha():
@@ -134,7 +134,7 @@ def _is_signal(name: str, raw: str) -> bool:
 
 
 def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) -> Iterator[FlagAt]:
-    """Yield the flags of one word, letter by letter. The value of the last letter may be the next word."""
+    """Yield the flags of one word, one for each letter. The next word may be the value of the last letter."""
     word = call.words[at]
     letters = word.raw[dash:]
     for position, letter in enumerate(letters):
@@ -154,7 +154,7 @@ def _cluster(text: str, call: CallSite, at: int, dash: int, options: Options) ->
 
 
 def _nul_separators(text: str, call: CallSite) -> Iterator[Edit]:
-    """Yield edits that make a call read or write lines instead of names that end with NUL."""
+    """Yield edits that replace a NUL separator by a newline in the input or output of a call."""
     if call.name in ("find", "printf"):
         for word in call.words:
             if word.raw == "-print0":

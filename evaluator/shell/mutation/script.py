@@ -1,7 +1,7 @@
-"""A parsed command with the position of every part, so that one part can change and all other bytes stay.
+"""A parsed command with the position of every part, so that a mutation can change one part and keep all other bytes.
 
-Offsets count bytes. The text is decoded as Latin-1, so that one character is one byte. Then the offsets of tree-sitter,
-regular expressions and slices agree for any bytes in the command.
+Offsets count bytes. The text is decoded as Latin-1, so that each byte becomes one character. So tree-sitter, regular
+expressions and slices use the same offsets, whatever bytes the command contains.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class SourceWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call in a script: the program's name without its folder, and the words after it."""
+    """A call in a script: the program's name without its folder, and the words after the name."""
 
     name: str
     program: SourceWord
@@ -89,11 +89,11 @@ class Script:
 
     @staticmethod
     def read(command: bytes) -> Script:
-        """Parse a command. Text that tree-sitter cannot parse becomes an error node, and nothing below it changes."""
+        """Parse a command. Text that tree-sitter cannot parse becomes an error node, which mutations do not change."""
         return Script(command.decode("latin-1"), parse_bytes(command))
 
     def nodes(self) -> Iterator[Node]:
-        """Yield every node in source order, except below error nodes."""
+        """Yield every node in source order, but no nodes below error nodes."""
         stack = [self.root]
         while stack:
             node = stack.pop()
@@ -102,7 +102,7 @@ class Script:
                 stack.extend(reversed(node.children))
 
     def source(self, node: Node) -> str:
-        """Return the source of a node."""
+        """Return the source text of a node."""
         return self.text[node.start_byte : node.end_byte]
 
     @cached_property
@@ -119,7 +119,7 @@ class Script:
 
     @cached_property
     def loose_words(self) -> tuple[SourceWord, ...]:
-        """Return the words outside calls: values of `for` loops, patterns of `case` and elements of arrays."""
+        """Return the words that belong to no call: values of `for` loops, patterns of `case`, elements of arrays."""
         words: list[SourceWord] = []
         for node in self.nodes():
             if node.type in ("for_statement", "case_item", "array"):
@@ -131,7 +131,7 @@ class Script:
 
     @cached_property
     def nested(self) -> tuple[tuple[int, Script], ...]:
-        """Return the scripts in single quotes after `bash -c`, each with the offset of its source."""
+        """Return each script in single quotes after `bash -c`, with the offset of the script in the command."""
         scripts = []
         for call in self.calls:
             words = (call.program, *call.words)
@@ -183,7 +183,7 @@ def _inner_call(call: CallSite) -> CallSite | None:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text with the edits applied."""
+    """Apply the edits to the text and return the result."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
@@ -197,6 +197,6 @@ def removal(text: str, start: int, end: int) -> Edit:
 
 
 def shifted(digits: str, step: int) -> str | None:
-    """Return the number plus `step` with the same width, or None if it would be below zero."""
+    """Return the number plus `step`, padded to the same width, or None if the result is negative."""
     number = int(digits) + step
     return None if number < 0 else str(number).zfill(len(digits) if digits.startswith("0") else 0)

@@ -70,14 +70,14 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a call removes its own temporary files. Judges report leftover files, but do not fail them."""
+    """Return whether a call removes the command's own temporary files. Judges do not fail commands that leave them."""
     return _CLEANING_UP.match(source) is not None
 
 
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove a stage, except the first.
+    """Yield changes that remove one stage of a pipeline, but never the first.
 
-    Without the first stage, the next would read no input. That is an accident, not a plausible mistake.
+    Without the first stage, the second would have no input. This is not a plausible mistake.
     """
     for bar, stage in zip(node.children, node.children[1:], strict=False):
         if bar.type in ("|", "|&"):
@@ -107,7 +107,7 @@ def _redirect(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _assignment(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield a change that removes an assignment for one command only, such as `IFS=`, and a reversed list."""
+    """Yield changes that remove an assignment before a command, such as `IFS=`, or reorder the assigned list."""
     after = node.next_sibling
     if node.parent is not None and node.parent.type == "command" and after is not None:
         yield _change("drop-assignment", Edit(node.start_byte, after.start_byte))
@@ -115,7 +115,7 @@ def _assignment(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _declaration(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove `export` or `local`, or one of several names."""
+    """Yield changes that remove the keyword, such as `export` or `local`, or one of several declared names."""
     keyword, *words = node.children
     if words:
         yield _change("drop-declaration", Edit(keyword.start_byte, words[0].start_byte))
@@ -164,9 +164,9 @@ def _is_arithmetic(node: Node | None) -> bool:
 
 
 def _number(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes of a number by 1, up and down.
+    """Yield changes that add 1 to a number or subtract 1 from it.
 
-    The words of a call are skipped. `found=1` does not become `found=2`, because both mean true.
+    They do not affect words of a call. `found=1` does not become `found=2`, because both values mean true.
     """
     text = script.source(node)
     parent = node.parent
@@ -180,13 +180,13 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Return whether the number follows `*` or `/`, such as the seconds in a day. It is rarely wrong by 1."""
+    """Return whether the number follows `*` or `/`. Such a number is rarely wrong by 1 (seconds in a day)."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 
 
 def _expansion(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes of an expansion, such as `${f##*/}` to `${f#*/}` and to `${f}`."""
+    """Yield changes to the operator of an expansion. For example, `${f##*/}` becomes `${f#*/}` or `${f}`."""
     for child in node.children[2:]:
         if child.type in _EXPANDED:
             yield _swap("expansion", child, _EXPANDED[child.type])

@@ -56,7 +56,7 @@ _SETS: Final[Mapping[str, str]] = {"[:upper:]": "[:lower:]", "[:lower:]": "[:upp
 
 
 def changes_of_utilities(script: Script) -> Iterator[Edits]:
-    """Yield every change that depends on the utility of a call."""
+    """Yield every change that is specific to the utility of a call."""
     for call in script.calls:
         end = call.program.end
         if call.name in _OTHER:
@@ -80,7 +80,7 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """Return whether the flag is `-i` and the pattern has too few letters for it to matter."""
+    """Return whether the flag is `-i` and the pattern has no two letters in a row, so that `-i` has little effect."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
@@ -107,7 +107,7 @@ def _signals(call: CallSite) -> Iterator[Edits]:
 
 
 def _modes(call: CallSite) -> Iterator[Edits]:
-    """Yield changes of a mode: each octal digit, or the user, sign or permission of a symbolic mode."""
+    """Yield changes to one part of a mode: an octal digit, or the user, sign or permission of a symbolic mode."""
     if call.name not in ("chmod", "install", "mkdir", "umask", "find"):
         return
     for word in call.words:
@@ -133,7 +133,7 @@ def _symbolic(word: SourceWord) -> Iterator[Edits]:
 
 
 def _owners(call: CallSite) -> Iterator[Edits]:
-    """Yield changes that replace the owner, or add a group to it."""
+    """Yield changes that replace the owner, or add a group to the owner."""
     if call.name not in ("chown", "chgrp"):
         return
     for word in call.words:
@@ -157,9 +157,9 @@ def _formats(word: SourceWord) -> Iterator[Edits]:
 
 
 def _keys(call: CallSite) -> Iterator[Edits]:
-    """Yield changes that remove an option letter or the end field of a sort key.
+    """Yield changes that remove an option letter or the end field of a `sort` key.
 
-    The end field of the last key stays, because `sort` compares the rest of the line in any case.
+    They keep the end field of the last key, because `sort` always compares the rest of the line last.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:

@@ -1,4 +1,4 @@
-"""Mutations of single words, independent of the utility: numbers, globs, paths and quotes."""
+"""Mutations of single words for every utility: changes to numbers, globs, paths and quotes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def changes_of_words(script: Script) -> Iterator[Edits]:
 
 
 def _unsplit_variables(script: Script) -> frozenset[str]:
-    """Return the variables that need no quotes: their value is always a number, a date or a temporary folder."""
+    """Return the variables that need no quotes, because their value is a number, a date or a temporary folder."""
     names = set()
     for node in script.nodes():
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -64,7 +64,7 @@ def _unsplit_variables(script: Script) -> frozenset[str]:
 
 
 def _test_strings(script: Script) -> Iterator[SourceWord]:
-    """Yield the strings between `[` and `]`. Between `[[` and `]]`, quotes make no difference to expansions."""
+    """Yield the quoted strings in `[ ]` tests. In `[[ ]]` tests, expansions need no quotes."""
     for node in script.nodes():
         if node.type != "test_command" or script.source(node).startswith("[["):
             continue
@@ -97,7 +97,7 @@ def _change(operator: str, word: SourceWord, text: str) -> Edits:
 
 
 def _numbers(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes of each number by 1, up and down, with the same width."""
+    """Yield changes that add 1 to a number or subtract 1 from it. The width stays the same."""
     if not (word.is_plain or word.quote) or "$(" in word.raw:
         return
     for match in _NUMBER.finditer(word.raw):
@@ -108,7 +108,7 @@ def _numbers(word: SourceWord) -> Iterator[Edits]:
 
 
 def _globs(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes of a glob, so that it matches more or fewer names."""
+    """Yield changes that make a glob match more or fewer names."""
     raw, end = word.raw, -1 if word.quote else len(word.raw)
     if "*" not in raw and not _CLASS.search(raw):
         return
@@ -127,7 +127,7 @@ def _globs(word: SourceWord) -> Iterator[Edits]:
 
 
 def _paths(word: SourceWord) -> Iterator[Edits]:
-    """Yield changes of a path to its parent folder, or without its trailing slash."""
+    """Yield changes that replace a path by its parent folder, or remove its trailing slash."""
     raw = word.raw
     if not word.is_plain or "/" not in raw.strip("/") or any(letter in raw for letter in "*?[{=,:|"):
         if word.is_plain and re.fullmatch(r"[\w.][\w./-]*/", raw):
@@ -142,7 +142,7 @@ def _paths(word: SourceWord) -> Iterator[Edits]:
 
 
 def _unquoted(word: SourceWord, safe_names: frozenset[str]) -> Iterator[Edits]:
-    """Yield a change that removes the quotes, if the word still looks like one word."""
+    """Yield a change that removes the quotes of a word, if the result still looks like one word."""
     inner = word.raw[1:-1]
     if not word.quote or not inner:
         return

@@ -1,1 +1,1 @@
-"""The NLC2CMD score of two commands, and a reader that follows the reference program of the 2020 competition."""
+"""The NLC2CMD score of two commands, and a reader that works like the reference program of the 2020 competition."""

@@ -17,11 +17,11 @@ _NUMBER: Final = re.compile("[0-9]")
 class Grammar(NamedTuple):
     """The reference program's grammar of one utility.
 
-    flags     letters with one dash, words and long options, mapped to the number of their values
+    flags     all options (`-a`, `-name`, `--all`), mapped to the number of their values
     attached  the flags that never take the next word as their value
     commands  the flags whose value is a command line in quotes
     operands  one letter per operand slot; `nlc2cmd.toml` explains the letters
-    number    whether a word that begins with a dash and is not an option is the flag `-` with a value
+    number    true if any other word that begins with a dash is read as the flag `-` with a value
     """
 
     flags: dict[str, int]
@@ -33,7 +33,7 @@ class Grammar(NamedTuple):
 
 @cache
 def grammar_2020() -> Mapping[str, Grammar]:
-    """Return the reference program's grammar by utility. The program refused every other utility."""
+    """Return the reference program's grammar of each utility. The program refused all other utilities."""
     table = tomllib.loads(files("evaluator.shell.nlc2cmd").joinpath("nlc2cmd.toml").read_text(encoding="utf-8"))
     return {name: _grammar(table[entry["like"]] if "like" in entry else entry) for name, entry in table.items()}
 
@@ -57,9 +57,9 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 
 @cache
 def option_table_2020() -> Mapping[str, Options]:
-    """Return the option table, with the reference program's grammar for each utility that it knew.
+    """Return the option table, but with the reference program's grammar for the utilities that the program knew.
 
-    So a command that the program refused gets the flags that the program would have seen in it.
+    With this table, a refused command is read with the same flags as a command that the program accepted.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():

@@ -1,8 +1,8 @@
-"""Read commands as the NLC2CMD reference program did in 2020: the utilities and flags, or the reason for refusal.
+"""Read commands as the NLC2CMD reference program did in 2020: utilities and flags, or the reason for refusal.
 
 The reference program used bashlex's tree of a command and a grammar of a hundred utilities (`nlc2cmd.toml`). It refused
-everything else: a utility or long option outside the grammar, an operand too many, lists, redirections, loops and
-assignments. The published scores depend on this reading, so this module copies the program's quirks:
+everything else: utilities and long options outside the grammar, too many operands, lists, redirections, loops and
+assignments. The published scores depend on these rules. So this module copies even the program's unusual rules:
 
 * The program recognises options in the source text. `"-n"` in quotes is an operand, and so is a word with a
   substitution.
@@ -36,11 +36,11 @@ _EXTENDED: Final = {"egrep": ("-E", "--extended-regexp"), "fgrep": ("-F", "--fix
 
 
 class UnsupportedCommandError(Exception):
-    """The reference program refuses the command, for the reason in the message. This package handles the error."""
+    """The reference program refuses the command. The message is the reason. Only this package sees the error."""
 
 
 class ReferenceCall(NamedTuple):
-    """A utility as the reference program reads it: its name and all flags of its subtree, with repetitions."""
+    """A utility as read by the reference program: its name and all flags of its subtree, including repetitions."""
 
     utility: str
     flags: tuple[str, ...]
@@ -58,7 +58,7 @@ _ARGUMENT: Final = ""
 
 
 class _Expanded(NamedTuple):
-    """A stand-in for bashlex's node of a word with a parameter or a home directory as its only expansion."""
+    """A substitute for bashlex's node of a word. The word's only expansion is a parameter or a home directory."""
 
     kind: str
     parts: tuple[_Expanded, ...] = ()
@@ -79,14 +79,14 @@ class _Piece(NamedTuple):
 
     @property
     def may_be_flag(self) -> bool:
-        """Return whether the piece can be a flag: nothing to expand in it, or a parameter directly after its dash."""
+        """Return whether the piece can be a flag: a word without expansions, or with a parameter after its dash."""
         if self.word is None:
             return False
         return self.node is None or (self.word[:1] == "-" and self.node.parts[0].kind == "parameter")
 
 
 def parse_like_reference(command: str) -> tuple[ReferenceCall, ...]:
-    """Return the utilities in pre-order as the reference program reads them, or raise UnsupportedCommandError."""
+    """Return the utilities in pre-order, as the reference program does. Raises UnsupportedCommandError."""
     text = fix_typos(command)
     try:
         refuse_hostile(text)
@@ -111,7 +111,7 @@ def _read(text: str) -> list[_Child]:
 
 
 def _refuse_early(text: str) -> None:
-    """Refuse a command before parsing it, if the parsed command would be refused too. This saves time."""
+    """Refuse some commands without parsing, to save time. The program would also refuse them after parsing."""
     first = _FIRST.match(text)
     if text.startswith(("(", "{ ")) or (first and first[0] in _COMPOUND):
         _refuse("unsupported: compound")
@@ -122,7 +122,7 @@ def _refuse_early(text: str) -> None:
 
 
 def _pieces_of_stage(words: Iterable[str]) -> list[_Piece]:
-    """Return the words of a plain stage. For a word with an expansion, only the kind of expansion matters."""
+    """Return the words of a plain stage as pieces. For expansions, a piece keeps only the kind of expansion."""
     return [
         _Piece(word, word if word.isalnum() else remove_quotes(word), _EXPANDED.get(expansion(word))) for word in words
     ]
@@ -161,7 +161,7 @@ class _ReferenceTrees:
         self.text = text
 
     def children(self, node: Any, depth: int) -> list[_Child]:
-        """Return the utilities, flags and arguments that a node contributes."""
+        """Return the utilities, flags and arguments in a node of the bashlex tree."""
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH}")
         match node.kind:
@@ -199,7 +199,7 @@ class _ReferenceTrees:
 
 
 class _Call:
-    """One pass over the words of one command."""
+    """A single pass over the words of one command."""
 
     def __init__(self, pieces: Sequence[_Piece], trees: _ReferenceTrees, depth: int) -> None:
         self.pieces, self.trees, self.depth = pieces, trees, depth
@@ -214,7 +214,7 @@ class _Call:
         self.command_at: int | None = None
 
     def children(self) -> list[_Child]:
-        """Return the called utility, or the children of the expansion that stands in its place."""
+        """Return the utility, or the children of the expansion if the first word is an expansion."""
         if not self.pieces:
             return []
         first = self.pieces[0]
@@ -337,7 +337,7 @@ class _Call:
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Take a command line in quotes or a word with an expansion, and return whether one was taken."""
+        """Read the piece if it is a command line in quotes or has an expansion, and return whether this was so."""
         if piece.node is not None:
             self._take_argument(piece)
             return True
@@ -379,7 +379,7 @@ class _Call:
         self.at = len(self.pieces)
 
     def _add_implied(self) -> None:
-        """Add the flags that the program implies: `-E` for egrep, `-F` for fgrep, `-I` for an xargs with a command."""
+        """Add implied flags as the program does: `-E` for egrep, `-F` for fgrep, `-I` for xargs with a command."""
         if self.name in _EXTENDED and not any(flag in self.output for flag in _EXTENDED[self.name]):
             self.output.insert(0, _EXTENDED[self.name][0])
         if self.name != "xargs":

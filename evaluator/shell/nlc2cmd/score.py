@@ -21,15 +21,15 @@ come from it. The program reads a command as follows:
 
 `reference_2020` reads commands exactly as the program did. The program refused about a sixth of real commands: lists,
 redirections, loops, and utilities and long options outside its grammar. That is a limit of the program, not of the
-metric. So these commands are read by `evaluator.shell.utilities`, with the program's grammar for the utilities that it
-knew. Of the 8,639 different commands of NL2Bash that the program reads, 99.4 % read the same in this way. With
-`strict_2020` the others stay refused and score as in 2020: -1 if one side is refused, and 0 if both are, even if they
-are the same.
+metric. So `evaluator.shell.utilities` reads these commands, with the program's grammar for the utilities that it knew.
+This reading agrees with the program for 99.4 % of the 8,639 different commands of NL2Bash that the program reads.
+With `strict_2020`, refused commands stay refused and score as in 2020: -1 if one side is refused, and 0 if both sides
+are refused, even if they are the same.
 
 The recorded output of the program covers 6,908 different commands. This module reads or refuses all of them as the
 program did, with the same utilities and flags. The known differences are:
 
-* Two commands that call nothing agree (1). In the program, a mean over no position was 0.
+* Two commands that call nothing score 1. In the program, they scored 0, the mean over no positions.
 * The program's grammar was published except for a dozen utilities (`curl`, `lsof`, `md5`, `netstat`, `pr`, `printf`,
   `stat`, `test`, `zip` among them). For these, only the options in the recorded commands are known. Other options are
   read as operands.
@@ -58,14 +58,14 @@ _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
 class Signature(NamedTuple):
-    """A utility as the metric compares it: its name and the flags of its whole subtree."""
+    """A utility in the form that the metric compares: its name and the flags of its whole subtree."""
 
     utility: str
     flags: frozenset[str]
 
 
 class MetricReading(NamedTuple):
-    """A command as the metric reads it.
+    """The metric's view of a command.
 
     called      utilities in pre-order, with all flags of each subtree, including repetitions; None if unreadable
     signatures  the same utilities as the metric compares them
@@ -79,7 +79,7 @@ class MetricReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def reading_of(command: str | bytes) -> MetricReading:
-    """Return a command's utilities and flags. This function never raises an error: "unreadable" is a normal result."""
+    """Return the metric's view of a command. The function raises no error, because "unreadable" is a normal result."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         called: tuple[ReferenceCall, ...] | None = parse_like_reference(text)
@@ -92,13 +92,13 @@ def reading_of(command: str | bytes) -> MetricReading:
 
 
 def forget_commands() -> None:
-    """Clear the caches of commands and scores, so that a measurement starts cold."""
+    """Clear the caches of commands and scores, so that a time measurement starts with empty caches."""
     for cached in (reading_of, _score, bashlex_reader.cached_trees):
         cached.cache_clear()
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
-    """Read a command that the organisers' program refused, with its grammar. Return None if it is unreadable."""
+    """Read a command that the organisers' program refused, by its grammar. Return None for an unreadable command."""
     # A word processor may have replaced the keyboard's dashes and quotes.
     tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):
@@ -109,7 +109,7 @@ def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
 
 
 def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[str, ...]]:
-    """Return the utilities with everything nested in them, and the flags of all of them together."""
+    """Return the utilities and all nested utilities in pre-order, and the flags of all these utilities together."""
     calls: list[ReferenceCall] = []
     all_flags: tuple[str, ...] = ()
     for utility in utilities:
@@ -123,7 +123,7 @@ def _flatten(utilities: Iterable[Utility]) -> tuple[list[ReferenceCall], tuple[s
 
 
 def _has_unknown_name(utility: Utility) -> bool:
-    """Return whether the shell must expand the name before the utility is known."""
+    """Return whether the utility is unknown until the shell expands its name."""
     return "$" in utility.name or utility.name.startswith("~")
 
 
@@ -139,7 +139,7 @@ def _own_flags(utility: Utility) -> tuple[str, ...]:
 
 
 def flag_score(predicted: frozenset[str], referenced: frozenset[str]) -> float:
-    """Return S_F of two flag sets: 1 if they are equal, down to -2 if they are disjoint and of equal size.
+    """Return S_F of two flag sets, from -2 (disjoint sets of equal size) to 1 (equal sets).
 
     >>> flag_score(frozenset({"-l", "-a"}), frozenset({"-l"}))
     0.0
@@ -163,7 +163,7 @@ def _score(predicted: tuple[Signature, ...], referenced: tuple[Signature, ...]) 
 
 
 def score_pair(prediction: str | bytes, reference: str | bytes, *, strict_2020: bool = False) -> float:
-    """Return the NLC2CMD score of one command against one reference, in [-1, 1], before confidence.
+    """Return the NLC2CMD score of a command against a reference, in [-1, 1], without the factor for confidence.
 
     An empty or unreadable prediction scores -1. A readable prediction also scores -1 against an unreadable reference.
     An unreadable prediction with the same text as the reference scores 1. With `strict_2020`, commands that the

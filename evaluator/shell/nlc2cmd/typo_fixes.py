@@ -1,4 +1,4 @@
-"""The typing errors that the NLC2CMD reference program fixed in a command's text before it read the text.
+"""The typing errors in commands that the NLC2CMD reference program corrected before parsing.
 
 Scores depend on these fixes. For example, the program reads `find -regex-type posix` with the flag `-regextype`, and
 `-dev` anywhere as `-xdev`.
@@ -29,7 +29,7 @@ _TAR: Final = re.compile(r" tar (?=\w)")
 
 
 def fix_typos(command: str) -> str:
-    """Return a command's text with the program's corrections: typing errors, typographic quotes, `sudo` and prompt."""
+    """Return the command with all the program's corrections: typing errors, curly quotes, `sudo` and prompts."""
     command = fix_words(command.replace("\n", " ").strip().replace("sudo", ""))
     command = _PROMPTED_FIND.sub("find ", _PROMPT.sub("", command))
     if "tar" in command:
@@ -38,7 +38,7 @@ def fix_typos(command: str) -> str:
 
 
 def fix_words(command: str) -> str:
-    """Return a command's text with only the program's corrections of single words."""
+    """Return the command with the program's corrections of single words, but no other corrections."""
     for wrong, right in _FIXES:
         if wrong in command:
             command = command.replace(wrong, right)

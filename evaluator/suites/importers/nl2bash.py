@@ -1,7 +1,7 @@
 """Importer of NL2Bash: pairs of an instruction and a command, published without files.
 
-The importer takes only single commands that change no state (see `simple_commands`), because a task has one reference
-and a change of state needs several. It creates the files that commands name (see `synthesize_files`). About a hundred
+The importer takes only single commands that change no state (see `simple_commands`), because a change of state could be
+compared with only one reference. It creates the files that commands name (see `synthesize_files`). About a hundred
 commands share one world, so it also has names that a command must not find. A task's id is its pair's line number.
 """
 

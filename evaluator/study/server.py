@@ -2,10 +2,10 @@
 
 The server prevents the following attacks:
 
-* Another site's page reads or sends requests. The address contains a secret, and every request's origin is checked.
-* DNS rebinding: an attacker's host name resolves to this server. The server answers only for literal addresses.
-* The study's page loads content from another server. The content security policy allows this server only.
-* A command's output acts as markup or script. The page inserts only text and writes out invisible characters.
+* A page of another site sends requests. The address contains a secret, and the server checks each request's origin.
+* DNS rebinding: an attacker's host name resolves to this server. The server accepts only literal IP addresses.
+* The study's page loads content from another server. The content security policy allows only this server.
+* A command's output acts as markup or script. The page inserts it as text only and makes invisible characters visible.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _RefusedError(Exception):
 
 
 def is_literal(host: str | None, port: int) -> bool:
-    """Return whether a Host header consists of a literal address, or localhost, and this port.
+    """Return whether a Host header contains exactly an IP address (or `localhost`) and this port.
 
     >>> [is_literal(host, 80) for host in ("127.0.0.1:80", "[::1]:80", "localhost:80", "10.0.0.7:80")]
     [True, True, True, True]
@@ -87,7 +87,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _StudyHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of a defect, without the client's address. Ignore a browser that disconnects."""
+        """Print the traceback of a defect, without the client's address. Ignore a disconnected browser."""
         if not isinstance(sys.exc_info()[1], OSError):
             traceback.print_exc()
 
@@ -215,10 +215,9 @@ _ACTIONS: Final = {"join": _join, "show": _show, "enter": _enter, "skip": _skip}
 
 @contextlib.contextmanager
 def study_server(study: Study, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """Serve a study while the block runs, and yield its address, which contains the secret. `port` 0 takes any free
-    port.
+    """Serve a study while the `with` block runs, and yield the study's address, which contains the secret.
 
-    Raises OSError if the host or the port is not available.
+    If `port` is 0, use any free port. Raises OSError if the host or the port is not available.
     """
     server = _Server((host, port), study)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

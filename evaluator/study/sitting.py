@@ -1,8 +1,8 @@
 """A participant's sitting: tasks in random order, one clock per task, and one measurement per finished task.
 
-The server keeps the clock. It runs from the display of a task until Enter of the command that passes. It pauses while a
-command is executed, because the speed of a machine is not the speed of a person. The first task is a warm-up and is not
-measured.
+The server keeps the clock. The clock starts when a task is shown and stops when the participant enters a command that
+passes. It pauses during each execution, because the machine's speed must not count. The first task is a warm-up and is
+not measured.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class AttemptResult(NamedTuple):
 
 
 class StudyExaminer(Protocol):
-    """Executes and judges participants' commands. It is called from many threads."""
+    """The executor and judge of participants' commands. The study calls it from many threads."""
 
     def examine(self, task: str, command: bytes) -> AttemptResult:
-        """Execute and judge a command for a task. Raises InfraError if the machinery fails."""
+        """Execute and judge a command for a task. Raises InfraError if the execution fails for a technical reason."""
         ...
 
 
 class TaskView(NamedTuple):
-    """A task as the participant sees it. A task with `warm_up` is not measured."""
+    """A task as the participant sees it. If `warm_up` is true, the task is not measured."""
 
     number: int
     tasks: int
@@ -49,7 +49,7 @@ class TaskView(NamedTuple):
 
 @dataclass
 class Sitting:
-    """One participant's tasks, in their order. All times are seconds of the study's clock."""
+    """One participant's tasks in random order. All times are in seconds on the study's clock."""
 
     participant: str
     tasks: Sequence[Task]
@@ -60,7 +60,7 @@ class Sitting:
 
 
 class Study:
-    """All sittings on one suite. `places` returns the user and folder that a task's prompt shows."""
+    """All sittings on one suite. `places` returns the user and the folder to show in a task's prompt."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Study:
         return key
 
     def show(self, key: str) -> TaskView | None:
-        """Return the current task, or None after the last one. Its clock starts when it is first shown."""
+        """Return the current task, or None after the last task. The first call for a task starts its clock."""
         sitting = self._sitting(key)
         if sitting.position == len(sitting.tasks):
             return None
@@ -106,7 +106,7 @@ class Study:
         return TaskView(sitting.position, len(sitting.tasks) - 1, sitting.position == 0, task.nl, self._places(task))
 
     def enter(self, key: str, number: int, command: bytes) -> AttemptResult:
-        """Execute a command for the current task. If it passes, end the task and go on to the next one."""
+        """Execute a command for the current task. If the command passes, end the task and go on to the next task."""
         entered_at = self._clock()
         sitting = self._sitting(key)
         if not sitting.lock.acquire(blocking=False):
@@ -123,7 +123,7 @@ class Study:
             sitting.lock.release()
 
     def skip(self, key: str, number: int) -> None:
-        """End the current task as skipped and go on to the next one."""
+        """Record that the current task was skipped, and go on to the next task."""
         skipped_at = self._clock()
         sitting = self._sitting(key)
         with sitting.lock:
@@ -136,13 +136,13 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return the current task and the time when it was shown. Raises UsageError if `number` is another task's."""
+        """Return the current task and the time of its display. Raises UsageError if `number` is of another task."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at
 
     def _finish_task(self, sitting: Sitting, task: Task, seconds: float, *, passed: bool) -> None:
-        """Record a measurement, except of the warm-up, and go on to the next task."""
+        """Record a measurement and go on to the next task. The warm-up is not recorded."""
         if sitting.position > 0:
             measurement = Measurement(
                 format=1,

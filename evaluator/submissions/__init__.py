@@ -1,6 +1,6 @@
-"""Submissions: untrusted bytes become records, or a list of all their problems.
+"""Submissions: this package converts untrusted bytes to records, or lists all problems in the bytes.
 
-`check_submission` reports every problem with its file and line. `load_submission` returns a submission without errors.
+`check_submission` reports every problem with its file and line. `load_submission` returns a valid submission.
 Only `folder` reads the disk. All other modules take bytes and return values.
 """
 

@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Return the prediction with candidates. Raw text becomes one candidate."""
+    """Return the prediction with candidates. If it has raw text, the command in the text is the only candidate."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()
@@ -23,16 +23,16 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the complete text or, with `markdown`, the content of the first fenced block if there is one."""
+    """Return the content of the first fenced block, or the complete text without `markdown` or without a block."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 
 
 def first_block(text: str) -> str | None:
-    """Return the content of the first fenced code block, or None.
+    """Return the content of the first fenced code block, or None if there is no block.
 
     As in CommonMark, three or more backticks or tildes open a block, and at least as many of the same character close
-    it. A block without an end continues to the end of the text. The indentation of the fence is removed from its lines.
+    it. A block that is not closed ends with the text. The indentation of the fence is removed from the block's lines.
     Unlike in CommonMark, any indentation of a fence is allowed, because models indent blocks in list items.
     """
     lines = _LINE_END.split(text)

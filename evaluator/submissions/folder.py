@@ -1,7 +1,7 @@
 """The only module that reads a submission's folder from disk.
 
 The folder is untrusted. It may contain links to other places, a FIFO that blocks, a sparse file of a terabyte, or names
-with control characters. No link is followed, no read waits, and no read exceeds the limit, whatever `stat` reported.
+with control characters. This module follows no link, never waits for data, and never reads more than the limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class EntryKind(StrEnum):
-    """The type of a directory entry. The value is used in messages."""
+    """The type of a directory entry. Messages show its value."""
 
     FILE = "a file"
     FOLDER = "a folder"
@@ -34,7 +34,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One directory entry. Bytes of its name that are not UTF-8 become lone surrogates, as usual in Python."""
+    """One directory entry. If bytes of the name are not valid UTF-8, Python represents them as lone surrogates."""
 
     name: str
     kind: EntryKind
@@ -43,9 +43,9 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class OpenFolder:
-    """A folder that stays open, so that it cannot be replaced between listing and reading.
+    """An open folder. It stays open, so that no program can replace it between the listing and the reads.
 
-    `entries` are sorted by name and limited in number. `overfull` is true if the folder has more of them.
+    `entries` are sorted by name and limited in number. `overfull` is true if the folder has more entries.
     """
 
     descriptor: int
@@ -53,7 +53,7 @@ class OpenFolder:
     overfull: bool
 
     def read(self, entry: FolderEntry, most: int) -> bytes:
-        """Return at most `most` bytes of a file. Raises OSError if it is not a regular file any more."""
+        """Return at most `most` bytes of a file. Raises OSError if the entry is no longer a regular file."""
         descriptor = os.open(entry.name, _OPEN, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -62,7 +62,7 @@ class OpenFolder:
 
 
 def kind_of(path: Path) -> EntryKind:
-    """Return the type of the entry at a path, without following links. Raises UsageError if there is none."""
+    """Return the type of the entry at a path. Links are not followed. Raises UsageError if the path does not exist."""
     try:
         return _kind(path.lstat().st_mode)
     except (OSError, ValueError) as error:
@@ -73,7 +73,7 @@ def kind_of(path: Path) -> EntryKind:
 
 @contextmanager
 def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
-    """Open a folder and list its first `most` entries. Raises OSError if it cannot be opened or is a link."""
+    """Open a folder and list its first `most` entries. Raises OSError if the folder is a link or cannot be opened."""
     descriptor = os.open(folder, _OPEN | os.O_DIRECTORY)
     try:
         with os.scandir(descriptor) as listing:
@@ -85,7 +85,7 @@ def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
 
 
 def names_beside(folder: Path) -> list[str]:
-    """Return the names of the other entries beside `folder`, which is an absolute path."""
+    """Return the names of the other entries in the parent of `folder`. `folder` is an absolute path."""
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 

@@ -1,6 +1,6 @@
 """Size limits of a submission, and the number of submissions that one contributor may open.
 
-The contributor chooses the bytes, so every limit is checked before the bytes are used.
+The bytes of a submission are untrusted, so every limit is checked before the bytes are used.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class SubmissionLimits(Record):
 class PullLimits(Record):
     """The limits in `[tool.bashboard.pulls]` of pyproject.toml for one contributor, as in the NLC2CMD competition.
 
-    `a_day` limits pull requests with a submission opened within 24 hours. `a_suite_version` limits submissions to one
-    version of a suite, on the board and in open pull requests.
+    `a_day` limits the pull requests with a submission that are opened within 24 hours. `a_suite_version` limits the
+    submissions to one version of a suite, on the board and in open pull requests together.
     """
 
     a_day: Count = 5

@@ -1,4 +1,4 @@
-"""Parser of `submission.toml`: bytes become a record, and every problem is reported with its line."""
+"""Parser of `submission.toml`. It converts the bytes to a record and reports every problem with its line."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _toml(text: str, report: ProblemCollector) -> dict[str, Any] | None:
 
 
 def _foreign(value: object) -> list[str]:
-    """Return a TOML date or time as a value that no field of the record accepts."""
+    """Replace a TOML date or time with a value that no field of the record accepts."""
     return [str(value)]
 
 

@@ -17,7 +17,7 @@ QUOTED_LENGTH = 60
 
 
 def quoted(text: str, length: int = QUOTED_LENGTH) -> str:
-    """Return a text in single quotes, escaped, and cut visibly after `length` characters."""
+    """Escape a text, shorten it visibly to `length` characters, and put it in single quotes."""
     cut = f"{printable(text[:length])}'…" if len(text) > length else f"{printable(text)}'"
     return f"'{cut}"
 
@@ -40,13 +40,13 @@ def described(value: object) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `; did you mean 'x' or 'y'?` with the names most like `name`, or nothing if none is similar."""
+    """Return `; did you mean 'x' or 'y'?` with the names most similar to `name`, or "" if none is similar."""
     similar = difflib.get_close_matches(name[:QUOTED_LENGTH], list(names), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(quoted(match) for match in similar)}?" if similar else ""
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return the first names, and the number of the others."""
+    """Return a text with the first `most` names and the number of the others."""
     all_names = list(names)
     more = f" and {len(all_names) - most} more" if len(all_names) > most else ""
     return ", ".join(quoted(name) for name in all_names[:most]) + more

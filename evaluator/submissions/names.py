@@ -35,13 +35,13 @@ def is_slug(name: str) -> bool:
 
 
 def suite_of(name: str) -> str | None:
-    """Return the suite that a predictions file belongs to, by its name, or None."""
+    """Return the suite in the name of a predictions file, or None if the name is not of a predictions file."""
     suite = name.removesuffix(PREDICTIONS)
     return suite if suite != name and is_slug(suite) else None
 
 
 def slug_faults(slug: str, beside: Iterable[str]) -> Iterator[str]:
-    """Yield the problems of a submission's folder name, given the names beside it."""
+    """Yield the problems of a submission's folder name. `beside` are the other names in the parent folder."""
     if not is_slug(slug):
         expected = "lower-case letters, digits and inner '-', at most 64"
         yield f"folder name {quoted(slug)}: expected {expected}; rename the folder"
@@ -83,5 +83,5 @@ def _problem(folder: Path, name: str, fault: str) -> Problem:
 
 
 def _folded(name: str) -> str:
-    """Return the same text for all names that a file system or a reader may confuse."""
+    """Normalize a name, so that names that a file system or a reader may confuse become equal."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -1,4 +1,4 @@
-"""Parser of `<suite>.jsonl`: bytes become predictions, and every problem is reported with its line.
+"""Parser of `<suite>.jsonl`. It converts the bytes to predictions and reports every problem with its line.
 
 A task without a line is scored as unanswered, so a missing line is a warning. Content that is valid but looks
 unintended is a warning too. Content that breaks the format is an error and rejects the submission. The task names are
@@ -32,10 +32,10 @@ MOST_COMPARISONS: Final = 20_000
 
 
 class TaskNames:
-    """Recorder of each line's task in file order. Repeated and unknown names are reported at once.
+    """The task names of a predictions file, in file order. Repeated and unknown names are reported immediately.
 
-    `suite` is None if the suite is unknown: then no name is reported as unknown or missing. `answered` is the version
-    that the submission declares. Tasks of that version which a later version dropped are not errors.
+    If the suite is unknown, `suite` is None and no name is reported as unknown or missing. `answered` is the version
+    that the submission declares. A task of that version is no error even if a later version removed it.
     """
 
     def __init__(self, report: ProblemCollector, suite: SuiteInfo | None, answered: str | None) -> None:

@@ -83,8 +83,7 @@ def predictions_from(path: Path, data: bytes, tasks: Collection[str]) -> tuple[d
     """Return the prediction lines by task from a batch's results, and the tasks with a failed request.
 
     The first choice of each line becomes `output`, with the server's token counts. A failed request leaves its task
-    unanswered. Raises FormatError that names every line which is not a result or does not belong to a task of the
-    suite.
+    unanswered. Raises FormatError with every line that is not a result or does not belong to a task of the suite.
     """
     lines: dict[str, str] = {}
     failed: list[str] = []

@@ -34,9 +34,9 @@ class SuiteInfo:
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether an earlier version has other tasks: its major number differs (semantic versions)."""
+        """Return whether another version has other tasks. Its major number then differs (semantic versioning)."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """Return whether a submission names a version that does not exist yet."""
+        """Return whether this suite is older than `version`, so that `version` does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

@@ -159,7 +159,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note on a reference with different results in two runs of one variant."""
+    """Return the note on a reference that gives different results in two runs of one variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",
@@ -190,9 +190,9 @@ _ORDERS: Final = re.compile(rb"(?:^|[|&;]\s*)(?:sort|tac|head|tail|sed|nl|fold|c
 def has_order(task: Task, outputs: Mapping[str, Sequence[bytes]]) -> bool:
     """Return whether the lines of a task's output must be compared in order.
 
-    They must if the instruction asks for an order and all references print exactly the same lines. Compared as a set,
-    the reversed lines would pass too. A single reference always agrees with itself, so it must also contain a command
-    that orders lines. `outputs` are the references' outputs by variant.
+    This is necessary if the instruction asks for an order and all references print exactly the same lines, because a
+    comparison as a set also accepts reversed lines. A single reference always agrees with itself, so it must also
+    contain a command that orders lines. `outputs` are the references' outputs by variant.
     """
     if task.output is not OutputMode.SET or not _ORDER.search(task.nl):
         return False

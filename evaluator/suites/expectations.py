@@ -17,7 +17,7 @@ DO_NOTHING: Final = (b"true", b"cat /dev/null")
 
 
 class Expectation(NamedTuple):
-    """A command and the verdict that it must get, with reference number `without` (0-based) excluded from judging."""
+    """A command and its required verdict. The judge does not use reference number `without` (0-based)."""
 
     task: Task
     command: bytes

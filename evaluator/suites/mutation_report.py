@@ -192,7 +192,7 @@ def _stale(
     tasks: Mapping[str, Task],
     retired: Collection[str],
 ) -> Iterator[StaleEquivalence]:
-    """Yield marks that do not apply: the task or mutant is gone or changed, or a variant or Bash refutes it."""
+    """Yield invalid marks: the task or mutant is missing or changed, or a variant or Bash disproves the equivalence."""
     by_mark = {(mutant.task.digest, command_digest(mutant.command)): finding for mutant, finding in findings.items()}
     for line, mark in enumerate(marks, 1):
         task = tasks.get(mark.task)

@@ -1,1 +1,1 @@
-"""Test doubles that the package ships, so that a test has nothing to patch."""
+"""Test doubles. The package contains them, so that tests need no patching."""

@@ -129,7 +129,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """Copy a repository's tracked files. `topics` keep only these topics of the suites and of the answers."""
+    """Copy a repository's tracked files. If `topics` are given, omit tasks of other topics and their answers."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

@@ -46,13 +46,13 @@ def raw(value: Raw) -> bytes:
 
 
 def output(data: Raw = b"", cap: int = CAP) -> Output:
-    """Return a stream that printed these bytes, of which it keeps `cap`."""
+    """Return an output stream with these bytes. It keeps at most the first `cap` bytes."""
     data = raw(data)
     return Output(data=data[:cap], size=len(data), digest=hashlib.sha256(data).hexdigest())
 
 
 def added(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any) -> PathChange:
-    """Return a new regular file of root's with mode 0644. `text` keeps the bytes, as for a file that the task lists."""
+    """Return a new regular file with owner root and mode 0644. If `text` is true, the evidence keeps its bytes."""
     return _file(Kind.ADDED, path, content, text, {"mode": 0o644, "uid": 0, "gid": 0, **fields})
 
 
@@ -68,14 +68,14 @@ def deleted(path: Raw) -> PathChange:
 
 
 def remoded(path: Raw, mode: int = 0o644, owner: tuple[int, int] = (0, 0), **fields: Any) -> PathChange:
-    """Return a file with another mode or owner and the same bytes. It was root's with mode 0644."""
+    """Return a file with a new mode or owner and the same bytes. Before, its owner was root and its mode 0644."""
     before = {"old_mode": 0o644, "old_uid": 0, "old_gid": 0}
     values = {"type": FileType.FILE, "mode": mode, "uid": owner[0], "gid": owner[1], **before, **fields}
     return PathChange(path=raw(path), kind=Kind.MODE, **values)
 
 
 def directory(path: Raw, mode: int = 0o755, **fields: Any) -> PathChange:
-    """Return a new directory of root's."""
+    """Return a new directory with owner root."""
     values = {"type": FileType.DIRECTORY, "mode": mode, "uid": 0, "gid": 0, **fields}
     return PathChange(path=raw(path), kind=Kind.ADDED, **values)
 

@@ -11,7 +11,7 @@ from evaluator.study.sitting import AttemptResult
 
 
 class FakeExaminer:
-    """Passes the one command that `right` has for a task. It calls `meanwhile` in place of an execution."""
+    """An examiner that passes only the command in `right` for a task. Instead of an execution, it calls `meanwhile`."""
 
     def __init__(
         self, right: Mapping[str, bytes], output: str = "", meanwhile: Callable[[bytes], object] = lambda _: None

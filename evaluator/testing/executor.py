@@ -49,7 +49,7 @@ Play = Callable[[RequestedExecution], Shows]
 
 
 class FakeExecutor:
-    """Returns the result of `play` for every request. A table of commands gives the same result in every variant.
+    """An executor that gives the result of `play` for every request. A table's results are the same in all variants.
 
     `calls` records the requests in order. `breaks_after` is the number of results after which the executor raises
     `breaks_with`, as an interrupted run does.
@@ -67,7 +67,7 @@ class FakeExecutor:
         self.calls: list[RequestedExecution] = []
 
     def __call__(self, requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-        """Yield every request with its result, in the order of the requests and not before each is due."""
+        """Yield every request with its result, in the order of the requests. Wait until each request is due."""
         for request in requests:
             time.sleep(max(0.0, request.not_before - time.monotonic()))
             if len(self.calls) == self._breaks_after:

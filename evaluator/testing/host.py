@@ -8,7 +8,7 @@ from evaluator.sandbox.host import CompletedCommand
 
 
 class ScriptedHost:
-    """A machine with a table of results. A command has the results of the first key that its command line begins with.
+    """A machine with a table of results. The first key that is a prefix of the command line selects its results.
 
     `calls` holds every command line in order.
     """

@@ -59,7 +59,7 @@ def _raising(error: BaseException) -> Act:
 
 
 class ScriptedWorkers:
-    """Starts workers that share one script of acts. After the end of the script, every further job is echoed.
+    """A factory of workers that share one script of acts. After the end of the script, workers echo every job.
 
     `jobs` holds the lines of jobs and `notices` the lines without an answer, in order. `started` and `closed` count
     workers, and `pauses` holds the arguments of `sleep`.

@@ -1,4 +1,4 @@
-"""Baseline programs. Their predictions are submissions that this package can regenerate byte for byte."""
+"""Baseline programs. This package can generate each baseline's submission again, with exactly the same bytes."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def _manifest(baseline: Baseline, suite: SuiteManifest) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a TOML basic string. TOML accepts all escapes of JSON."""
+    """Return the value as a TOML basic string. A JSON string is valid, because TOML accepts all escapes of JSON."""
     return json.dumps(value, ensure_ascii=False)

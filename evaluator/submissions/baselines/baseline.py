@@ -14,10 +14,10 @@ Predict = Callable[[Sequence[Task], Sequence[TrainingPair]], list[Prediction]]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A program in this repository with predictions that form a submission.
+    """A program in this repository. Its predictions form a submission.
 
-    The same tasks and pairs give the same predictions on every machine. `learns` is true if the program uses the
-    training pairs, and then the submission declares them.
+    The same tasks and training pairs give the same predictions on every machine. `learns` is true if the program uses
+    the training pairs. The submission then declares their use.
     """
 
     system: str

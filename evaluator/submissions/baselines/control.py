@@ -1,6 +1,6 @@
 """Two submissions that test the benchmark itself instead of a system.
 
-The submission that copies references must pass. The submission that does nothing must not pass.
+One submission copies references and must pass every task. The other submission does nothing and must fail.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evaluator.submissions.baselines.training import TrainingPair
 
 
 def repeat_second_reference(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return the second reference of every task, or the first if there is only one."""
+    """Return the second reference of every task, or its only reference if it has one."""
     return [_answer(task, task.references[min(1, len(task.references) - 1)]) for task in tasks]
 
 

@@ -1,8 +1,8 @@
 """Literals of an instruction (paths, quoted text, numbers, names), and their transfer to a retrieved command.
 
-A command that is retrieved for a similar instruction names the files of that instruction. A literal that occurs in both
-the training instruction and its command is replaced. The replacement is the literal of the same kind and position, from
-the left, in the new instruction.
+The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
+training instruction. Each such literal is replaced with a literal of the new instruction: the first literal of a kind
+with the first of that kind, the second with the second, and so on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class LiteralKind(StrEnum):
-    """The kind of a literal. Its value replaces the literal when instructions are compared."""
+    """The kind of a literal. Instructions are compared after each literal is replaced with the value of its kind."""
 
     QUOTED = "QUOTED"
     PATH = "PATH"
@@ -64,7 +64,7 @@ def find_literals(instruction: str) -> list[Literal]:
 
 
 def mask_literals(instruction: str) -> str:
-    """Return the instruction with each literal replaced by its kind. Only the intent remains."""
+    """Replace each literal of an instruction with the name of its kind, so that only the intent remains."""
     pieces: list[str] = []
     end = 0
     for literal in find_literals(instruction):
@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, source: str, target: str) -> str:
-    """Return `command`, written for the instruction `source`, with the literals of the instruction `target`."""
+    """Replace the literals of the instruction `source` in `command` with those of the instruction `target`."""
     present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(target))
     if not replacements:
@@ -91,7 +91,7 @@ def _replacement(match: re.Match[str], replacements: Mapping[str, str]) -> str:
 
 
 def _pair(sources: Sequence[Literal], targets: Sequence[Literal]) -> Mapping[str, str]:
-    """Return replacements by source text: the first literal of a kind replaces the first of that kind, and so on."""
+    """Map each source literal to its replacement: the target literal of the same kind at the same position."""
     of_kind: dict[LiteralKind, list[str]] = defaultdict(list)
     for literal in targets:
         of_kind[literal.kind].append(literal.text)
@@ -111,7 +111,7 @@ def _word(text: str) -> re.Pattern[str]:
 
 
 def _in_place(text: str, before: str) -> str:
-    """Return the text escaped for its position in a command: as a bare word, or inside open quotes."""
+    """Escape the text for its position in a command. `before` is the command up to this position."""
     match _open_quote(before):
         case "'":
             return text.replace("'", "'\\''")

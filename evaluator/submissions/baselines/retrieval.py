@@ -1,7 +1,7 @@
-"""Retrieval baseline: the commands of the most similar training instructions, with their literals replaced.
+"""Retrieval baseline: it copies the commands of the most similar training instructions and replaces their literals.
 
-The similarity is TF-IDF over words and letters. Similarities are rounded before ranking, and ties go to the earlier
-pair in the file. So rounding differences between two machines do not change the result.
+The similarity is the cosine of TF-IDF vectors over words and letters. Similarities are rounded before the ranking, so
+small numerical differences between machines do not change it. Of equal pairs, the earlier pair in the file wins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD: Final = r"[\w-]+"
 
 
 def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return at most five different commands for each task, with the similarity of instructions as confidence."""
+    """Return at most five different commands for each task. The confidence is the similarity of the instructions."""
     features = _features()
     pair_vectors = features.fit_transform([mask_literals(pair.nl) for pair in pairs])
     task_vectors = features.transform([mask_literals(task.nl) for task in tasks])
@@ -36,7 +36,7 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 
 def _features() -> FeatureUnion:
-    """Return the two vectorizers. Both give unit vectors, so half the inner product is the mean cosine similarity."""
+    """Return the two vectorizers. Both return unit vectors, so half the dot product is the mean cosine similarity."""
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
     return FeatureUnion([("words", words), ("letters", letters)])

@@ -1,8 +1,8 @@
-"""Rules of the rule-based translator: each has keywords of an intent and a template of a command.
+"""Rules of the rule-based translator. Each rule has the keywords of an intent and the template of a command.
 
-The rules were written from the purpose of the utilities, before any suite's tasks were read. A rule applies if all its
-keyword expressions match the lower-cased instruction and all slots of its template have values. The rule with the most
-keywords and slots wins. Of equal rules, the first one wins.
+The author of the rules used only the purpose of the utilities and had not read any suite's tasks. A rule applies if all
+its keyword expressions match the lower-case instruction and all slots of its template have values. The rule with the
+most keywords and slots wins. Of equal rules, the first one wins.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """An intent: regular expressions that must all match, and a template with `{slot}` placeholders."""
+    """A rule for one intent: regular expressions that must all match, and a template with `{slot}` placeholders."""
 
     keywords: tuple[str, ...]
     template: str

@@ -1,4 +1,4 @@
-"""Translator by keywords and slots, as common before machine learning (for example AInix, similar to Tellina).
+"""Translator that uses keywords and slots, like the systems before machine learning (for example AInix and Tellina).
 
 It uses only the instruction of a task. The most specific rules that apply to the instruction come first.
 """
@@ -22,7 +22,7 @@ DOUBT: Final = 3
 
 
 def translate(tasks: Sequence[Task], _: Sequence[TrainingPair]) -> list[Prediction]:
-    """Return the commands of the five most specific rules that apply to each instruction, or none at all."""
+    """Return at most five commands for each instruction. They come from the most specific rules that apply to it."""
     return [Prediction(task=task.id, candidates=_candidates(task.nl)) for task in tasks]
 
 
@@ -43,7 +43,7 @@ def _applies(rule: Rule, lowered: str, slots: Mapping[str, str]) -> bool:
 
 
 def _weight(rule: Rule) -> int:
-    """Return the weight of a rule. Keywords count double, and slots that always have a value count nothing."""
+    """Return the weight of a rule. A keyword counts 2, a slot counts 1, and a slot that always has a value counts 0."""
     return 2 * len(rule.keywords) + len(_holes(rule) - {"directory", "tests"})
 
 

@@ -1,6 +1,6 @@
 """Slots of an instruction: the paths, names, numbers and conditions that fill a command template.
 
-Only this module quotes values for the shell, and it quotes all. So plain substitution fills a template safely.
+Only this module quotes values for the shell, and it quotes all of them. So a template needs only plain substitution.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EXTENSIONS: Final = frozenset({
 
 
 def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
-    """Yield every slot that the instruction fills: its name, and its value quoted for the shell."""
+    """Yield the name and the value of every slot that the instruction fills. Values are quoted for the shell."""
     lowered = instruction.lower()
     yield "directory", shlex.quote(find_directory(instruction))
     for number, file in enumerate(_files(instruction), start=1):
@@ -63,12 +63,12 @@ def find_slots(instruction: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside_sed(text: str) -> str:
-    """Return a basic regular expression or a replacement that stands for just this text, between single quotes."""
+    """Escape the text for a basic regular expression or a replacement of `sed`, within single quotes."""
     return re.sub(r"([\\/&.*\[\]^$])", r"\\\1", text).replace("'", "'\\''")
 
 
 def find_directory(instruction: str) -> str:
-    """Return the directory named in the instruction, or the current one if there is none."""
+    """Return the directory that the instruction names, or the current directory if it names none."""
     for match in _DIRECTORY.finditer(instruction):
         directory = next(group for group in match.groups() if group)
         if directory.lower() not in _NOT_A_NAME and not _FILE.fullmatch(directory):
@@ -77,7 +77,7 @@ def find_directory(instruction: str) -> str:
 
 
 def find_extension(lowered: str) -> str | None:
-    """Return the extension of the files in the instruction, without its dot, or None."""
+    """Return the extension of the files that the instruction asks for, without the dot, or None if there is none."""
     patterns = (
         r"\*\.(\w{1,6})\b",
         r"(?<![\w/])\.(\w{1,6})\b(?=[\s\"'`,]|$)",
@@ -93,7 +93,7 @@ def find_extension(lowered: str) -> str | None:
 
 
 def find_column(lowered: str) -> int | None:
-    """Return the number of the column or field, from "column 4", "4th field" or "fourth column", or None."""
+    """Return the column or field number (4 for "column 4" or "fourth field"), or None if there is none."""
     ordinals = "|".join(_ORDINALS)
     match = re.search(r"\b(?:column|field)s?\s+(\d+)\b|\b(\d+)(?:st|nd|rd|th)\s+(?:column|field)", lowered)
     if match:

@@ -1,4 +1,4 @@
-"""Pairs of an instruction and a command that a baseline may learn from."""
+"""Training pairs for baselines. Each pair is an instruction and its command."""
 
 from __future__ import annotations
 

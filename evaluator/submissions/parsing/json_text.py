@@ -26,7 +26,7 @@ _HINTS: Final = {
 
 
 class JsonText(NamedTuple):
-    """A value, and problems of its text that did not prevent reading it."""
+    """The value of a JSON text, and the problems that did not prevent its parsing."""
 
     value: object
     faults: tuple[str, ...]

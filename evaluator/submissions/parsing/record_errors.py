@@ -61,7 +61,7 @@ class FieldError(NamedTuple):
 
 
 def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[FieldError]]:
-    """Return the record in a valid JSON text, or None with the errors of its fields."""
+    """Return the record in a syntactically valid JSON text, or None and the errors of its fields."""
     try:
         return kind.model_validate_json(text, strict=True), []
     except ValidationError as error:
@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether an array is reported as too short only because its items are invalid and already reported."""
+    """Return whether an array seems too short only because its invalid items, reported already, do not count."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

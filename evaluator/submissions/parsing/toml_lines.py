@@ -14,7 +14,7 @@ _ASSIGNMENT: Final = re.compile(rf"\s*({_KEY})\s*[.=]")
 
 
 def toml_lines(text: str) -> dict[Location, int]:
-    """Return the 1-based lines of tables and keys by location. The first line that looks like a field counts.
+    """Return the 1-based line of each table and key by location. Of several lines for one field, the first counts.
 
     A line inside a multi-line string may be mistaken for a key. The only effect is a wrong line in a message.
     """
@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """Return the line of a field, or of the innermost table that contains it, or 0 if neither is known."""
+    """Return the line of a field. If it is unknown, return the line of the innermost known table around it, or 0."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

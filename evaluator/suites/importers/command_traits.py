@@ -66,7 +66,7 @@ def topic_of(command: bytes, read: CommandReader) -> Topic:
 
 
 def output_mode_of(references: Sequence[bytes], read: CommandReader) -> OutputMode:
-    """Return `none` if the structure of any reference shows that it prints nothing, else `set`."""
+    """Return `none` if the structure of at least one reference shows that it prints nothing. Otherwise return `set`."""
     return OutputMode.NONE if any(is_silent(reference, read) for reference in references) else OutputMode.SET
 
 

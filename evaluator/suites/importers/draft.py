@@ -95,7 +95,7 @@ class Draft:
 
 
 def external_manifest(name: str, title: str, description: str, source: SuiteSource, **fields: Any) -> SuiteManifest:
-    """Return an external suite's manifest with the values that all share, and `packages` besides the essential ones."""
+    """Return an external suite's manifest. Values that are not in `fields` are the same for all external suites."""
     packages = fields.pop("packages", ())
     values = {
         "cwd": "/",

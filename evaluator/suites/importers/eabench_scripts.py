@@ -79,7 +79,7 @@ exit 1
 
 
 def home_build() -> str:
-    """Return the build script that creates the user of `bash_2` and `bash_3`. Commands run as root nevertheless."""
+    """Return the build script that creates the user of `bash_2` and `bash_3`. Commands still run as root."""
     return """#!/bin/bash
 # shellcheck disable=all
 set -eu

@@ -97,7 +97,7 @@ def _finish(search: SearchSpec, *, sized: bool) -> Iterator[str]:
 
 
 def _named(pattern: str, star: str) -> str:
-    """Return a name, or a path below the searched folder, that a pattern matches."""
+    """Return a name that matches a pattern, or a matching path below the searched folder."""
     plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
     star = f"{star}.txt" if pattern == "*" else star
     return plain.replace("*", star).replace("?", "a").removeprefix("./").lstrip("/") or star
@@ -155,7 +155,7 @@ def _texts(searches: TaskSearches) -> list[str]:
 
 
 def _is_quoted(pattern: str, text: str) -> bool:
-    """Return whether a pattern is always quoted, so that Bash does not expand it to names in the working directory."""
+    """Return whether a pattern is quoted everywhere in a text, so that Bash does not expand it to file names."""
     plain = re.escape(pattern)
     quoted = re.findall(rf"['\"]{plain}['\"]", text)
     anywhere = re.findall(rf"(?<![\w*/]){plain}(?![\w*])", text)
@@ -174,7 +174,7 @@ def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Yield names that a pattern nearly matches: with another beginning, ending or letter case, or without the dot."""
+    """Yield names that nearly match a pattern: with another beginning, ending or letter case, or without the dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return
@@ -262,7 +262,7 @@ def _kinds(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[st
 
 
 def _apart(pattern: str, star: str) -> str:
-    """Return a name that the pattern matches. A pattern without `*` fixes the name, so it gets a folder of its own."""
+    """Return a name that the pattern matches. Without `*`, only one name matches, so the result has its own folder."""
     name = _named(pattern, star)
     return name if "*" in pattern else f"of_{star}/{name}"
 

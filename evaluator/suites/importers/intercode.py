@@ -6,7 +6,7 @@ packages and its one environment variable are kept. Other parts of its Dockerfil
 changes (a Git repository at the root) and are left out. Commands start at the root, as in the original.
 
 The publisher builds its images some time before a command runs in them. Tasks ask for files older than five minutes and
-younger than two hours. Therefore everything that the script dates "now" is ninety minutes old here.
+younger than two hours. Therefore each file that the script creates with the current time is ninety minutes old here.
 """
 
 from __future__ import annotations

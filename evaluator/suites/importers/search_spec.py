@@ -86,7 +86,7 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates, or None without predicates or such a size."""
+        """Return a size in bytes that satisfies all size predicates, or None if no size or no predicate exists."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property

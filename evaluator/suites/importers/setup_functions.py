@@ -1,7 +1,7 @@
 """Shell functions that a generated set-up uses to create objects in a world.
 
-No function replaces an existing object. `made` lists the new objects in the current folder. The functions start few
-programs, because a set-up runs for every task in every variant. `$CLOCK` is the world's clock in seconds.
+No function replaces an existing object. The array `made` lists the new objects in the current folder. The functions
+start few programs, because a set-up runs for every task in every variant. `$CLOCK` is the world's time in seconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Files for commands of a corpus that has no files: whatever a command names is created, so that it finds something.
+"""Generator of files for a corpus without files. It creates each file that a command names, so that searches succeed.
 
-For a pattern, a matching name is created. The files differ in age, mode and length, so that predicates on these select
-some of them.
+For a pattern, it creates a matching name. The files differ in age, mode and length, so that a predicate on one of these
+properties selects only some files.
 """
 
 from __future__ import annotations

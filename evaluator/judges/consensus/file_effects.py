@@ -95,7 +95,7 @@ def member_name(member: Member) -> bytes:
 
 
 def sets_mode(change: PathChange) -> bool:
-    """Return whether the command gave the path a mode that differs from the default mode and from the previous mode."""
+    """Return whether the command changed the mode of an existing path, or gave a new path an unusual mode."""
     if change.mode is None or change.type is FileType.LINK:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):
@@ -107,7 +107,7 @@ def sets_mode(change: PathChange) -> bool:
 
 
 def sets_owner(change: PathChange) -> bool:
-    """Return whether the command gave the path an owner or group that is neither the default nor the previous one."""
+    """Return whether the command changed the owner or group of an existing path, or gave a new path unusual ones."""
     if change.uid is None:
         return False
     if change.kind in (Kind.ADDED, Kind.TYPE):

@@ -138,7 +138,7 @@ def _settle_by_comparison(case: Case) -> Finding:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure, or "undecided" if only the candidate's own nondeterministic fields cause it."""
+    """Return the failure, or "undecided" if only nondeterministic fields of the candidate cause the failure."""
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
     if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:

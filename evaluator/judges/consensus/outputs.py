@@ -1,6 +1,6 @@
 """Comparison of texts by the task's `output` mode: exact bytes or a sequence of lines.
 
-The judge compares standard output, standard error and the files in `text_files` with it. For files, the mode `none`
+This module compares standard output, standard error and the files in `text_files`. For files, the mode `none`
 means `exact`, because `none` only ignores messages on standard output. The module `sets` compares rows as a set.
 """
 

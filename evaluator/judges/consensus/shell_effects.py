@@ -70,7 +70,7 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
 
 
 def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
-    """Return an option and its state from a line of `set +o` or `shopt -p`. A bare name is an option that is on."""
+    """Return an option and its state from a line of `set +o` or `shopt -p`. If the line is only a name, return "on"."""
     match = _OPTION.fullmatch(line)
     name, state = (match["name"], match["state"] in ("-o", "-s")) if match else (line, True)
     return EffectKey(name.encode(), ShellFacet.OPTION), "on" if state else "off"

@@ -1,7 +1,7 @@
 """The references that can serve for a comparison, and a test for commands that fail if no comparison is possible.
 
 A usable reference ends by itself and shows an effect or output. If no reference shows any, an equal candidate proves
-nothing, because a command that does nothing looks the same. Only the exact bytes of a reference still pass.
+nothing, because a command that does nothing would look the same. Only the exact bytes of a reference still pass.
 
 Many wrong commands fail in the same way as the right one, or do nothing without an error. One error message still
 proves a failure: it names a missing file that neither the task nor any reference mentions. A correct command could not

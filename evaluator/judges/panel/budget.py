@@ -49,6 +49,6 @@ class Budget:
         self.tokens += tokens
 
     def __str__(self) -> str:
-        """Return the number of replies and their cost, for messages."""
+        """Return a text for messages: the number of replies and their cost."""
         money = f"${self.usd:.4f}" if self.is_priced else f"{self.tokens} tokens, price unknown"
         return f"{pluralize(self.replies, 'reply', 'replies')}, {money}"

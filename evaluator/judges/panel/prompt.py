@@ -78,7 +78,7 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """Return the digest of all text that the model receives."""
+        """Return the digest of all text that the model receives, including the schema."""
         return digest_of(self.system.encode(), self.user.encode(), canonical_json(SCHEMA))
 
     @property

@@ -17,7 +17,7 @@ def layer_digest(world: World) -> str:
     """Return the digest of all inputs to the build of a world's variant, including the task's set-up.
 
     >>> layer_digest(World("", "w", "a", 1, b"true", None, None, "/srv", "root"))[:8]
-    '9a9c8a5e'
+    '13d259d4'
     """
     facts = {"name": world.name, "variant": world.variant, "seed": world.seed, "cwd": world.cwd, "user": world.user}
     scripts = (world.build, world.start or b"", world.setup or b"")

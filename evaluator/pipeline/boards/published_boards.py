@@ -1,6 +1,6 @@
 """Boards of published verdicts. They are built from committed verdict files and need no engine, evidence or network.
 
-An answer without a published verdict counts as an infra-error, and the submission is unranked. A submission without a
+An answer without a published verdict is an infra-error, not a score. Its submission is unranked. A submission without a
 verdict file has no row. It is listed as awaiting verdicts. Each row states whether its verdicts come from another judge
 version, suite version or environment (`JudgedBy`). No file states today's environment, so a row is compared with the
 most common one.

@@ -121,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if more than `most` bytes arrive. The size that GitHub reports is not trusted."""
+    """Return the archive, or a fault if it exceeds `most` bytes. The size that GitHub reports is not trusted."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)

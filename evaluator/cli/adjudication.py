@@ -38,7 +38,7 @@ def adjudicate(
 ) -> None:
     """Rule on one answer. The ruling overrides every judge.
 
-    It applies to every submission with that command, until the task is reworded.
+    It applies to every submission with the same command, until the task is reworded.
     """
     from evaluator.pipeline.grading.adjudications import adjudicate as rule
 

@@ -24,7 +24,7 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
 def annotation(problem: Problem) -> str:
-    """Return the workflow command that shows a problem at its line in the diff of a pull request.
+    """Return the workflow command that shows a problem in a pull request's diff, at the problem's line.
 
     >>> print(annotation(Problem(Path("submissions/a/core.jsonl"), 3, "100% wrong")))
     ::error file=submissions/a/core.jsonl,line=3::100%25 wrong

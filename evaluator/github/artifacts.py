@@ -83,7 +83,7 @@ def read_artifact(
 def read_artifacts(
     connection: Connection, run: int, artifacts: Collection[str], limits: ArtifactLimits = _DEFAULT
 ) -> Iterator[tuple[str, ArtifactFiles]]:
-    """Yield each artifact name with all files of the run's newest artifact of this name.
+    """Yield each name in turn, with all files of the run's newest artifact of this name.
 
     The run's artifacts are listed once, on the first iteration. Raises PermissionMissingError, GitHubError.
     """
@@ -121,7 +121,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 
 
 def _download(connection: Connection, artifact: Artifact, most: int) -> ArtifactFile:
-    """Return the archive, or a fault if more than `most` bytes arrive. The size that GitHub reports is not trusted."""
+    """Return the archive, or a fault if it exceeds `most` bytes. The size that GitHub reports is not trusted."""
     requester = connection.github.requester
     address = f"{connection.hosted.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", address)
@@ -160,7 +160,7 @@ def _files(archive: bytes, artifact: str, file: str | None, most: int) -> Artifa
 
 
 def _content(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return the content of the file. Read at most as many bytes as its header states."""
+    """Return the content of the file. Read no more bytes than the file's header states."""
     with opened.open(member) as stream:
         return stream.read(member.file_size)
 

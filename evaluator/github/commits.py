@@ -24,7 +24,7 @@ _WRITE: Final = "contents: write"
 
 
 def branch_head(connection: Connection, branch: str) -> str | None:
-    """Return the commit at the head of a branch, or None if the branch does not exist.
+    """Return the newest commit of a branch, or None if the branch does not exist.
 
     Raises PermissionMissingError, GitHubError.
     """
@@ -44,7 +44,7 @@ def find_ref(connection: Connection, branch: str) -> GitRef | None:
 
 
 def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dict[str, str | None]:
-    """Map each path to its Git blob name at a commit, or to None without a file. Raises the errors of `branch_head`."""
+    """Map each path to its Git blob name at a commit. A missing file has None. Raises the errors of `branch_head`."""
     with map_errors(connection, f"listing the files of {commit}", _READ):
         entries = file_entries(connection, commit, paths)
         return {path: entry.sha if entry else None for path, entry in entries.items()}
@@ -75,7 +75,7 @@ def commit_files(connection: Connection, branch: str, onto: str, files: Files, m
 
 
 def _is_done(connection: Connection, head: str, onto: str, files: Files, message: str) -> bool:
-    """Return whether the head already is the requested commit."""
+    """Return whether the branch's head is already the requested commit."""
     commit = connection.hosted.get_git_commit(head)
     if [parent.sha for parent in commit.parents] != [onto] or commit.message.rstrip() != message.rstrip():
         return False

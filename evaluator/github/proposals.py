@@ -1,4 +1,4 @@
-"""Pull requests that this project opens. Each has its own branch with one commit on top of the base branch.
+"""Pull requests that this project opens. Each pull request has its own branch: one commit on top of the base branch.
 
 Only this module writes to the branch. Each call replaces the commit, so the branch contains only the latest proposal.
 """

@@ -46,7 +46,7 @@ class TreeEntry(NamedTuple):
 
 
 def file_entries(connection: Connection, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """Map each path to its file in a tree or commit, or to None if no file exists."""
+    """Map each path to its file in a tree or commit. A missing file has None."""
     wanted = tuple(paths)
     listing = connection.hosted.get_git_tree(tree, recursive=True)
     files = {entry.path: TreeEntry(entry.mode, entry.sha) for entry in listing.tree if entry.type == "blob"}
@@ -132,7 +132,7 @@ def _elements(connection: Connection, files: Files) -> Iterator[InputGitTreeElem
 
 
 def _text(content: bytes) -> str | None:
-    """Return the content as text, or None if GitHub would not store the same bytes for the text."""
+    """Return the content as text. Return None if GitHub would store other bytes for the text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

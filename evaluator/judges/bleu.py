@@ -1,7 +1,7 @@
 """`bleu`: the BLEU score of a command and a reference, computed on characters.
 
 This is the heuristic of Westenfelder et al. 2025. They call NLTK's `sentence_bleu` with two raw strings, and NLTK then
-treats each character as a word. Papers on translation report another score, the corpus BLEU over words.
+treats each character as a word. Papers on translation report a different score: corpus BLEU over words.
 """
 
 from __future__ import annotations

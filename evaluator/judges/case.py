@@ -53,7 +53,7 @@ class Case:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Return the names of all variants in which at least one reference ran, in execution order."""
+        """Return, in execution order, the names of all variants in which at least one reference ran."""
         return tuple(dict.fromkeys(name for reference in self.references for name in reference.trials))
 
 

@@ -1,6 +1,6 @@
 """The effect of a rescore, as Markdown for the body of a pull request. It lists moved rows, flips and reasons.
 
-A flip is a verdict with another outcome than before. All text in the record is untrusted and appears in code spans. If
+A flip is a verdict whose outcome changed. All text in the record is untrusted and appears in code spans. If
 the text is too long for GitHub, the longest sections are omitted and listed at the end.
 """
 

@@ -79,7 +79,7 @@ def _trace(reached: dict[int, tuple[int, int] | None], item: int, row: int) -> l
 
 
 def _push(state: Assignment, path: list[tuple[int, int]]) -> None:
-    """Assign each item on the path its new row, and use up the free row at the end."""
+    """Give each item on the path its new row. The last item takes the free row."""
     state.need[path[0][0]] -= 1
     state.free[path[-1][1]] -= 1
     for number, (item, row) in enumerate(path):

@@ -68,7 +68,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return the sorted paths that the candidate changes in any variant in a way that no reference does."""
+    """Return the sorted paths that the candidate, in any variant, changes in a way that no reference does."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]

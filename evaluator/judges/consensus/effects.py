@@ -57,7 +57,7 @@ class Dimension:
 def differences(
     candidate: Facts, references: Sequence[Facts], ignored: Collection[EffectKey] = ()
 ) -> Iterator[Difference]:
-    """Yield, in key order, each missing required field and each field with a value that no reference shows."""
+    """Yield each missing required field and each field with a value that no reference shows, sorted by key."""
     if all(candidate == facts for facts in references):
         return
     required = set(references[0]).intersection(*references[1:])

@@ -81,7 +81,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the judge, suite and environment of a row's published verdicts, if they differ from today's."""
+    """Return the judge, suite and environment of a row's published verdicts, if they differ from the current ones."""
     judged = standing.judged_by
     if judged is None:
         return ""

@@ -1,7 +1,7 @@
 """`embed` and `exec-embed`: the cosine of two embeddings, either of the commands or of their outputs.
 
-The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text. If
-different texts exceed this cap, they never pass because of equal beginnings.
+The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text.
+Two long texts that differ only after this cap never pass.
 """
 
 from __future__ import annotations

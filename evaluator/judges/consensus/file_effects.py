@@ -47,9 +47,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. The text of a file that the task lists is no fact: the judge compares it as
-    text.
-    """
+    """Return the facts of all changes. They omit the text of listed files, because the judge compares it as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path

@@ -75,7 +75,7 @@ class Consensus:
 def alignment_problem(case: Case) -> str | None:
     """Return the reason why the judge cannot compare `set` output with tolerance, or None if it can.
 
-    Other output modes need no tolerance. `suite verify` calls this function, so it ignores the candidate. If the
+    Other output modes need no tolerance. `suite verify` calls this function, which ignores the candidate. If the
     references do not align, or if one does not end by itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):

@@ -54,7 +54,7 @@ def _words(text: bytes) -> set[str]:
 def soften_failure(case: Case, finding: Finding) -> Finding:
     """Return the finding. Return "undecided" for a failure by output that the only reference does not prove.
 
-    The function never turns a failure into a pass, so it lets no near miss pass. If a command prints nothing, it still
+    The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
     fails, unless the reference changes files.
     """
     references = usable_references(case)

@@ -1,6 +1,6 @@
 """The panel's settings in a project: its models, endpoints, number of votes and prices.
 
-The server's key is not one of them. It comes from the environment, so that no file, log or cache can contain it.
+No setting holds the server's key. The key comes from the environment, so that no file, log or cache can contain it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The simplest judge of the literature: the candidate must print the same bytes as one reference, in every variant.
 
-It ignores file changes and accepts no difference in layout. This judge is a baseline for the others.
+The judge ignores file changes and accepts no difference in layout. It is a baseline for the other judges.
 """
 
 from __future__ import annotations

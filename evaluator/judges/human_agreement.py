@@ -1,7 +1,7 @@
 """Agreement between text judges and human annotators about the correctness of commands.
 
 The annotators are those of NL2Bash (Lin et al. 2018, "NL2Bash: A Corpus and Semantic Parser for Natural Language
-Interface to the Linux Operating System"). They rated models' commands for descriptions with references, and executed
+Interface to the Linux Operating System"). They rated commands of models for a description with references, and executed
 nothing. Some models left placeholders such as `[regex]` for unknown values. A shell cannot run such a command
 correctly, but annotators rated some of them as correct. Rows with placeholders are therefore counted separately.
 """
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 def agreements(
     rows: Sequence[Assessed], references: Mapping[str, Sequence[str]], judges: Sequence[TextScorer]
 ) -> Iterator[AnnotatorAgreement]:
-    """Yield the agreement of every measure with the annotators for all rows, then without and with placeholders."""
+    """Yield each measure's agreement with the annotators: for all rows, rows without and rows with placeholders."""
     measures = [*_baselines(references), *(measure for judge in judges for measure in _of_judge(judge, references))]
     without_placeholders = [row for row in rows if not PLACEHOLDER.search(row.command)]
     with_placeholders = [row for row in rows if PLACEHOLDER.search(row.command)]

@@ -33,8 +33,8 @@ class Pair(NamedTuple):
 def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
     """Yield the task's references as equivalent pairs, and a command of another task as a pair that is not equivalent.
 
-    Tasks are numbered in the order of their ids. The other references judge a reference. If a task has two references,
-    only the first judges the second, as in the paper.
+    Tasks are numbered in the order of their ids. Each reference is judged by the other references. If a task has two
+    references, only the first judges the second, as in the paper.
     """
     ordered = numbered(tasks)
     for number, task in enumerate(ordered):
@@ -123,7 +123,7 @@ def _counted_as(outcome: Outcome) -> Outcome:
 
 
 class HardPair(NamedTuple):
-    """A pair that a judge decided wrongly or left undecided, and the number of other judges with the same failing."""
+    """A pair that a judge decided wrongly or left undecided, and the number of other judges that did the same."""
 
     mistake: Mistake
     others: int
@@ -138,7 +138,7 @@ def hardest_pairs(mistakes: Sequence[Mistake], judge: str, most: int = 10) -> li
 
     Within each group, the pairs that most other judges decide wrongly come first. The function leaves out mutants,
     because their label "wrong" is only assumed until a person has read them. It leaves out held-back pairs if their
-    suite also has other pairs. Otherwise a developer could read them and write rules from them.
+    suite also has other pairs. Otherwise a developer could read the held-back pairs and write rules from them.
     """
     judges_wrong = Counter(map(_PAIR_OF, mistakes))
     developed_suites = {mistake.suite for mistake in mistakes if mistake.part is Part.WRITTEN_FROM}

@@ -33,7 +33,7 @@ class SuiteBoard:
     The keys of `worlds` are the names that tasks use. The keys of `submissions` are slugs. `standings` are in board
     order. `results` holds every candidate of every submission. `environment` is the execution environment (base, judge,
     clock) for the method page. `resolution` is the smallest difference that the board can detect. `utilities` maps task
-    ids to the utilities in the references, and `times` maps them to people's times.
+    ids to the utilities in the references, and `times` maps task ids to people's times.
 
     If `published` is true, all verdicts come from published files, which contain no times. `awaiting` lists the suite's
     submissions without a verdict. `appeal` is None if the address of the repository is not known.
@@ -67,7 +67,7 @@ class SuiteBoard:
 class BoardIndex:
     """A board with its results by submission and by task.
 
-    `answers[slug][task]` lists a submission's results on a task, best rank first. Its tasks are in the suite's order.
+    `answers[slug][task]` lists a submission's results on a task, best rank first. The tasks are in the suite's order.
     `attempts[task]` lists the first candidate of every submission, in board order.
     """
 

@@ -1,7 +1,7 @@
 """The build of the site with MkDocs, and a local server for the site.
 
 MkDocs runs in a separate process, because it changes the logging, the warnings and the working directory of its
-process. The separate process also makes its output available for an error message.
+process. The site builder can also read the output of this process for an error message.
 """
 
 from __future__ import annotations

@@ -131,14 +131,14 @@ def horizon_chart(standings: Sequence[Standing]) -> Chart:
 
 
 def _whole_horizon(standing: Standing) -> Mapping[int, float]:
-    """Return the shares passed by multiple of a person's time, over all tasks, or nothing without latencies."""
+    """Return the share of all tasks passed within each multiple of a person's time, or nothing without latencies."""
     return next((part.within or {} for part in standing.figures.horizon if part.slice == "all"), {})
 
 
 def _system_axis(names: Sequence[str]) -> alt.Y:
     """Return an axis with one row per system.
 
-    The lengths of the names determine the width for names, because readers' fonts differ from the fonts of the drawing.
+    The width for names depends only on their lengths, because readers' fonts differ from those of the drawing.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)

@@ -81,7 +81,7 @@ _UNRANKED: Final = {
 
 
 def _judged_by(standing: Standing) -> str:
-    """Return the judge, suite and environment of a row's published verdicts, if they differ from today's."""
+    """Return the judge, suite and environment of a row's published verdicts, if they differ from the current ones."""
     judged = standing.judged_by
     if judged is None:
         return ""
@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share passed, or -1 (sorts below all others) if the submission was not asked the topic."""
+        """Return the share passed, or -1, which sorts last, if the submission was not asked the topic."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 

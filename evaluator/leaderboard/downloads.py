@@ -78,7 +78,7 @@ def _count(value: _Read, key: str, count: str, record: Mapping[str, Any]) -> obj
 
 
 def _inert(value: object) -> object:
-    """Return a value that a spreadsheet shows but does not run. A list becomes one text."""
+    """Return a value that a spreadsheet shows but does not run. A list becomes one string."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):

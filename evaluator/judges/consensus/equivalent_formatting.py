@@ -1,9 +1,9 @@
 """Known equivalent formats of one answer: extra labels and numbers, and spellings of paths and sizes.
 
-References show equivalent layouts, but only the layouts that they use. This module adds common formats: line numbers,
-words of the question, and a total of the rows above. It also accepts two spellings of the same path or of the same
-exact size. The judge applies these rules only after it has compared every field of the answer, row by row. It does not
-apply them if the task asks for a particular format.
+The references of a task show only some equivalent layouts. This module adds common formats: line numbers, words of the
+question, and a total of the rows above. It also accepts two spellings of the same path or of the same exact size. The
+judge applies these rules only after it has compared every field of the answer, row by row. It does not apply them if
+the task asks for a particular format.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _without_cwd(row: Fields, context: FormatContext) -> Fields:
 
 
 def without_directory(field: bytes, cwd: bytes) -> bytes:
-    """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave that directory itself unchanged.
+    """Return `a/b` for `/home/me/a/b` if commands start in `/home/me`. Leave `/home/me` itself unchanged.
 
     Both spellings name one file. A near miss names another file. A path outside the directory keeps its prefix.
     `is_equivalent_format` does not accept `./a/b` as a third spelling. Such a path comes from a search of the whole
@@ -180,8 +180,8 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
     The utilities `du`, `df` and `ls -s` print such amounts. The other fields identify the row and must be equal. A
-    rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else therefore
-    differs. The function does not compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
+    rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else therefore has
+    other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:

@@ -13,7 +13,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class ExitFacet(IntEnum):
-    """The properties of an exit status that the judge compares. There is only one."""
+    """The only property of an exit status that the judge compares."""
 
     SUCCESS = 0
 

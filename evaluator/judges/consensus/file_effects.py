@@ -1,10 +1,10 @@
 """File-system changes as facts, and the rules that select the facts to compare.
 
 The judge compares path, kind, type, content and link target. It compares mode and owner only if a reference *sets*
-them: the reference changes them on an existing path, or gives a new path values that differ from the defaults of
-`touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way (`mv` of a copy instead
-of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge compares archives by
-their members and compression, because the bytes of `tar czf` differ from run to run.
+them: the reference changes them on an existing path, or gives a new path a mode or owner that differs from the defaults
+of `touch` and `mkdir` under the usual umask. A candidate that builds the same file in another way (`mv` of a copy
+instead of `sed -i`) therefore does not fail because of a mode that the task does not ask for. The judge compares
+archives by their members and compression, because the bytes of `tar czf` differ from run to run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VERBS: Final = {
 
 
 def file_facts(evidence: Evidence, task: Task) -> Facts:
-    """Return the facts of all changes. The full text of a listed file is no fact: the judge compares it as text."""
+    """Return the facts of all changes. They omit the text of listed files, because the judge compares it as text."""
     facts: dict[EffectKey, Hashable] = {}
     for change in evidence.changes:
         path = change.path
@@ -124,7 +124,7 @@ def set_keys(changes: Iterable[PathChange]) -> frozenset[EffectKey]:
 
 
 def unset_keys(candidate: Evidence, references: Sequence[Evidence]) -> set[EffectKey]:
-    """Return the fact keys of modes and owners that no reference sets, for every path that any of the runs changes."""
+    """Return the fact keys of modes and owners that no reference sets, for all paths that a run changes."""
     keys_set: frozenset[EffectKey] = frozenset().union(*(set_keys(reference.changes) for reference in references))
     paths = {change.path for evidence in (candidate, *references) for change in evidence.changes}
     return {EffectKey(path, facet) for path in paths for facet in (FileFacet.MODE, FileFacet.OWNER)} - keys_set

@@ -1,4 +1,4 @@
-"""Bashboard's own judge: effects that all references share are required, and effects of any reference are allowed.
+"""Bashboard's own judge. It requires the effects that all references share, and allows the effects of any reference.
 
 The judge takes these steps in order: the text and the limits, equality with one reference, effects, output. The first
 step with a result is final. The panel decides undecided cases and is not part of this module. Only evidence decides.
@@ -73,10 +73,10 @@ class Consensus:
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Return why the references allow no tolerance for `set` output, or None if there is no problem.
+    """Return the reason why the judge cannot compare `set` output with tolerance, or None if it can.
 
-    Other output modes need no tolerance. The function ignores the candidate. `suite verify` calls it. If the references
-    do not align, or if one of them does not end by itself, the judge can only test equality with single references.
+    Other output modes need no tolerance. `suite verify` calls this function, which ignores the candidate. If the
+    references do not align, or if one does not end by itself, the judge can only test equality with single references.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"
@@ -138,7 +138,7 @@ def _settle_by_comparison(case: Case) -> Finding:
 
 
 def _downgrade(case: Case, variant_runs: Sequence[VariantRuns], finding: Finding) -> Finding:
-    """Return the failure, or "undecided" if only nondeterministic fields of the candidate cause the failure."""
+    """Return the failure. Return "undecided" if only nondeterministic fields of the candidate cause it."""
     references = [reference for runs in variant_runs for reference in runs.references]
     is_steady = all(reference.repeated and not reference.is_volatile(finding.step) for reference in references)
     if is_steady or _decide(case, variant_runs).outcome is Outcome.FAIL:

@@ -51,8 +51,8 @@ def without_dot_slash(field: bytes) -> bytes:
 def without_final_slash(field: bytes) -> bytes:
     """Return `x` for `x/`. Leave `/` unchanged.
 
-    The slash only shows that x is a directory, and that fact does not depend on the output. A near miss prints another
-    path, or one path more or less.
+    The slash only shows that x is a directory, which is true with or without the slash. A near miss prints another
+    path, an extra path, or one path too few.
     """
     return field.rstrip(b"/") or field
 
@@ -82,7 +82,7 @@ def row_fields(line: bytes) -> list[bytes]:
     """Return the line's normalised fields, in printed order.
 
     The fields omit only colour, the width of blanks, and the equivalent spellings above. A near miss with another
-    value, or with one value more or less, still has other fields.
+    value, an extra value or a missing value still has other fields.
     """
     fields = split_fields(without_colour(line))
     return [
@@ -94,11 +94,11 @@ def row_fields(line: bytes) -> list[bytes]:
 
 
 def is_heading(line: bytes, following: bytes | None) -> bool:
-    """Return whether the line is the heading `total N`, which `ls -l` prints above its rows or alone if there are none.
+    """Return whether the line is the heading `total N` of `ls -l`, which stands above rows or alone in an empty list.
 
     N counts the blocks of the rows below, so listings with other rows still differ. The line is a heading only if the
-    next row begins with a file mode, or if the line is `total 0` and no row follows. If a task asks for a sum, the row
-    of the sum has no such row below it, and the sum is 0 only if there is nothing to add.
+    next row begins with a file mode, or if the line is `total 0` and no row follows. A sum that a task asks for has no
+    row with a file mode below it, and is 0 only if there is nothing to add.
     """
     match = _HEADING.fullmatch(line)
     if match is None:

@@ -1,8 +1,7 @@
 """Checks that every judge makes before its own comparison: text, missing evidence, limits and verifiers.
 
-The order matters. The check for a missing command, or for one that the shell cannot receive, needs no evidence. Next
-comes the check for missing evidence: the pipeline must execute the command again, because the candidate is not at
-fault.
+The order matters. The first check needs no evidence: is there a command, and can the shell receive it? Next comes the
+check for missing evidence: the pipeline must execute the command again, because the candidate is not at fault.
 """
 
 from __future__ import annotations

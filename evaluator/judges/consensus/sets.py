@@ -89,7 +89,7 @@ def _is_rearranged(table: Table, reference: Table) -> bool:
 
 
 def _edges(items: Sequence[Item], rows: Sequence[OutputRow]) -> list[list[int]] | None:
-    """For each item, return the rows that show its whole core. Return None if there are too many pairs."""
+    """For each item, return the rows that show all core fields of the item. Return None if there are too many pairs."""
     rows_by_field: dict[bytes, list[int]] = {}
     for number, row in enumerate(rows):
         for field in set(row.fields):
@@ -140,7 +140,7 @@ def _absent(items: Sequence[Item], rows: Sequence[OutputRow], assignment: Assign
 
 
 def _compare_unaligned(table: Table, references: Sequence[Text], alignment: Alignment) -> OutputComparison:
-    """Compare without an alignment: with each reference, then with the fields that all references share or lack."""
+    """Compare without an alignment: first with each reference, then with the fields that all or no references have."""
     tables = [table_of(text) for text in references]
     for text, reference in zip(references, tables, strict=True):
         own_items = align_references((text,)).items

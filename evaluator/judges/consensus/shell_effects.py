@@ -70,7 +70,7 @@ def shell_facts(evidence: Evidence, task: Task) -> Facts:
 
 
 def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
-    """Return an option and its state from a line of `set +o` or `shopt -p`. If the line is only a name, return "on"."""
+    """Parse a line of `set +o` or `shopt -p` into an option and its state. A line with only a name means "on"."""
     match = _OPTION.fullmatch(line)
     name, state = (match["name"], match["state"] in ("-o", "-s")) if match else (line, True)
     return EffectKey(name.encode(), ShellFacet.OPTION), "on" if state else "off"
@@ -79,8 +79,8 @@ def _option_fact(line: str) -> tuple[EffectKey, Hashable]:
 def is_managed_by_bash(variable: str) -> bool:
     """Return whether bash itself manages this variable.
 
-    No task can ask to set such a variable. Bash overwrites it, refuses the change, or copies a value that the judge
-    compares elsewhere. A near miss sets another variable, value, option or directory, which the judge compares.
+    No task can ask to set such a variable. Bash overwrites it, refuses the change, or fills it with a value that the
+    judge compares elsewhere. A near miss sets another variable, value, option or directory, which the judge compares.
     """
     return _MANAGED_BY_BASH.fullmatch(variable) is not None
 

@@ -1,4 +1,4 @@
-"""Failures that a single reference cannot prove, because one reference does not show which of its fields matter.
+"""Failures that one reference cannot prove, because it does not show which of its fields the task needs.
 
 Two references require the fields that they share. With one reference, a failure by output stands only if the two texts
 have few words in common and the reference changes no files. A command that changes files may also print messages, and
@@ -52,9 +52,9 @@ def _words(text: bytes) -> set[str]:
 
 
 def soften_failure(case: Case, finding: Finding) -> Finding:
-    """Return the finding, or "undecided" if it is a failure by output and the only reference does not prove it.
+    """Return the finding. Return "undecided" for a failure by output that the only reference does not prove.
 
-    The function never turns a failure into a pass, so it lets no near miss pass. If a command prints nothing, it still
+    The function never turns a failure into a pass, so it lets no near miss pass. A command that prints nothing still
     fails, unless the reference changes files.
     """
     references = usable_references(case)

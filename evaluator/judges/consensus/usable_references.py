@@ -1,7 +1,7 @@
 """The references that can serve for a comparison, and a test for commands that fail if no comparison is possible.
 
-A usable reference ends by itself and shows an effect or output. If no reference shows any, an equal candidate proves
-nothing, because a command that does nothing would look the same. Only the exact bytes of a reference still pass.
+A usable reference ends by itself and shows an effect or output. If no reference shows an effect or output, an equal
+candidate proves nothing: a command that does nothing looks the same. Only the exact bytes of a reference still pass.
 
 Many wrong commands fail in the same way as the right one, or do nothing without an error. One error message still
 proves a failure: it names a missing file that neither the task nor any reference mentions. A correct command could not
@@ -24,8 +24,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
     """Return the references that end by themselves in every variant, except those that only report errors.
 
     A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
-    with an error and a message but shows no effect. Its world lacks a necessary part, and many wrong commands would
-    fail in the same way.
+    with an error and a message but shows no effect. In that case, the world of the task lacks a necessary part, and
+    many wrong commands would fail in the same way.
     """
     return tuple(
         reference
@@ -38,8 +38,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
     """Return whether no command shows an effect or output that the task compares, in any variant.
 
-    The result is always false if the task observes more than files and output. The author of such a task observes these
-    dimensions because they differ.
+    The result is always false if the task observes more than files and output. The author of such a task chose to
+    observe these dimensions because commands differ in them.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()

@@ -103,10 +103,10 @@ def volatile_fields(trial: Trial, task: Task) -> tuple[str, ...]:
 
 
 def _usable_second_run(trial: Trial) -> Evidence | None:
-    """Return the second run, or None if it shows less than the first.
+    """Return the second run, or None if the second run shows less than the first.
 
-    A second run lacks whole dimensions if it hit a limit, lost its shell or changed too many paths. The judge must not
-    mask these dimensions as nondeterministic.
+    The second run lacks whole dimensions if it hit a limit, lost its shell or changed too many paths. The judge must
+    not mask these dimensions as nondeterministic.
     """
     first, second = trial.first, trial.again
     if second is None or second.ending is not Ending.EXITED or second.changes_truncated:

@@ -2,7 +2,7 @@
 
 The client reserves the maximum cost of a request before it sends the request. Concurrent requests therefore never
 exceed the limit together. If a request ends without an answer, its reserved amount counts as spent, because the server
-may have worked.
+may have processed the request.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class NoReplyError(BashboardError):
 class CachedClient:
     """The reply cache in front of the servers. Without a `key`, it sends no request.
 
-    `stopped` is the reason why it sends no more requests, or empty. `failed` is true if this reason is not the budget.
+    `stopped` is the reason to send no more requests, or empty. `failed` is true if this reason is not the budget.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The client for model servers. No other module calls them. The client uses the openai SDK.
+"""The client for model servers. Only this module calls the servers. It uses the openai SDK.
 
 A semaphore limits concurrent requests, and one rate limiter delays all of them. The client sends a failed request again
 with exponential backoff and random jitter. It passes the key only to the SDK.
@@ -52,7 +52,7 @@ class ModelReply(NamedTuple):
 
 
 class _ModelRequest(NamedTuple):
-    """A request as functions that send it and parse the response, with its maximum cost in US dollars."""
+    """A request: a function that sends it, a function that parses the response, and the maximum cost in US dollars."""
 
     model: PanelModel
     send: Callable[[], Awaitable[Any]]
@@ -147,7 +147,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the seconds before an attempt: 0 before the first. The pause doubles each time, with a random part."""
+        """Return the pause in seconds before an attempt: 0 before the first, then doubling, with a random part."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 

@@ -69,7 +69,7 @@ class Panel:
 
     @property
     def failed(self) -> bool:
-        """Return whether the panel stopped for a reason other than the budget."""
+        """Return whether the panel has stopped for a reason other than a spent budget."""
         return self._client.failed
 
     def digest(self, judge: str, own: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ def read_reply(text: str) -> ParsedReply:
 
 
 def _object(text: str) -> list[tuple[str, object]] | None:
-    """Return all members of the outermost object, with repeated names, or None if the text is not an object."""
+    """Return all members of the outermost JSON object, including repeated names. Return None for other texts."""
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ def requested_pause(headers: Mapping[str, str], now: datetime | None = None) -> 
 
 
 def exhausted_for(headers: Mapping[str, str], tokens: int) -> float:
-    """Return the seconds until the limits in a response's headers allow a request with this number of tokens, or 0."""
+    """Return the seconds until the limits in `headers` allow a request of `tokens` tokens, or 0 to send it now."""
     pause = 0.0
     for name, needed in (("requests", 1), ("tokens", tokens)):
         remaining = _number(headers.get(f"x-ratelimit-remaining-{name}"))

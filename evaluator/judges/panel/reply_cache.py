@@ -1,8 +1,8 @@
 """The reply cache: a file with every paid reply, one JSON line each, so that no reply is paid for twice.
 
-A single call writes each line. If a process is killed, it loses at most the line that it is writing, and readers skip
-the incomplete line. To merge two caches, concatenate the files. If both files contain a reply with the same key, the
-choice between the replies does not depend on the order of the files.
+Each line is written by a single call. If a process is killed, it loses at most the line that it is writing, and readers
+skip the incomplete line. To merge two caches, concatenate the files. If both files contain a reply with the same key,
+the choice between the replies does not depend on the order of the files.
 """
 
 from __future__ import annotations

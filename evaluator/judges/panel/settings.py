@@ -1,6 +1,6 @@
 """The panel's settings in a project: its models, endpoints, number of votes and prices.
 
-The key is never part of them. It comes from the environment, so that no file, log or cache can contain it.
+No setting holds the server's key. The key comes from the environment, so that no file, log or cache can contain it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Embeddings(Record):
 
     @property
     def model(self) -> PanelModel:
-        """Return the same model as a `PanelModel` with free output."""
+        """Return this embedding model as a `PanelModel` whose output costs nothing."""
         return PanelModel(name=self.name, input_usd=self.input_usd, output_usd=0.0)
 
 

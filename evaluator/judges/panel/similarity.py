@@ -1,7 +1,7 @@
 """`embed` and `exec-embed`: the cosine of two embeddings, either of the commands or of their outputs.
 
-The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text. If
-different texts exceed this cap, they never pass because of equal beginnings.
+The threshold comes from NL2SH-ALFA (see `judges.threshold`). The model receives only the first bytes of a long text.
+Two different texts never pass if one of them was shortened.
 """
 
 from __future__ import annotations

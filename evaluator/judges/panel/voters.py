@@ -1,7 +1,7 @@
 """The voters on a submission: the panel's models in turn, without the models that the submission declares as its own.
 
-Otherwise, a model would judge its own answers. The exclusion applies only to this submission. If it also applied to
-other submissions with the same command, one contributor could choose the judges of another contributor.
+Otherwise, a model would judge its own answers. The exclusion applies only to this submission. If the exclusion also
+applied to other submissions with the same command, one contributor could choose the judges of another contributor.
 """
 
 from __future__ import annotations

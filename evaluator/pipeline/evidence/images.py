@@ -124,7 +124,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
     """Load images from a file with this SHA-256, for the named suites or for all on the board.
 
     Raises FormatError if the digest differs, before the engine reads the file. Raises ImageError if the file lacks an
-    image or contains an image of no suite in this checkout.
+    image or contains an image that no suite here uses.
     """
     try:
         _DIGEST.validate_python(sha256)

@@ -60,7 +60,7 @@ def inline(data: bytes | str, limit: int = CELL) -> Markup:
 
 
 def _plain(text: str, size: int, limit: int, unit: str) -> str:
-    """Return `inline` of printable ASCII, but faster. `text` is the start of a text of `size` characters."""
+    """Return the result of `inline`, but faster. Printable ASCII only: `text` is the start, `size` the full length."""
     escaped = html.escape(text).replace("\n", _LINE_END)
     if len(text) == size and len(escaped) <= limit:
         return escaped

@@ -72,7 +72,7 @@ def _rows(
 
 
 def render_verdict(results: Sequence[Result], limit: int, appeal: Appeal | None) -> Markup:
-    """Return the table cells of the verdict on the first result. All results are of one submission and one task.
+    """Return the table cells for the first of the results, which all belong to one submission and one task.
 
     The cells show the reason, the command, the other candidates, and a link to the form if an appeal is possible.
     """

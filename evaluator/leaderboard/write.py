@@ -126,7 +126,7 @@ def _page(path: str, title: str, part: str, searched: bool = True) -> Iterator[D
 
 
 def _write_vega(path: Path, before: Path) -> None:
-    """Write the Vega script. Bundling takes seconds, so an existing file `before` of this version is copied."""
+    """Write the Vega script. Bundling takes seconds, so the file `before` is copied if it has this version."""
     if before.is_file():
         shutil.copyfile(before, path)
     else:

@@ -96,7 +96,7 @@ class TaskFacts(NamedTuple):
 def results_frame(results: Iterable[Result], tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
     """Return one row per candidate. The rows are sorted, so that the order of `results` does not affect the metrics.
 
-    `tasks` maps the id of a task to its facts. Raise KeyError with the ids of results' tasks that are not in `tasks`.
+    `tasks` maps the id of a task to its facts. Raise KeyError with the ids of results' tasks that `tasks` lacks.
     """
     remaining = iter(results)
     batches = [pl.DataFrame(schema=CANDIDATE_SCHEMA)]

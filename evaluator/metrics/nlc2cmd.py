@@ -16,9 +16,9 @@ from evaluator.shell.nlc2cmd.score import score_pair
 
 
 def score_candidate(command: str | bytes, references: Sequence[str | bytes]) -> float:
-    """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without its confidence.
+    """Return the NLC2CMD score of one command against a task's references, in [-1, 1], without the confidence.
 
-    It is the largest `score_pair` if any is above 0, else their mean. `mean_score` multiplies it by confidence and
+    The score is the largest `score_pair` if any is above 0, else the mean. `mean_score` multiplies it by confidence and
     applies the same rule to candidates. Together both steps equal the organisers' pooling of all pairs.
     """
     if not command.strip():

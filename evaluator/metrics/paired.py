@@ -128,8 +128,8 @@ def _correlation(counts: Counts) -> float:
 class Tie(NamedTuple):
     """A submission's tie group, counted from 1, with the reason for it. The fields are those of a standing.
 
-    `compared_with` is the best submission of the group. For the best itself, it is the best of the group above, which
-    is significantly different, or None in the first group. `only_this` and `only_other` count the discordant tasks.
+    `compared_with` is the best submission of the group. For that submission, it is the best of the group above (which
+    is significantly different), or None in the first group. `only_this` and `only_other` count the discordant tasks.
     """
 
     submission: str
@@ -237,7 +237,7 @@ def _found(total: int, theta: float, level: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(total: int, level: float) -> int:
-    """Return the largest smaller count that is significant for `total` discordant tasks, or -1 if no count is."""
+    """Return the highest smaller count that is still significant for `total` discordant tasks, or -1 without one."""
     return int(np.searchsorted(2 * _binomial(total, 0.5).cumsum(), level, side="right")) - 1
 
 

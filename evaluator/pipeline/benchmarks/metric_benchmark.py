@@ -4,9 +4,9 @@ By default, the pairs are those of a suite and the submissions that answer it: e
 candidate, each with every reference of its task. A file of pairs can replace these. Three cases are timed, each several
 times, in one thread:
 
-* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, even if it is in many pairs. *
-*every command once*: pairs in which no text occurs twice, with an empty cache, so that each pair parses two commands. *
-*all read before*: all pairs, with every command parsed in advance but none scored.
+* *as they come*: all pairs in order, with an empty cache. A reference is parsed once, even if it is in many pairs.
+* *every command once*: pairs in which no text occurs twice, with an empty cache, so each pair parses two commands.
+* *all read before*: all pairs, with every command parsed in advance but none scored.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from evaluator.suites.load import Suite
 
 
 def bench_sandbox(project: Project, progress: Progress, *, suite: str, jobs: int) -> dict[str, object]:
-    """Measure the speeds of several ways to run one command and return them. See `evaluator.sandbox.benchmark`."""
+    """Return the measured speeds of several ways to run one command. See `evaluator.sandbox.benchmark`."""
     from evaluator.sandbox.benchmark import bench_sandbox as measure
     from evaluator.sandbox.engine import find_engine
     from evaluator.sandbox.image import ensure_image

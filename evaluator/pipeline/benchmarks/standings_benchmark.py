@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PartTiming:
-    """The wall and CPU seconds of a part, and the peak memory so far of this process and its children in MB."""
+    """The wall and CPU seconds of a part, and the peak memory (MB) of this process and its children so far."""
 
     part: str
     seconds: float
@@ -44,7 +44,7 @@ def bench_standings(
     site: bool,
     seed: int = 1,
 ) -> list[dict[str, object]]:
-    """Return a row per part: results to frame and frame to standings for each run, then pages, then the site.
+    """Return a row per part: for each run, results to frame and frame to standings, then pages, then the site.
 
     The synthetic results stay in memory, as on a real board, and count as peak memory. The site is built only if `site`
     is set.

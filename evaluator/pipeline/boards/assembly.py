@@ -94,7 +94,7 @@ def task_facts(suite: Suite, store: Store) -> dict[str, TaskFacts]:
 
 
 def suite_facts(manifest: SuiteManifest) -> dict[str, str]:
-    """Return the suite's own execution settings, as labels and texts for the board page."""
+    """Return the suite's own execution settings for the board page, each as a label and a text."""
     return {
         "Clock": manifest.clock.strftime("%Y-%m-%d %H:%M:%S UTC"),
         "Limits": f"{manifest.limits.cpu_s:g} s of CPU, {manifest.limits.memory_mb} MB, "

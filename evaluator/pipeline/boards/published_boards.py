@@ -197,13 +197,13 @@ def judged_by(header: VerdictsHeader, judge: Judge, suite: Suite, fingerprint: s
 
 
 def _usual_fingerprint(files: Files) -> str:
-    """Return the most common environment fingerprint of the files. If several are, return the first in the alphabet."""
+    """Return the most common environment fingerprint of the files. In a tie, return the first in the alphabet."""
     counts = Counter(file.header.fingerprint for file in files.values())
     return min(counts, key=lambda fingerprint: (-counts[fingerprint], fingerprint), default="")
 
 
 def _add_origin(row: Standing, origin: JudgedBy) -> Standing:
-    """Return a row with the origin of its verdicts. The judge error is removed if the verdicts are another judge's."""
+    """Return a row with the origin of its verdicts. The judge error is removed if another judge gave the verdicts."""
     figures = row.figures
     if "judge" in origin.differs:
         figures = figures.model_copy(update={"judge_low": None, "judge_high": None})

@@ -139,7 +139,7 @@ def _read_blob(output: IO[bytes], path: str, blob: Blob) -> bytes:
 
 
 def _git(root: Path, environ: Mapping[str, str], *words: str, may_fail: int | None = None) -> bytes | None:
-    """Return Git's output, or None if it exits with the status `may_fail`."""
+    """Return Git's output, or None if Git exits with the status `may_fail`."""
     try:
         process = subprocess.run(
             ["git", "-C", str(root), *words],

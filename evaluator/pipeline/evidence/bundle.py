@@ -76,7 +76,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """Unpack and yield lines without newlines. Raises BundleRefusedError for invalid data or above a limit."""
+    """Unpack and yield lines without newlines. Raises BundleRefusedError if invalid or above a limit."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, partial_line = 0, bytearray()
@@ -197,7 +197,7 @@ def read_bundle(
     path: Path | None = None,
     limits: GunzipLimits = READING,
 ) -> Bundle:
-    """Return the bundle in these bytes. It must belong to this suite and submission (None: the references).
+    """Return the bundle in these bytes. It must belong to this suite and submission (None for references).
 
     `expected` is the set of permitted runs. With `fingerprint`, the bundle must have this fingerprint. If `replies` is
     false, a reply is refused. `path` is used in messages. Raises FormatError if the bundle is refused.

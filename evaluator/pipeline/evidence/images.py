@@ -100,7 +100,7 @@ def image_suites(project: Project, names: Sequence[str] = ()) -> list[Suite]:
 
 
 def named_images(project: Project, names: Sequence[str] = ()) -> tuple[list[str], str | None]:
-    """Return these suites' image references, and the SHA-256 of the published file with them all, or None."""
+    """Return these suites' image references, and the digest of the published file with all these images, if any."""
     chosen = image_suites(project, names)
     digest = known_digest(read_images(fetched_images(project)), chosen)
     return [image_reference(suite.manifest) for suite in chosen], digest
@@ -124,7 +124,7 @@ def load(project: Project, progress: Progress, path: Path, sha256: str, suites: 
     """Load images from a file with this SHA-256, for the named suites or for all on the board.
 
     Raises FormatError if the digest differs, before the engine reads the file. Raises ImageError if the file lacks an
-    image or contains an image of no suite in this checkout.
+    image or contains an image that no suite here uses.
     """
     try:
         _DIGEST.validate_python(sha256)
@@ -172,7 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if one is not the published fingerprint."""
+    """Store the fingerprints of the engine's images. Raises ImageError if one differs from the published one."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

@@ -234,7 +234,7 @@ def fetch_evidence(
 def import_evidence(project: Project, progress: Progress, folder: Path, sha256: str | None = None) -> ImportSummary:
     """Import the bundles of a folder into the store. With `sha256`, the folder must have this digest.
 
-    Raises FormatError for another digest and for content other than required evidence.
+    Raises FormatError if the digest differs, or if the folder contains anything but required evidence.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")

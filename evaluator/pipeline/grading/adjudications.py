@@ -76,7 +76,7 @@ def adjudication_of(
     rank: int = 1,
     present: bytes | None = None,
 ) -> Adjudicated:
-    """Return the ruling without writing it. `present` replaces the current content of the file.
+    """Return the ruling without writing it. `present` is used instead of the content of the file.
 
     Raises UsageError if the command has a ruling already or does not exist, and FormatError for a broken submission.
     """

@@ -44,7 +44,7 @@ class GradingItem(NamedTuple):
 class CommandRuns:
     """A command of a task. `requests` holds the request of its first run in each variant.
 
-    It is empty if the command cannot be executed.
+    `requests` is empty if the command cannot be executed.
     """
 
     task: Task

@@ -60,7 +60,7 @@ class Executor:
         return self._pool.worker_time if self._pool else WorkerTime()
 
     def clear_up(self) -> None:
-        """Remove containers that killed processes of this checkout left. Notes in the folder `workers` name them."""
+        """Remove the containers left behind by killed processes of this checkout. Notes in `workers` name them."""
         if self._notes.is_dir() and any(self._notes.iterdir()):
             from evaluator.sandbox.leftovers import clear_up
 
@@ -178,7 +178,7 @@ def open_grader(
     """Open a grader of one suite with the project's store and judge. Stop its workers at the end of the block.
 
     If `execute` is false, the grader raises MissingError for missing evidence. If `adjudicated` is false, no ruling of
-    a maintainer overrides the judge, and known mutants do not affect verdicts. Only the runs in the worlds do.
+    a maintainer overrides the judge, and known mutants do not affect verdicts. Then only the runs in the worlds count.
     """
     named_judge = find_judge(judge or project.settings.judge)
 

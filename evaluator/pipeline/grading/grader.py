@@ -130,7 +130,7 @@ class Grader:
         return {plan.item: verdicts[plan.key].finding for plan in planned if plan.key in verdicts}
 
     def grade(self, items: Iterable[GradingItem]) -> dict[GradingItem, Finding]:
-        """Return a finding for every item, and store new verdicts. An infra-error is never stored."""
+        """Return a finding for every item, and store each new verdict unless it is an infra-error."""
         planned = self._plan_items(items)
         findings = self._stored_findings(planned)
         pending = {plan.item: plan for plan in planned if plan.item not in findings}
@@ -166,7 +166,7 @@ class Grader:
         return findings
 
     def _request_runs(self, planned: Sequence[PlannedItem]) -> dict[RunKey, Request]:
-        """Load or execute the runs that these items require, through the scheduler. Return the runs."""
+        """Let the scheduler load or execute the runs that these items require. Return the runs."""
         runs = self._required_runs(planned)
         self._scheduler.load_cached({key for key, _ in runs})
         self._scheduler.request(runs.values())
@@ -261,7 +261,7 @@ class Grader:
         )
 
     def trials(self, task: str, command: bytes) -> dict[str, Trial]:
-        """Return the evidence of a command in memory, by variant. Variants without evidence are left out."""
+        """Return a command's evidence from memory, by variant. Variants without evidence are left out."""
         return self._scheduler.trials(self.keys.command_runs(task, command).requests)
 
     def failure(self, task: str, command: bytes) -> InfraError | None:

@@ -27,7 +27,7 @@ _DIGESTS: Final = TypeAdapter(frozenset[str])
 
 @cache
 def mutation_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of all inputs of mutation except the references."""
+    """Return the digest of everything that determines the mutants, except the references."""
     return digest_of_program(PARSERS, [*reading_files(package), *sorted((package / "shell" / "mutation").glob("*.py"))])
 
 
@@ -44,7 +44,7 @@ class KnownMutants:
         self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:
-        """Return the digests of the unmarked commands that are one mutation away from one of these references."""
+        """Return the digests of all mutants of these references, except the mutants that are marked as equivalent."""
         question = (task.id, references)
         if question not in self._known:
             self._load({question: task})
@@ -66,7 +66,7 @@ def _mutant_digests(references: Sequence[bytes]) -> frozenset[str]:
 
 
 def known_mutants_of(project: Project, suite: Suite, store: Store) -> KnownMutants:
-    """Return the known mutants of a suite. Raises FormatError if the file of marks cannot be read."""
+    """Return the known mutants of a suite. Raises FormatError if the file of equivalent mutants cannot be read."""
     marks = read_equivalences(equivalences_path(project.root / "fixtures", suite.manifest.name))
     known_mutants = KnownMutants(store, marks_of(marks))
     known_mutants.prepare(suite.tasks)

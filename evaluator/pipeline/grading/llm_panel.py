@@ -126,7 +126,7 @@ def panel_summary(panel: Panel | None) -> str | None:
 
 
 def describe_panel(panel: Panel | None, results: Iterable[Result]) -> dict[str, str]:
-    """Return the panel's entry in the description of a board, or an empty dictionary if there is no panel."""
+    """Return the entry that describes the panel on a board, or an empty dictionary if there is no panel."""
     if panel is None:
         return {}
     findings = [result.finding for result in results]
@@ -184,7 +184,7 @@ def ask_panel(
 def plan_panel(
     panel: Panel | None, grader: Grader, items: Iterable[PanelItem], own: Mapping[str, Sequence[str]]
 ) -> PanelPlan | None:
-    """Return the number and the cost of undecided answers to ask about. No model is asked and nothing is executed."""
+    """Count the undecided answers for the panel and estimate the cost. No model is asked and nothing is executed."""
     if panel is None:
         return None
     from evaluator.judges.panel.estimate import estimate
@@ -275,5 +275,5 @@ class PanelPair(NamedTuple):
 
     @property
     def unasked(self) -> PanelPair:
-        """Return the same pair without the panel that asks models."""
+        """Return a pair with the same `replay` panel, and without the `asking` panel."""
         return PanelPair(self.replay)

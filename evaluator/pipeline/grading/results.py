@@ -69,7 +69,7 @@ class TextMeasurements(NamedTuple):
 
 
 def measure_texts(store: Store, answers: Sequence[SubmittedCandidate]) -> TextMeasurements:
-    """Return the scores and metrics of all answers' texts. Compute and store the missing ones."""
+    """Return the scores and metrics of all answers' texts. Compute and store the values that are missing."""
     return TextMeasurements(
         cached_nlc2cmd_scores(store, ((answer.task, answer.command) for answer in answers if answer.candidate)),
         cached_text_metrics(store, ((answer.task, answer.command) for answer in answers)),

@@ -42,7 +42,7 @@ _FORM: Final[TypeAdapter[_Fields]] = TypeAdapter(_Fields)
 
 
 def run_metrics_of(runs: Sequence[Evidence]) -> RunMetrics:
-    """Return a command's run metrics from its evidence. `runs` holds one run in each variant, and at least one run."""
+    """Return a command's run metrics from its evidence. `runs` holds one run per variant, and is not empty."""
     return _record(_fields(runs))
 
 

@@ -57,7 +57,7 @@ class EvidenceScheduler(Generic[Work]):
     _ready: deque[Work] = field(init=False, default_factory=deque)
 
     def load_cached(self, keys: Iterable[str]) -> None:
-        """Load the first and second runs under these evidence keys from the store, if it has them.
+        """Load the first and second runs with these evidence keys, if the store has them.
 
         A case includes the second runs that an earlier grading stored.
         """
@@ -74,7 +74,7 @@ class EvidenceScheduler(Generic[Work]):
         return trials
 
     def failure(self, requests: Iterable[Request]) -> InfraError | None:
-        """Return the first infrastructure error among the first and second runs of these requests, or None."""
+        """Return the first infrastructure error in the runs of these requests, or None if no run failed."""
         errors = (self.failures.get(run) for request in requests for run in _both_runs(request))
         return next((error for error in errors if error is not None), None)
 

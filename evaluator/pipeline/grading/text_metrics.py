@@ -47,7 +47,7 @@ def text_files(package: Path = _PACKAGE) -> list[Path]:
 
 
 def digest_of_program(distributions: Sequence[str], files: Sequence[Path]) -> str:
-    """Return the digest of all inputs of a program's results except the data that it reads."""
+    """Return the digest of everything that determines a program's results, except the data that it reads."""
     sources = (path.read_bytes() for path in files)
     versions = [f"{name} {version(name)}" for name in distributions]
     return digest_of(*(fact.encode() for fact in (*versions, sys.version)), *sources)
@@ -55,13 +55,13 @@ def digest_of_program(distributions: Sequence[str], files: Sequence[Path]) -> st
 
 @cache
 def program_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of all inputs of an NLC2CMD score except the commands."""
+    """Return the digest of everything that determines an NLC2CMD score, except the commands."""
     return digest_of_program(PARSERS, program_files(package))
 
 
 @cache
 def text_digest(package: Path = _PACKAGE) -> str:
-    """Return the digest of all inputs of the comparison of texts except the texts."""
+    """Return the digest of everything that determines a text comparison, except the texts."""
     return digest_of_program((*PARSERS, "nltk"), text_files(package))
 
 

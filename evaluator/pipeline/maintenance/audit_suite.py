@@ -29,7 +29,7 @@ from evaluator.suites.load import Suite
 def audit_suite(
     project: Project, suite: Suite, progress: Progress, *, tasks: Sequence[str] = (), workers: int | None = None
 ) -> list[AuditNote]:
-    """Return the defects of the named tasks, or of all: first in texts, then in worlds, then in commands by task."""
+    """Return the defects of the named tasks, or of all tasks: defects in texts, then in worlds, then in commands."""
     selected = [suite.task(name) for name in tasks] or sorted(suite.tasks, key=lambda task: task.id)
     notes = list(text_notes(selected))
     with open_grader(project, suite, progress, workers=workers, adjudicated=False) as grader:

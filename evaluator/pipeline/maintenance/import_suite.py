@@ -64,7 +64,7 @@ def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
 
 
 def _offered_variants(suite: Suite, task: Task) -> tuple[str, ...]:
-    """Return the publisher's variant, then the variants for which a task's set-up adds files."""
+    """Return the original variant of the publisher, followed by the variants for which a task's set-up adds files."""
     existing = {variant.name for variant in suite.worlds[task.world].manifest.variants}
     return tuple(name for name in variants_with_objects(task.setup) if name in existing) if task.variants else ()
 
@@ -87,7 +87,7 @@ def usable_variants(task: Task, grader: Grader) -> tuple[str, ...]:
 
 
 def _rank(grader: Grader, case: Case, names: Sequence[str]) -> int:
-    """Return a rank for the judgement of a reference against the others. 0 is best. Without others, the rank is 0."""
+    """Judge a reference against the other references, and return a rank. 0 is best, and the rank without others."""
     if not case.references or case.candidate is None:
         return 0
     references = tuple(_restrict(reference, names) for reference in case.references)
@@ -139,7 +139,7 @@ def add_suite(project: Project, name: str, path: Path | None, progress: Progress
 
 
 def order_suite(project: Project, suite: Suite, progress: Progress, *, workers: int | None = None) -> Suite:
-    """Set line-by-line comparison for tasks that ask for an order, if their executed references print the same order.
+    """Set line-by-line comparison for each task that asks for an order, if all its references print the same order.
 
     The suite is written again if any task changes. Evidence does not depend on the comparison of outputs, so nothing is
     executed twice.

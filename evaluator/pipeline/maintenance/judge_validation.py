@@ -165,7 +165,7 @@ def _faults(error: ValidationError, path: Path, line: int) -> list[Problem]:
 
 
 def read_labelled(project: Project, path: Path) -> list[SuitePairs]:
-    """Read a file's labelled pairs, by suite. Raises FormatError with every invalid line, UsageError without a file."""
+    """Read labelled pairs, by suite. Raises FormatError with every invalid line, and UsageError if there is no file."""
     problems: list[Problem] = []
     pairs_by_suite: dict[str, list[Pair]] = {}
     suites: dict[str, Suite] = {}
@@ -308,7 +308,7 @@ def _judging_seconds(grader: Grader, judge: Judge, items: Mapping[Pair, GradingI
 
 
 def save_metrics(project: Project, validation: Validation, *, publish: bool) -> Path:
-    """Merge metrics into the local file, or with `publish` into the site's file. Return the path of the file.
+    """Merge metrics into the local file, or into the site's file if `publish` is set. Return the path of the file.
 
     Metrics of other suites, pair kinds and judges stay in the file.
     """

@@ -242,13 +242,13 @@ class MutantJudging:
 
 
 def _bear_witness(witnesses: _Witnesses, case: Case) -> bool:
-    """Return whether the usable references in these variants are the same as in all variants."""
+    """Return whether the references that are usable in these variants are also those usable in all variants."""
     whole = replace(case, references=witnesses.references)
     return [each.command for each in usable_references(case)] == [each.command for each in usable_references(whole)]
 
 
 def _shown(trials: Iterable[Trial]) -> int:
-    """Return the amount of visible effects: the bytes of output, plus 20 for every changed path."""
+    """Return a measure of the visible effects: the number of output bytes, plus 20 for every changed path."""
     return sum(trial.first.stdout.size + 20 * len(trial.first.changes) for trial in trials)
 
 

@@ -66,7 +66,7 @@ class CollectResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether no submission was collected although some were expected."""
+        """Return whether submissions were expected but none was collected."""
         return bool(self.left_out) and not self.taken
 
 

@@ -105,7 +105,7 @@ def _prediction_files(path: str) -> tuple[str, ...]:
 
 
 def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames) -> str:
-    """Return how a submission's files changed after it was judged, or an empty text if they did not change."""
+    """Describe how a submission's files changed after the judging. Return an empty text if they did not change."""
     judged, new_files = archive.header.judged[slug], archive.on_main()
     predictions = {path: blob for path, blob in judged.items() if not path.endswith(VERDICTS)}
     if any(predictions.values()) and not any(on_head[path] for path in predictions):
@@ -121,7 +121,7 @@ def _change_since_judged(archive: PublishArchive, slug: str, on_head: BlobNames)
 
 
 def _keep_safe_removals(archive: PublishArchive, on_head: BlobNames, at_judging: BlobNames) -> PublishArchive:
-    """Return the archive without removals of submissions that changed after judging. They may exist again."""
+    """Return the archive without removing submissions that changed after judging, because they may exist again."""
 
     def is_unchanged(path: str) -> bool:
         return all(on_head[file] == at_judging[file] for file in _prediction_files(path))
@@ -199,7 +199,7 @@ def _commit(connection: Connection, check: MainCheck, owners: NewOwners) -> str:
 
 
 def _owners_file(connection: Connection, head: str, owners: NewOwners) -> dict[str, bytes]:
-    """Return main's owners file with the new names added. Existing entries stay, even if a maintainer wrote them."""
+    """Return the owners file of main with the new names. Existing entries stay, even if a maintainer wrote them."""
     path = owners_path(Project(Path())).as_posix()
     content = read_file(connection, head, path, OWNERS_BYTES) if owners else None
     known = parse_owners(content, Path(path)).owners if content is not None else {}

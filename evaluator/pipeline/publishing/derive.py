@@ -89,7 +89,7 @@ class SubmissionRun:
         return frozenset((key, run) for key in keys for run in (0, 1)) - self.context.required.references
 
     def key(self, item: GradingItem) -> str:
-        """Return the cache key that an item's verdict has today."""
+        """Return the current cache key of an item's verdict."""
         return self._keys.plan_item(item).key
 
     def first_runs(self, items: Sequence[GradingItem]) -> set[RunKey]:
@@ -220,6 +220,6 @@ class _Vote(NamedTuple):
 
 
 def _fail_requests(requests: Sequence[Request]) -> Iterator[tuple[Request, ExecutionResult]]:
-    """Yield an infrastructure failure for every request, so that no command without evidence is judged."""
+    """Yield an infrastructure failure for every request, so that only commands with evidence are judged."""
     for request in requests:
         yield request, _ABSENT

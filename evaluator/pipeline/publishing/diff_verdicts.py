@@ -109,7 +109,7 @@ def changes_between(
 def changes_of(
     suite: Suite, submissions: Sequence[Submission], before: Files, after: Files, store: Store, judge: Judge
 ) -> SuiteDiff:
-    """Return the changes of one suite's board. The store is used only for metrics of texts."""
+    """Return what changes on the board of one suite. The store is used only for metrics of texts."""
     boards = [published_board(suite, submissions, files, store, judge) for files in (before, after)]
     in_both = [submission for submission in submissions if submission.slug in before and submission.slug in after]
     flips = list(_flips(answers(suite, in_both), before, after))
@@ -153,7 +153,7 @@ def _position(row: Standing) -> BoardPosition:
 
 
 def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files) -> Iterable[VerdictChange]:
-    """Yield a change for every candidate with another outcome. If a command has two ranks, the better one counts."""
+    """Yield a change for every candidate whose outcome differs. If a command has two ranks, the better rank counts."""
     seen = set()
     for candidate in candidates:
         slug, line = candidate.submission, (candidate.task.id, command_digest(candidate.command))
@@ -177,7 +177,7 @@ def _flips(candidates: Iterable[SubmittedCandidate], before: Files, after: Files
 def reasons(
     before: VerdictsHeader, after: VerdictsHeader, earlier: PublishedVerdict, later: PublishedVerdict
 ) -> list[str]:
-    """Return the reasons why a verdict changed, from the two lines and the headers of their files."""
+    """Return why a verdict changed. The reasons come from its two lines and from the headers of the two files."""
     differences = _steps(earlier, later) + _headers(before, after)
     return differences or [_SAME if earlier.key == later.key else _KEY]
 
@@ -203,7 +203,7 @@ def _headers(before: VerdictsHeader, after: VerdictsHeader) -> list[str]:
 
 
 def _counts(before: VerdictFile | None, after: VerdictFile | None) -> tuple[int, int, int]:
-    """Return one submission's numbers of verdicts: added, removed, and changed with the same outcome."""
+    """Count one submission's verdicts that were added, that were removed, and that changed with the same outcome."""
     earlier = before.by_command if before else {}
     later = after.by_command if after else {}
     shared = [(earlier[line].finding, later[line].finding) for line in earlier.keys() & later.keys()]

@@ -140,7 +140,7 @@ def plan_publishing(
 def load_suite_contexts(
     project: Project, store: Store, loaded: Loaded, *, ask_engine: bool = False
 ) -> list[SuiteContext]:
-    """Return the context of every suite on the board except foreign suites. Their own publishers publish verdicts."""
+    """Return the context of every suite on the board. Leave out foreign suites, which their own publishers judge."""
     contexts = []
     for suite in suites_on_board(project, loaded.submissions):
         if not suite.manifest.foreign:

@@ -93,7 +93,7 @@ def _header_causes(published: VerdictsHeader, today: VerdictsHeader) -> Iterator
 
 
 def edited_lines(published: PublishedFile, derived: DerivedVerdicts) -> list[Problem]:
-    """Return the lines that have today's key but differ from the verdict that follows from the evidence.
+    """Return the lines whose key is current but whose content differs from the verdict that the evidence gives.
 
     A line without available evidence cannot be compared, so it is not reported.
     """
@@ -156,13 +156,13 @@ class PendingWork:
 
     @property
     def is_new(self) -> bool:
-        """Return whether publishing has work to do. Removing lines from a stale file waits for the rescore."""
+        """Return whether publishing has work to do. If a file is stale, its lines are removed only by a rescore."""
         gone = self.gone and not self.causes
         return bool(self.new or self.changed or self.edited or self.fault or gone)
 
     @property
     def words(self) -> list[str]:
-        """Return the reasons for the work, as texts."""
+        """Return the reasons for the work. Each reason is a text."""
         lines = {
             "new": self.new,
             "changed by a ruling, a mark or the task": self.changed,
@@ -226,7 +226,7 @@ def inspect_submission(
 
 
 def _panel_causes(published: PublishedFile, submission_run: SubmissionRun, panels: PanelPair | None) -> Iterator[str]:
-    """Yield a cause if a panel other than today's decided some of the lines."""
+    """Yield a cause if some lines were decided by a panel other than the current panel."""
     if published.file is None:
         return
     models = submission_run.submission.manifest.models
@@ -246,7 +246,7 @@ class _Inspection:
     causes: tuple[str, ...]
 
     def for_publishing(self) -> VerdictStatus:
-        """Return the status of new, changed and edited lines. Lines that are only stale wait for a rescore."""
+        """Return the work on new, changed and edited lines. Lines that are only stale wait for a rescore."""
         published = self.published
         if published.fault or (published.causes and published.new):
             pending = self.submission_run.items  # a file has one header, so all of its lines are judged again

@@ -63,7 +63,7 @@ class SuiteContext:
 
     @property
     def header(self) -> VerdictsHeader:
-        """Return the header that a verdict file has if it is judged today."""
+        """Return the header of a verdict file that is judged now."""
         return VerdictsHeader(
             format=1,
             suite=self.suite.manifest.name,
@@ -74,7 +74,7 @@ class SuiteContext:
         )
 
     def new_keys(self) -> CacheKeys:
-        """Return a new object that computes today's cache keys of the suite's commands."""
+        """Return a new object that computes the current cache keys of the suite's commands."""
         return CacheKeys(self.suite, self.judge, self.fingerprint, self.rulings, self.known_mutants)
 
     @property

@@ -110,7 +110,7 @@ def _compare(
     derived: DerivedVerdicts,
     panels: PanelPair | None,
 ) -> VerifiedFile:
-    """Compare a file with the derived verdicts. Skip lines of another panel and lines with outdated keys."""
+    """Compare a file with the derived verdicts. Skip lines that another panel decided, and lines with outdated keys."""
     models, judge = submission_run.submission.manifest.models, submission_run.context.judge.name
     today = panels.replay.digest(judge, models) if panels else None
     other_panel = {(line.task, line.command) for line in file.verdicts if line.panel not in (None, today)}

@@ -21,7 +21,7 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Show an intermediate result of the current stage, such as its cost. It replaces the previous note."""
+        """Show an intermediate result of the current stage, such as its cost, in place of the previous note."""
         ...
 
 

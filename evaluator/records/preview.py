@@ -60,7 +60,7 @@ class TaskList(Record):
 
     @classmethod
     def of(cls, tasks: Iterable[str]) -> Self:
-        """Return a list that counts all these tasks and names the first ones."""
+        """Return the record of these tasks: the number of all tasks, and the names of the first ones."""
         names = tuple(tasks)
         return cls(total=len(names), tasks=names[:NAMED])
 

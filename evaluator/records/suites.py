@@ -194,7 +194,7 @@ class Task(Record):
     variants: tuple[Slug, ...] = ()
 
     def is_asked_of(self, version: str) -> bool:
-        """Return whether a submission that answers this version of the suite is asked the task."""
+        """Return whether the task is asked of a submission that answers this version of the suite."""
         return self.since is None or version_numbers(self.since) <= version_numbers(version)
 
     @property

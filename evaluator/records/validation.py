@@ -116,7 +116,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided counts as fail, as the paper's heuristics always decide."""
+        """Return the share of right decisions. Undecided counts as failed, as the paper's heuristics always decide."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property

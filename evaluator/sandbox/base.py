@@ -1,6 +1,6 @@
 """The base image: the Debian root file system that commands see, and the choice of its source.
 
-The first of these sources that is available is used:
+The first available source in this list is used:
 
 1. Our own tag from an earlier run, so that a second run neither waits for a network nor sees another base.
 2. The image registry, if the engine reaches one: the official slim image, with the digest it resolved to.
@@ -90,7 +90,7 @@ class AptSource(NamedTuple):
 
 
 def find_base(engine: Engine, release: str, repository: str = REPOSITORY) -> BaseImage | None:
-    """Return the existing base of `release` (a code name such as "trixie"), or None if there is no trusted one.
+    """Return the existing base of `release` (a code name such as "trixie"), or None if no trusted base exists.
 
     Raises EngineError.
     """
@@ -219,7 +219,7 @@ def bootstrap_command(release: str, archive: Path, sources: Sequence[AptSource],
     """Return the mmdebstrap command that makes the root file system.
 
     A hook removes the host name and the name servers, because mmdebstrap copies those of this machine. Certificates are
-    installed only if a mirror needs them, so that the packages are otherwise those of the slim image.
+    installed only if a mirror needs them. All other packages are those of the slim image.
     """
     https = any(source.uri.startswith("https:") for source in sources)
     certificates = ["--include=ca-certificates"] if https else []
@@ -255,7 +255,7 @@ def find_sources(machine: Host, release: str) -> list[AptSource]:
 def candidate_sources(listing: CompletedCommand, release: str) -> list[AptSource]:
     """Return a candidate source of `release` for each of the host's own sources in apt's list of indexes.
 
-    Only `main` counts. If apt has fetched its lists, it names each origin, and origins other than Debian are left out.
+    Only `main` counts. If apt has fetched its lists, they name the origins, and only sources from Debian count.
     """
     sources: dict[AptSource, None] = {}
     for line in listing.output.splitlines() if listing.status == 0 else ():
@@ -278,7 +278,7 @@ def has_release(machine: Host, source: AptSource) -> bool:
 
 
 def is_release(text: str, suite: str) -> bool:
-    """Return whether the text is Debian's InRelease file for the suite of that code name."""
+    """Return whether the text is Debian's InRelease file for the suite with this code name."""
     fields = dict(line.split(": ", 1) for line in text.splitlines()[:40] if ": " in line)
     return fields.get("Origin") == "Debian" and fields.get("Codename") == suite
 

@@ -80,7 +80,7 @@ def bench_sandbox(
 ) -> tuple[list[BenchmarkRow], dict[str, float]]:
     """Measure every way of running a command.
 
-    Return a row for each, and the mean milliseconds that a job in the sandbox spends in each phase.
+    Return one row for each way, and the mean milliseconds that a job in the sandbox spends in each phase.
     """
     plan = WorkerPlan(image, manifest, cpus[0])
     worker = ContainerWorker(engine, plan)
@@ -141,7 +141,7 @@ def _alternate(
 def _all_workers(
     engine: Engine, plan: WorkerPlan, jobs: int, cpus: Sequence[int], bare_p50: float, progress: Progress
 ) -> BenchmarkRow:
-    """Return a row for all workers. Its time per command is the total wall time divided by the commands."""
+    """Return a row for all workers. Its time per command is the total wall time divided by the number of commands."""
 
     def start(slot: int) -> ContainerWorker:
         return ContainerWorker(engine, WorkerPlan(plan.image, plan.manifest, cpus[slot]))

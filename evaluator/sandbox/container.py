@@ -2,8 +2,7 @@
 
 The container has no network and a read-only root. It holds the capabilities for building overlays and namespaces. The
 commands inside hold none of these capabilities (see `image/jail.c`). When our process ends, the runner's input ends,
-and then the runner and the container end. Containers that an engine's crash leaves behind are identified by their
-label.
+and then the runner and the container end. If an engine crashes, the remaining containers are identified by their label.
 
 A container may end because of its command or because of a cause outside. A command cannot reach its container's
 processes, because they are in another process namespace, and it cannot reach the engine. So if a container is removed,
@@ -60,7 +59,7 @@ _START: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """The inputs of a worker's container: image, suite, the CPU it is pinned to (None: any) and its worker group."""
+    """The inputs of a worker's container: its image, its suite, its CPU (None for any CPU) and its worker group."""
 
     image: SuiteImage
     manifest: SuiteManifest
@@ -142,7 +141,7 @@ class _Stream:
         return answer
 
     def _read(self, count: int) -> bytes | None:
-        """Return exactly `count` bytes, or None if the stream ends before."""
+        """Return exactly `count` bytes, or None if the stream ends earlier."""
         parts = []
         while count:
             part = self._socket.recv(min(count, 1 << 20))

@@ -112,7 +112,7 @@ def launch(daemon: Daemon) -> subprocess.Popen[bytes]:
 
 
 def _detach(process: subprocess.Popen[bytes]) -> None:
-    """Mark a running engine as ended when we exit. Otherwise Python warns about a running child process."""
+    """Mark a running engine as ended when our process exits. Otherwise Python warns about a running child process."""
     if process.poll() is None:
         process.returncode = 0
 

@@ -30,11 +30,11 @@ _CONFINEMENTS: Final = {
 
 
 def container_security(engine: Engine) -> list[str]:
-    """Return the `security_opt` of a container with our runner. No submission's command runs with only these options.
+    """Return the `security_opt` of a container with our runner. A submission's command has more restrictions.
 
     The runner mounts overlays and pivots roots. The engine's default seccomp profile and the default container policies
     of AppArmor and SELinux forbid both. Each command gets our own, stricter filter instead. Only the confinements that
-    the engine names are switched off, because it refuses the option for an unknown confinement.
+    the engine names are switched off, because the engine refuses the option for a confinement that it does not know.
     """
     options = ["no-new-privileges", "seccomp=unconfined"]
     if "apparmor" in engine.security:

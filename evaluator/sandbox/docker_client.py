@@ -77,7 +77,7 @@ class EngineClient(docker.DockerClient):  # type: ignore[misc] # docker has no t
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, outermost first."""
+    """Yield an error and then its causes, from the outermost to the innermost."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

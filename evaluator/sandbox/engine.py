@@ -1,6 +1,6 @@
 """The choice of the container engine.
 
-A running engine is used as it is. Addresses are tried in this order, and the first that answers is used:
+A running engine is used as it is. Addresses are tried in this order, and the first engine that answers is used:
 
 1. `DOCKER_HOST`. If it is set, no other address is tried, because the user wants this engine.
 2. Docker's default socket.
@@ -9,9 +9,9 @@ A running engine is used as it is. Addresses are tried in this order, and the fi
    host's root cannot mount an overlay everywhere.
 
 If none answers and we are root on Debian or Ubuntu, the distribution's Docker is installed if it is missing, and
-started: through systemd if that is process 1, otherwise as our child process. Our child process gets neither a bridge
-nor packet-filter rules. Our containers have no network and our image builds use the host's, so it needs neither. It
-leaves the machine's firewall unchanged, and it starts even if the kernel has no packet-filter tables.
+started: through systemd if that is process 1, otherwise as our child process. Our child process gets no bridge and no
+packet-filter rules, because our containers have no network and our image builds use the host's network. So the engine
+leaves the machine's firewall unchanged, and starts even if the kernel has no packet-filter tables.
 
 Containers get the engine's default runtime, or the one that `BASHBOARD_RUNTIME` names (such as `runsc` or `crun`).
 Every worker checks the runtime as it starts: the runner tests its own jail and refuses to work if the test fails.
@@ -181,7 +181,7 @@ def _start(
 
 
 def _await_other_start(daemon: Daemon) -> EngineClient | None:
-    """Return the engine that another process starts, such as the package's installation, or None if none answers."""
+    """Wait for the engine that another process starts, such as an installer. Return None if no engine answers."""
     if not daemon.pidfile.exists():
         return None
     try:
@@ -201,7 +201,7 @@ def _hangs(failures: Sequence[NoAnswer]) -> bool:
 
 
 def no_engine_message(failures: Sequence[NoAnswer], machine: Host) -> str:
-    """Return the message for a missing engine: each address with its reason, and the command to run as last line."""
+    """Return the message for a missing engine: each address with its reason, and as last line the command to run."""
     addresses = "\n".join(f"  {failure.address.host}: {failure.reason}" for failure in failures)
     return f"no container engine answers:\n{addresses}\nrun:\n{_command_to_run(failures, machine)}"
 

@@ -1,7 +1,7 @@
 """The machine we run on: its programs, and the installation of packages from its distribution.
 
-Only the engine and the base image use it. `Host` is a protocol, because a test must not install software.
-`evaluator.testing` has a host with scripted answers.
+Only the modules for the engine and the base image use this module. `Host` is a protocol, because a test must not
+install software. `evaluator.testing` has a host with scripted answers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ThisMachine:
 
     @property
     def is_root(self) -> bool:
-        """Return whether we are user 0."""
+        """Return whether this process runs as user 0."""
         return os.geteuid() == 0
 
     @property

@@ -1,8 +1,8 @@
 """Sandbox images as files: one machine saves them, and another loads them instead of building them.
 
-A file holds the images of one or several suites, and stores their common layers once. The file is trusted only for its
-digest. The digest is compared before the engine reads any of the file, because the image runs the commands and also
-observes them.
+A file holds the images of one or several suites, and stores their common layers once. The file is trusted only if it
+has the expected digest. The digest is compared before the engine reads the file, because the image runs the commands
+and also observes them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOADED: Final = "Loaded image: "
 
 
 class _DigestingFile:
-    """A file for writing, with the digest of the bytes written to it."""
+    """A file for writing that also computes the digest of the written bytes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.digest = file, hashlib.sha256()
@@ -70,7 +70,7 @@ def save_images(engine: Engine, references: Sequence[str], path: Path) -> str:
 def _export(engine: Engine, references: Sequence[str]) -> Iterator[bytes]:
     """Yield the pieces of the engine's archive of these images.
 
-    docker-py requests one image at a time, although the engine takes several.
+    The engine accepts a request for several images, but docker-py can request only one at a time.
     """
     api = engine.client.api
     address = f"{api.base_url}/v{api.api_version}/images/get"

@@ -1,9 +1,8 @@
 """The inputs of a suite's sandbox image, and two digests of these inputs. This module does not use the engine.
 
 The image's tag is the digest of all inputs, so an existing image is up to date, and a changed file gives another tag.
-Commands can observe only some inputs. The *fingerprint* is the digest of these: architecture, runner protocol and the
-base's package versions. So a base bootstrapped from a mirror and one pulled from a registry give the same evidence
-keys.
+Commands can observe only some inputs. The *fingerprint* is the digest of these inputs: architecture, runner protocol
+and the base's package versions. So a base from a mirror and a base from a registry give the same evidence keys.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Appeals: an issue created from the appeal form becomes a pull request that adds one adjudication.
 
-A maintainer sets a label, and only this label decides the ruling. The issue's body is untrusted. It names a candidate
-and gives a reason. The candidate is looked up on main. The reason is shown as data and becomes the `because` of the
-adjudication. If the issue has faults, one comment lists them, and a later run updates this comment.
+A maintainer sets a label, and only this label decides the ruling. The issue's body is untrusted. The body names a
+candidate and gives a reason. The candidate is looked up on main. The reason is shown as data and becomes the `because`
+of the adjudication. If the issue has faults, one comment lists them, and a later run updates this comment.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def parse_appeal(body: str) -> Appeal:
 
 
 def _why_fault(why: str) -> str:
-    """Return the fault that forbids publishing this text as a reason, or an empty text if there is none."""
+    """Return why this text must not be published as a reason, or an empty text if it may be published."""
     invisible = next(filter(is_hidden, why), None)
     if invisible is not None:
         return f"contains the invisible character {code(invisible)}; remove it"
@@ -218,7 +218,7 @@ def _body(project: Project, issue: Issue, appeal: Appeal, adjudicated: Adjudicat
 
 
 def _published_verdict(project: Project, appeal: Appeal, adjudicated: Adjudicated) -> str:
-    """Return the published verdict on the command as Markdown, or a note that there is none."""
+    """Return the published verdict on the command as Markdown, or a note that no verdict is published."""
     file = read_verdicts(verdicts_path(project, appeal.submission, appeal.suite))
     verdict = file.by_command.get((appeal.task, adjudicated.adjudication.command_digest)) if file else None
     if verdict is None:

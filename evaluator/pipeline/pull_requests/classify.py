@@ -57,7 +57,7 @@ class PullRequestChange:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether the pull request changes nothing but one submission's own files."""
+        """Return whether the pull request changes only files that belong to one submission."""
         is_single = self.change in (ChangeKind.ADDS, ChangeKind.UPDATES, ChangeKind.WITHDRAWS)
         return is_single and self.complete and not (self.outside or self.stray or self.derived or self.left)
 

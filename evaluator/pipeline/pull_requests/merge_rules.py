@@ -1,7 +1,7 @@
 """Decide from changed paths and ownership whether a pull request is valid, held or needs changes.
 
-This module reads no files and sends no requests. Paths, slugs and names are untrusted. A reason shows them as code. A
-command contains them only if their form is safe for a shell.
+This module reads no files and sends no requests. Paths, slugs and names are untrusted. A reason shows such a text as
+code. A command contains it only if its form is safe for a shell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN: Final = re.compile(r"submissions/(?:owners\.json|[a-z0-9-]{1,64}/[a-z0-9
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A pull request's labels, and the reasons if it is not valid. Without labels, there is nothing to report."""
+    """The labels of a pull request, and the reasons if it is not valid. If there are no labels, no report is due."""
 
     reasons: tuple[Reason, ...]
     labels: frozenset[str]
@@ -60,8 +60,8 @@ def decide(
 
     `owner` owns the submission that the pull request changes, withdraws or renames, or the name that it adds.
     `problems` come from `check`, and `limits` from `author_limits`. `address` is the repository's address for Git. A
-    pull request of an account with write access is never held. Such a pull request gets a report only if it changes
-    nothing but one submission's own files. All other changes are the project's own work.
+    pull request of an account with write access is never held. Such a pull request gets a report only if all its
+    changed files belong to one submission. All other changes are the project's own work.
     """
     if pull_change.change is ChangeKind.NOTHING or (pull.insider and not pull_change.is_plain):
         return Decision((), frozenset())
@@ -154,7 +154,7 @@ def _owner_reasons(pull_change: PullRequestChange, pull: PullRequest, owner: Own
 
 
 def _other_name(pull_change: PullRequestChange, address: str) -> tuple[str, ...]:
-    """Return the commands that move the submission to another name and restore the files of the present name."""
+    """Return the commands that rename the submission and restore the files under its present name."""
     folder, own = f"{FOLDER}/{_slug_or_placeholder(pull_change.slug)}", f"{FOLDER}/your-system"
     if pull_change.change is ChangeKind.ADDS:
         return f"git mv {folder} {own}", 'git commit -m "Take another name" && git push'

@@ -58,7 +58,7 @@ _FAULT_LENGTH: Final = 200
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report. `BEGUN` and `PUSHED` mean that labels were removed. Later members mean no change."""
+    """The outcome of a report. `BEGUN` and `PUSHED` mean that labels were removed. `STALE` and later mean no change."""
 
     REPORTED = "reported"
     NOTHING = "nothing to say"
@@ -92,7 +92,7 @@ class Report:
 
 
 def report_from(project: Project, environ: Mapping[str, str], run: int, *, dry_run: bool = False) -> Report:
-    """Call `report` with repository, token and addresses from the environment. Also raises MissingError."""
+    """Call `report` with the repository, token and addresses from the environment. Also raises MissingError."""
     server = (environ.get("GITHUB_SERVER_URL") or SERVER).rstrip("/")
     return report(project, github_connection(environ), run, now=datetime.now(UTC), server=server, dry_run=dry_run)
 
@@ -108,9 +108,9 @@ def report(
 ) -> Report:
     """Set the labels and the comment of the pull request that a run belongs to. A second call changes nothing.
 
-    Before the run has ended, only the labels that allow a merge are removed. These labels belong to an earlier commit,
-    and a maintainer could merge the new one unchecked. `server` is GitHub's web address. Raises PermissionMissingError,
-    GitHubError, and FormatError for a broken owners.json in this checkout.
+    While the run is in progress, this only removes the labels that allow a merge. These labels belong to an earlier
+    commit, and a maintainer could merge the new commit unchecked. `server` is GitHub's web address. Raises
+    PermissionMissingError, GitHubError, and FormatError for a broken owners.json in this checkout.
     """
     match = find_pull(connection, run)
     if match.match is not Match.FOUND or match.pull is None:
@@ -294,7 +294,7 @@ def _format_error(*faults: str) -> FormatError:
 
 
 def _mismatch(project: Project, preview: Preview, answered: Mapping[str, str]) -> str:
-    """Return the fault of a preview for another board or submission, or an empty text if there is none."""
+    """Return an error text if the preview is for another board or another submission, or else an empty text."""
     suites = {suite.manifest.name: suite for suite in project.suites()}
     if preview.suite not in suites or preview.suite not in answered:
         return f"it is of suite {preview.suite!r}, which the submission does not answer"

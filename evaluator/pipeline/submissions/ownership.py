@@ -90,7 +90,7 @@ def parse_owners(data: bytes, path: Path) -> Owners:
 
 
 def _problem(path: Path, text: str, location: tuple[int | str, ...], message: str) -> Problem:
-    """Return a problem at the line that contains the name of the invalid entry."""
+    """Return the problem of an invalid entry, with the number of the line that contains the entry's name."""
     key = json.dumps(str(location[1])) if len(location) > 1 else ""
     lines = enumerate(text.splitlines(), 1)
     line = next((number for number, line in lines if key and key in line), 0)
@@ -99,7 +99,7 @@ def _problem(path: Path, text: str, location: tuple[int | str, ...], message: st
 
 
 def owners_bytes(owners: Owners) -> bytes:
-    """Return the bytes of `owners.json`. Each name has a line, in order, so that two added names rarely conflict."""
+    """Return the bytes of `owners.json`: one name per line, sorted, so that two added names rarely conflict in Git."""
     document = {"format": owners.format, "owners": dict(sorted(owners.owners.items()))}
     return f"{json.dumps(document, indent=2)}\n".encode()
 

@@ -43,7 +43,7 @@ def _namespace() -> str:
 
 
 def owner_label(pid: int) -> str:
-    """Return the unique label of a process (number, start time, boot, namespace), or an empty text if ended."""
+    """Return the unique label of a process (number, start, boot, namespace). It is empty for an ended process."""
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:

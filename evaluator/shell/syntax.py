@@ -43,7 +43,7 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError if a parser could overflow its stack or take seconds for the text. Call it before parsing.
+    """Raise UnreadableError if the text could overflow a parser's stack or take seconds. Call this before parsing.
 
     tree-sitter becomes very slow on unclosed parentheses and here-documents (`a=(a=(a=(…`). All commands of NL2Bash are
     far below these limits. The function also refuses NUL characters, because bash cannot run such a command.

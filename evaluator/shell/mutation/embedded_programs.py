@@ -95,7 +95,7 @@ def _changes_of_word(utility: str, word: SourceWord) -> Iterator[Edits]:
 
 
 def _strings(word: SourceWord) -> list[range]:
-    """Return the positions of double-quoted texts inside a single-quoted program. Their numbers are data."""
+    """Return the positions of double-quoted texts in a single-quoted program. Numbers in such texts are data."""
     if word.quote != "'":
         return []
     strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)

@@ -103,7 +103,7 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
-        """Yield the rows of a table with these keys. Query in batches, because SQLite limits the parameters."""
+        """Yield the rows of a table that have these keys. Query in batches, because SQLite limits the parameters."""
         iterator = iter(keys)
         while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))

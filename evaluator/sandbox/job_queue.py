@@ -1,7 +1,7 @@
 """The queue of requests, and the choice of a request for a worker.
 
 A worker prefers requests for worlds that it has already built, because building a world takes as long as several
-commands. Usually one worker builds each variant of a world. A second worker builds it only if no other work is left.
+commands. Usually one worker builds each variant of a world. A second worker does so only if no other work is left.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.sandbox.requests import Request
 
 
 class JobQueue:
-    """A thread-safe queue of requests. Due requests are grouped by layer, later requests are ordered by time."""
+    """A thread-safe queue of requests. It groups due requests by layer and orders later requests by time."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -28,13 +28,13 @@ class JobQueue:
         self._closed = False
 
     def add(self, request: Request) -> None:
-        """Add a request. Workers may take it when it is due."""
+        """Add a request. Workers may take the request when it is due."""
         with self._condition:
             heapq.heappush(self._later, (request.not_before, next(self._numbers), request))
             self._condition.notify()
 
     def take(self, built: Collection[str]) -> Request | None:
-        """Wait for a due request and return it, if possible for a layer in `built`. Return None after `close`."""
+        """Wait for a due request and return it. Prefer requests for a layer in `built`. Return None after `close`."""
         with self._condition:
             while not self._closed:
                 wait_s = self._queue_due()

@@ -1,12 +1,12 @@
-"""The owners of containers, to distinguish leftovers of killed runs from live workers of other runs.
+"""The owners of containers. They distinguish the leftovers of killed runs from the live workers of other runs.
 
 Each worker's container has a label that names its owner: a process, the machine's boot and the process namespace.
 Several machines or namespaces may share one engine, such as all jobs of a build server. This module cannot check a
 process of another boot or namespace. But the containers of a process end when the process ends. So a container of
 another boot or namespace is a leftover only if the container has ended.
 
-A run keeps a note file in its checkout while its workers may exist. If a later run finds the note of an ended
-process, the later run removes the leftovers. Without such a note, the later run does not ask the engine.
+A run keeps a note file in its checkout while its workers may exist. If a later run finds the note of an ended process,
+the later run removes the leftovers. Without such a note, the later run does not ask the engine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _namespace() -> str:
 
 
 def owner_label(pid: int) -> str:
-    """Return a process's unique label (number, start time, boot and namespace), or an empty text if it has ended."""
+    """Return the unique label of a process (number, start, boot, namespace). It is empty for an ended process."""
     try:
         fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,13 +1,13 @@
 """A pool of workers that executes requests and separates failures of commands from infrastructure errors.
 
-If a command ends its container, the pool runs it again in a new container. After a second such end, the evidence
-records a crash. If the engine fails or another process removes the container, the pool retries the request after
-growing pauses. After the last retry, the result is the error, which is neither evidence nor a score. Then each later
+If a command ends its container, the pool runs it again in a new container. If the second container also ends, the
+evidence records a crash. If the engine fails or another process removes the container, the pool retries the request
+after growing pauses. If the last retry fails, the result is the error, without evidence or score. Then each later
 request has only one try until a request succeeds. If the engine hangs, there are no more tries, because each try would
 last for the whole timeout. If a world's scripts end the container, the result is an error of the suite.
 
-A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy.
-Several of these commands may run at the same time, each on its own CPU.
+A command that exceeds the wall-clock limit runs again after all others, because the machine may have been busy. Several
+of these commands may run at the same time, each on its own CPU.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class RetryPolicy:
         self.broken: dict[str, InfraError] = {}
 
     def pauses(self) -> Iterator[float]:
-        """Return the pauses before the retries of one request. After `exhaust`, there are none until `reset`."""
+        """Return the pauses before the retries of one request. After `exhaust`, the result is empty until `reset`."""
         return iter(() if self._is_exhausted else PAUSES_S)
 
     def exhaust(self, error: InfraError) -> None:
@@ -123,7 +123,7 @@ class RetryPolicy:
 
 
 def _attribute_crash(slot: WorkerSlot, request: Request, death: WorkerDiedError) -> ExecutionResult:
-    """Run an idle command in a third container, to decide whether the command or its world ended two containers.
+    """Run an idle command in a third container, to decide whether the world or the command ended the first two.
 
     The runner builds a world for the first command that needs it. So the world's scripts may end the container.
     """
@@ -184,7 +184,7 @@ def _execute(
 
 
 class Pool:
-    """The workers for one suite, as a context manager that stops the workers at its end."""
+    """The workers for one suite. The pool is a context manager that stops the workers when the context ends."""
 
     def __init__(
         self, start: StartWorker, size: int, wall_s: float, sleep: Callable[[float], None] = time.sleep

@@ -25,7 +25,7 @@ def layer_digest(world: World) -> str:
 
 
 def named(world: World) -> World:
-    """Return a copy of the world with its digest as the layer name."""
+    """Return a copy of the world whose layer name is the world's digest."""
     return replace(world, layer=layer_digest(world))
 
 
@@ -33,8 +33,8 @@ def named(world: World) -> World:
 class Request:
     """A request to execute one command in one variant of a world, not before `not_before` (a `time.monotonic` value).
 
-    `run_key` identifies the run for the caller: the evidence key, and 0 for the first run or 1 for the second run.
-    `is_retry` is true if the first try exceeded the wall-clock limit. Both fields are not in the evidence key.
+    `run_key` identifies the run for the caller. It is the evidence key with 0 (first run) or 1 (second run). `is_retry`
+    is true if the first try exceeded the wall-clock limit. Neither field is part of the evidence key.
     """
 
     world: World
@@ -52,12 +52,12 @@ class Request:
         observe: frozenset[str] = frozenset(),
         text_files: frozenset[bytes] = frozenset(),
     ) -> Request:
-        """Return a request for a command. A world without a layer name is named by its digest."""
+        """Return a request for a command. A world without a layer name gets its digest as the name."""
         world = world if world.layer else named(world)
         return Request(world, SandboxJob(world.layer, command, verify, observe, text_files))
 
     def second_run(self) -> Request:
-        """Return a request for a second run with the same evidence key."""
+        """Return a request for the second run of this command, with the same evidence key."""
         return replace(self, run_key=(self.run_key[0], 1))
 
 

@@ -54,7 +54,7 @@ def utilities_of(command: str | bytes) -> tuple[Utility, ...] | None:
 
 
 def read_utilities(command: str | bytes, table: Mapping[str, Options]) -> tuple[Utility, ...] | None:
-    """Return the same as `utilities_of`, but use the option table of the caller and no cache."""
+    """Return the same result as `utilities_of`, but use the caller's option table and do not use a cache."""
     text = command.decode(errors="replace") if isinstance(command, bytes) else command
     try:
         return utilities_of_calls(_read(text), CallReader(_read, table))

@@ -56,7 +56,7 @@ def cached_trees(command: str) -> Sequence[Any] | str:
 
 
 class _Trees:
-    """The bashlex trees of one command. Their nodes hold positions in its source."""
+    """The bashlex trees of one command. The nodes hold positions in the command's source."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -96,7 +96,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return the expansions of a word outside single quotes. Inside them, only bashlex expands."""
+        """Return a word's expansions, except inside single quotes. bashlex expands there, but bash does not."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

@@ -1,7 +1,7 @@
 """The common output of the shell parsers: calls, their words, and the calls nested in the words.
 
-Both readers (bashlex and tree-sitter) return these types. So their callers do not depend on the parser, and tests can
-compare the two readers.
+Both readers (bashlex and tree-sitter) return these types. So the callers of a reader do not depend on the parser, and
+tests can compare the two readers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def refuse_hostile(command: str) -> None:
-    """Raise UnreadableError if a parser could overflow its stack or take seconds for the text. Call this first.
+    """Raise UnreadableError if the text could overflow a parser's stack or take seconds. Call this before parsing.
 
     tree-sitter becomes very slow on unclosed parentheses and here-documents (`a=(a=(a=(…`). All commands of NL2Bash are
     far below these limits. The function also refuses NUL characters, because bash cannot run such a command.

@@ -1,7 +1,7 @@
 """Convert calls to utilities: the program, its flags, its arguments, and the utilities that it runs.
 
-The shell splits a call only into words. The option table defines their meaning for each utility: `-la` is two flags,
-the words after `find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
+The shell splits a call only into words. The option table defines the meaning of the words for each utility: `-la` is
+two flags, the words after `find -exec` or `xargs` are a command, and the word after `sh -c` is a script.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _Words:
             self._take_argument()
 
     def _take_flag(self, text: str, options: Options) -> bool:
-        """Read the next word, and its value if any, if the word is a flag. Return whether it is a flag."""
+        """If the next word is a flag, read the word and its value (if any). Return whether the word is a flag."""
         if len(text) < 2 or text[0] != "-":
             return False
         if text in options.words:

@@ -1,4 +1,4 @@
-"""Statistics of a study: the median time of each task, and a line that predicts it from the number of tokens.
+"""Statistics of a study: the median time of each task, and a line that predicts this time from the number of tokens.
 
 Only the first measurement of each participant and task counts, and only if the participant passed. If a task has five
 or more measurements, outliers such as times with an interruption are removed. An outlier's logarithm is further than
@@ -68,7 +68,7 @@ class Fit(Record):
 
 
 def task_times(measurements: Iterable[Measurement], tokens: Mapping[str, int]) -> tuple[TaskTime, ...]:
-    """Return the median times of all tasks with a pass, sorted by task id. `tokens` maps each task id to a count."""
+    """Return the median times of all tasks with a pass, sorted by task id. `tokens` gives each task's token count."""
     first: dict[tuple[str, str], Measurement] = {}
     for row in measurements:
         first.setdefault((row.task, row.participant), row)
@@ -105,7 +105,7 @@ def without_outliers(seconds: Floats) -> Floats:
 
 
 def fit_lines(times: Sequence[TaskTime]) -> tuple[Line, Line] | tuple[None, None]:
-    """Return the least-squares and Theil-Sen lines, or two Nones for under three tasks or equal token counts."""
+    """Return the least-squares and Theil-Sen lines. Both are None for under three tasks or equal token counts."""
     tokens = np.array([task.tokens for task in times], dtype=np.float64)
     if tokens.size < MIN_TASKS or np.ptp(tokens) == 0:
         return None, None

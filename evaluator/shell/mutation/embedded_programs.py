@@ -14,7 +14,7 @@ from evaluator.shell.mutation.word_mutations import PATTERN_READERS, PROGRAM_RUN
 
 
 class ProgramRule(NamedTuple):
-    """A rule that replaces each match of `pattern` by each of `texts`. These are templates for `_expand_template`."""
+    """A rule that replaces each match of `pattern` by each of `texts` (templates for `_expand_template`)."""
 
     operator: str
     pattern: re.Pattern[str]
@@ -95,7 +95,7 @@ def _changes_of_word(utility: str, word: SourceWord) -> Iterator[Edits]:
 
 
 def _strings(word: SourceWord) -> list[range]:
-    """Return the positions of double-quoted texts inside a single-quoted program. Numbers in them are not code."""
+    """Return the positions of double-quoted texts in a single-quoted program. Numbers in such texts are data."""
     if word.quote != "'":
         return []
     strings = re.finditer(r'"(?:\\.|[^"\\])*"', word.raw)

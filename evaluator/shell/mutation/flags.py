@@ -95,7 +95,7 @@ def _is_guessed(call: CallSite, flag: FlagAt, flags: Sequence[FlagAt]) -> bool:
 
 
 def means_something(call: CallSite, letters: str) -> bool:
-    """Return whether the pattern of a call contains one of these characters, or is not known."""
+    """Return whether the call's pattern contains one of these characters. Return true if the pattern is unknown."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return operand is None or any(letter in operand.raw for letter in f"{letters}$`")
 

@@ -70,12 +70,12 @@ def _statements(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def is_cleaning_up(source: str) -> bool:
-    """Return whether a call removes the command's own temporary files. Judges do not fail commands that leave them."""
+    """Return whether a call removes the command's own temporary files. Judges accept commands that leave such files."""
     return _CLEANING_UP.match(source) is not None
 
 
 def _pipeline(script: Script, node: Node) -> Iterator[Edits]:
-    """Yield changes that remove one stage of a pipeline, but never the first.
+    """Yield changes that remove one stage of a pipeline, except the first stage.
 
     Without the first stage, the second would have no input. This is not a plausible mistake.
     """
@@ -166,7 +166,7 @@ def _is_arithmetic(node: Node | None) -> bool:
 def _number(script: Script, node: Node) -> Iterator[Edits]:
     """Yield changes that add 1 to a number or subtract 1 from it.
 
-    They do not affect words of a call. `found=1` does not become `found=2`, because both values mean true.
+    The changes do not affect words of a call. `found=1` does not become `found=2`, because both values mean true.
     """
     text = script.source(node)
     parent = node.parent
@@ -180,7 +180,7 @@ def _number(script: Script, node: Node) -> Iterator[Edits]:
 
 
 def _is_factor(script: Script, node: Node) -> bool:
-    """Return whether the number follows `*` or `/`. Such a number is rarely wrong by 1 (seconds in a day)."""
+    """Return whether the number follows `*` or `/`. People rarely get such a number wrong by 1."""
     before = node.prev_sibling
     return before is not None and script.source(before) in ("/", "*")
 

@@ -80,7 +80,7 @@ def changes_of_utilities(script: Script) -> Iterator[Edits]:
 
 
 def _is_idle(call: CallSite, letter: str) -> bool:
-    """Return whether the flag is `-i` and the pattern has no two letters in a row, so that `-i` has little effect."""
+    """Return whether the flag is `-i` and has little effect, because the pattern has no two adjacent letters."""
     operand = next((word for word in call.words if not word.raw.startswith("-")), None)
     return letter == "i" and operand is not None and not re.search(r"[A-Za-z]{2}", operand.raw)
 
@@ -159,7 +159,7 @@ def _formats(word: SourceWord) -> Iterator[Edits]:
 def _keys(call: CallSite) -> Iterator[Edits]:
     """Yield changes that remove an option letter or the end field of a `sort` key.
 
-    They keep the end field of the last key, because `sort` always compares the rest of the line last.
+    The changes keep the end field of the last key, because `sort` always compares the rest of the line last.
     """
     last = max((word.start for word in call.words if _KEY.match(word.raw.removeprefix("-k"))), default=0)
     for word in call.words:

@@ -337,7 +337,7 @@ class _Call:
         return False
 
     def _take_command(self, piece: _Piece) -> bool:
-        """Read the piece if it is a command line in quotes or has an expansion, and return whether this was so."""
+        """Read the piece if it is a command line in quotes or has an expansion. Return whether the piece was read."""
         if piece.node is not None:
             self._take_argument(piece)
             return True

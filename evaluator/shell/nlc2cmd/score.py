@@ -98,7 +98,7 @@ def forget_commands() -> None:
 
 
 def read_tolerantly(text: str) -> tuple[ReferenceCall, ...] | None:
-    """Read a command that the organisers' program refused, by its grammar. Return None for an unreadable command."""
+    """Read a refused command with the grammar of the organisers' program. Return None for an unreadable command."""
     # A word processor may have replaced the keyboard's dashes and quotes.
     tidy = _DASHES.sub("-", _PROMPT.sub("", text)).translate(_QUOTES)
     for candidate in dict.fromkeys((tidy, fix_words(tidy), text)):

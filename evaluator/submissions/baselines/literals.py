@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, source: str, target: str) -> str:
-    """Replace the literals of the instruction `source` in `command` with those of the instruction `target`."""
+    """Replace the literals of the instruction `source` in `command` with the literals of the instruction `target`."""
     present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(target))
     if not replacements:

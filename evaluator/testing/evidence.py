@@ -63,7 +63,7 @@ def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any
 
 
 def deleted(path: Raw) -> PathChange:
-    """Return a removed path."""
+    """Return the change of a path that the command removed."""
     return PathChange(path=raw(path), kind=Kind.DELETED)
 
 

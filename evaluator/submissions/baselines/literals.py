@@ -2,7 +2,7 @@
 
 The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
 training instruction. Each such literal is replaced with a literal of the new instruction: the first literal of a kind
-with the first of that kind, the second with the second, and so on.
+with the new instruction's first literal of this kind, and so on.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def find_extension(lowered: str) -> str | None:
 
 
 def find_column(lowered: str) -> int | None:
-    """Return the column or field number (4 for "column 4" or "fourth field"), or None if there is none."""
+    """Return the number of the column or field (4 for "column 4" or "fourth field"). Return None if none is named."""
     ordinals = "|".join(_ORDINALS)
     match = re.search(r"\b(?:column|field)s?\s+(\d+)\b|\b(\d+)(?:st|nd|rd|th)\s+(?:column|field)", lowered)
     if match:

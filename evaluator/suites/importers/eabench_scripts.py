@@ -56,7 +56,7 @@ def python_build() -> str:
 
 
 def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's files in and beside the folder `code`. The answer's file is empty."""
+    """Return the set-up that writes a test's files in `code` and in its parent. The answer's file is empty."""
     return (
         f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"

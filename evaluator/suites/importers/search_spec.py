@@ -91,7 +91,7 @@ class SearchSpec:
 
     @property
     def age_s(self) -> int:
-        """Return an age in seconds that satisfies all age predicates, or the usual age if there is no such age."""
+        """Return an age in seconds that satisfies all age predicates. If there is none, return the usual age."""
         age = _satisfying(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if age is None else age
 

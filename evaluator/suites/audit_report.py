@@ -28,7 +28,7 @@ class AuditFault(StrEnum):
 
 
 class AuditNote(Record):
-    """One defect. `kind` names the defect within its class. `place` is a task, or a world and its variant.
+    """One defect. `kind` names it within its class, and `place` is a task, or a world and its variant.
 
     `reference` is the 1-based number of the reference concerned, if there is one.
     """

@@ -45,7 +45,7 @@ class Suite:
     tasks: tuple[Task, ...]
 
     def task(self, name: str) -> Task:
-        """Return the task with this id. If there is none, raises UsageError with similar ids."""
+        """Return the task with this id. If no task has it, raises UsageError with similar ids."""
         task = next((task for task in self.tasks if task.id == name), None)
         if task is None:
             import difflib

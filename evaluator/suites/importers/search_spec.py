@@ -59,7 +59,7 @@ class NumberPredicate:
         )
 
     def edges(self) -> Iterator[int]:
-        """Yield values on both sides of three limits: for the predicate's count, the count minus 1, and plus 1."""
+        """Yield values on both sides of three limits: `count - 1`, `count` and `count + 1` units."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))
@@ -86,12 +86,12 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates. Return None if there is no predicate or size."""
+        """Return a size in bytes that satisfies all size predicates. Return None without such a size or predicate."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
-        """Return an age in seconds that satisfies all age predicates. If there is none, return the usual age."""
+        """Return an age in seconds that satisfies all age predicates. If no such age exists, return the usual age."""
         age = _satisfying(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if age is None else age
 

@@ -13,7 +13,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Return a p-value with three decimals, `p < 0.001` if it is smaller, and nothing if there is none."""
+    """Return a p-value with three decimals, or `p < 0.001` for a smaller value. Without a p-value, return ""."""
     if value is None:
         return ""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -136,7 +136,7 @@ class Study:
         return self._sittings[key]
 
     def _current_task(self, sitting: Sitting, number: int) -> tuple[Task, float]:
-        """Return the current task and the time of its display. Raises UsageError if `number` is of another task."""
+        """Return the current task and the time of its display. Raises UsageError if `number` is another task's."""
         if number != sitting.position or sitting.shown_at is None or number >= len(sitting.tasks):
             raise UsageError(f"task {number} is not the current task")
         return sitting.tasks[sitting.position], sitting.shown_at

@@ -15,7 +15,7 @@ _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
-    """Return the prediction with candidates. If it has raw text, the command in the text is the only candidate."""
+    """Return the prediction with candidates. For raw text, the only candidate is the command in this text."""
     if prediction.output is None:
         return prediction
     command = command_in(prediction.output, extraction).encode()
@@ -23,7 +23,7 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the content of the first fenced block, or the complete text without `markdown` or without a block."""
+    """Return the content of the first fenced block. If there is none or `markdown` is false, return all text."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 

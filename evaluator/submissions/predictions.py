@@ -57,11 +57,11 @@ class TaskNames:
             self._note_unknown(line, task, self._suite)
 
     def asks(self, task: str) -> bool:
-        """Return whether the current version of the suite has the task. An unknown suite is assumed to have it."""
+        """Return whether the suite's current version has the task. An unknown suite is assumed to have every task."""
         return self._suite is None or task in self._known
 
     def note_missing(self, unreadable: int) -> None:
-        """Report the tasks without a line, at the end. `unreadable` is the number of unreadable lines."""
+        """Report the tasks that have no line in the file. `unreadable` is the number of unreadable lines."""
         missing = [task for task in self._suite.tasks if task not in self._lines] if self._suite else []
         if missing:
             tasks = f"{pluralize(len(missing), 'task')} of {len(self._known):,} without a line: {listed(missing)}"
@@ -167,7 +167,7 @@ def _read_prediction(number: int, text: str, value: dict[str, object], report: P
 
 
 def _readable_candidates(value: dict[str, object]) -> Iterator[tuple[int, Candidate]]:
-    """Yield the readable candidates of a rejected line, so that their problems are reported at the same time."""
+    """Yield a rejected line's readable candidates, so that one check also reports problems in these candidates."""
     candidates = value.get("candidates")
     for rank, candidate in enumerate(candidates[:MAX_CANDIDATES] if isinstance(candidates, list) else ()):
         with suppress(KeyError, TypeError, ValidationError):

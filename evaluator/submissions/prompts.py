@@ -130,5 +130,5 @@ def _prediction(task: str, body: _Body) -> str:
 
 
 def prediction_file(tasks: Iterable[str], lines: Mapping[str, str]) -> bytes:
-    """Return `<suite>.jsonl` with the existing lines, in the order of the suite."""
+    """Return the content of `<suite>.jsonl`: the given lines, in the order of the suite's tasks."""
     return "".join(f"{lines[task]}\n" for task in tasks if task in lines).encode()

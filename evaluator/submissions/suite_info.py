@@ -12,7 +12,7 @@ from evaluator.records.record import version_numbers
 
 @dataclass(frozen=True, slots=True)
 class SuiteInfo:
-    """A suite as seen by a submission. `tasks` are the names of the tasks of its current version, in order.
+    """A suite as a submission sees it. `tasks` are the task names in the suite's current version, in order.
 
     `instructions` maps these names to instructions, so that an answer to another instruction is detected.
     """
@@ -34,9 +34,9 @@ class SuiteInfo:
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:
-        """Return whether another version has other tasks. Its major number then differs (semantic versioning)."""
+        """Return whether another version has other tasks. This is so if the major version numbers differ."""
         return version_numbers(version)[0] != version_numbers(self.version)[0]
 
     def is_older_than(self, version: str) -> bool:
-        """Return whether this suite is older than `version`, so that `version` does not exist yet."""
+        """Return whether `version` is newer than this suite. Such a version does not exist yet."""
         return version_numbers(self.version) < version_numbers(version)

@@ -44,7 +44,7 @@ class CheckedSubmission(NamedTuple):
 def check_submission(
     folder: Path, suites: Mapping[str, SuiteInfo], limits: SubmissionLimits = _DEFAULT_LIMITS
 ) -> list[Problem]:
-    """Return every problem in a submission's folder. Without an error among them, the submission can be scored.
+    """Return every problem in a submission's folder. If no problem is an error, the submission can be scored.
 
     `suites` are the known suites by name. Raises UsageError if nothing exists at `folder`.
     """
@@ -86,7 +86,7 @@ class _FolderCheck:
         self._reports: list[ProblemCollector] = []
 
     def check(self, slug: str, folder_report: ProblemCollector) -> CheckedSubmission:
-        """Check all files, and first the manifest, because it declares how to read the others."""
+        """Check all files. The manifest comes first, because it declares how to read the other files."""
         if self._opened.overfull:
             folder_report.error(0, f"more than {self._limits.entries} names in this folder: the rest is not checked")
         if all(entry.name != MANIFEST_NAME for entry in self._opened.entries):
@@ -150,7 +150,7 @@ class Submission:
     predictions: Mapping[str, Mapping[str, Prediction]]
 
     def candidates(self, suite: str, task: str) -> tuple[Candidate, ...]:
-        """Return the candidates for a task, best first, or none if it is unanswered."""
+        """Return the candidates for a task, best first. An unanswered task has no candidates."""
         prediction = self.predictions.get(suite, {}).get(task)
         return (prediction.candidates or ()) if prediction else ()
 

@@ -65,7 +65,7 @@ _NO_SUCH_COMMAND: Final = 127
 
 
 def text_notes(tasks: Sequence[Task]) -> Iterator[AuditNote]:
-    """Yield the notes on duplicates and instructions, which need only the texts."""
+    """Yield the notes on duplicate tasks and on instructions. They need only the tasks' texts, no executions."""
     yield from _duplicates(tasks)
     for task in tasks:
         for kind, reason in _prompt_faults(task):
@@ -159,7 +159,7 @@ def finding_note(task: Task, number: int | None, finding: Finding) -> AuditNote 
 
 
 def volatile_note(task: Task, number: int, variant: str, fields: Sequence[str]) -> AuditNote:
-    """Return the note on a reference that gives different results in two runs of one variant."""
+    """Return the note on a reference that gives different results in two runs in the same variant."""
     return AuditNote(
         fault=AuditFault.COMMAND,
         kind="changes from run to run",

@@ -70,7 +70,7 @@ def _violation(expectation: Expectation, finding: Finding, reason: str) -> Viola
 
 
 def volatile_violation(task: Task, command: bytes, variant: str, fields: tuple[str, ...]) -> Violation:
-    """Return the violation of a reference that differs between two runs although its task does not allow it."""
+    """Return the violation of a reference whose results differ between two runs, if its task forbids this."""
     return Violation(
         task=task.id,
         role="volatility",

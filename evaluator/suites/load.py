@@ -27,7 +27,7 @@ RecordType = TypeVar("RecordType", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class SuiteWorld:
-    """One world's folder: the manifest, the build script, and the script that starts processes, if there is one."""
+    """One world's folder: the manifest, the build script, and the optional script that starts processes."""
 
     name: str
     manifest: WorldManifest
@@ -45,7 +45,7 @@ class Suite:
     tasks: tuple[Task, ...]
 
     def task(self, name: str) -> Task:
-        """Return the task with this id. Raises UsageError that suggests similar ids."""
+        """Return the task with this id. If no task has it, raises UsageError with similar ids."""
         task = next((task for task in self.tasks if task.id == name), None)
         if task is None:
             import difflib

@@ -51,7 +51,7 @@ Mark = tuple[str, str]
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Yield every mutant of every reference once, without the references. `make` yields operators and commands."""
+    """Yield each mutant once, unless it equals a reference. `make` yields pairs of an operator and a command."""
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):
@@ -66,7 +66,7 @@ def equivalences_path(fixtures: Path, suite: str) -> Path:
 
 
 def read_equivalences(path: Path) -> tuple[Equivalence, ...]:
-    """Return the marks in a file, or none if the file does not exist. Raises FormatError that names every bad line."""
+    """Return the marks in a file. A missing file has no marks. Raises FormatError that names every invalid line."""
     problems: list[Problem] = []
     marks: list[Equivalence] = []
     seen: dict[Mark, int] = {}
@@ -97,7 +97,7 @@ def marks_of(equivalences: Iterable[Equivalence]) -> frozenset[Mark]:
 
 
 def mark_equivalent(path: Path, task: Task, command: bytes, because: str) -> Equivalence:
-    """Add a mark to the file and return it. Raises UsageError if it exists already or if the reason is not valid."""
+    """Add a mark to the file and return it. Raises UsageError if the mark exists already or its reason is invalid."""
     marks = read_equivalences(path)
     try:
         digest = command_digest(command)

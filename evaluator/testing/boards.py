@@ -1,4 +1,4 @@
-"""Boards for tests: random boards of any size from a seed, or boards of given results."""
+"""Boards for tests: random boards of any size from a seed, or boards with given results."""
 
 from __future__ import annotations
 

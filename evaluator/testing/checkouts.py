@@ -71,7 +71,7 @@ def write_suite(
 ) -> Path:
     """Write a suite below `root` in place of its previous files, and return its folder.
 
-    All worlds of its tasks have the same scripts. `variants` are seeds by name, by default those of `one` and `two`.
+    All worlds of its tasks have the same scripts. `variants` maps names to seeds (by default for `one` and `two`).
     """
     folder = root / "fixtures" / name
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def write_submission(
 
 
 def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> Project:
-    """Write the suite `tiny` and submissions to it, with candidates by task and by slug, and return the project."""
+    """Write the suite `tiny` and its submissions, and return the project. `answers` has candidates by slug and task."""
     write_suite(root, tasks)
     for slug, candidates in answers.items():
         write_submission(root, slug, candidates)
@@ -129,7 +129,7 @@ def small_checkout(root: Path, tasks: Sequence[Task], answers: Mapping[str, Mapp
 
 
 def copy_checkout(source: Path, root: Path, topics: Sequence[str] = ()) -> Project:
-    """Copy a repository's tracked files. If `topics` are given, omit tasks of other topics and their answers."""
+    """Copy a repository's tracked files. If `topics` are given, omit all other topics' tasks and answers."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0"):
         if name and (source / name).is_file():

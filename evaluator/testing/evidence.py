@@ -63,7 +63,7 @@ def modified(path: Raw, content: Raw = b"", *, text: bool = False, **fields: Any
 
 
 def deleted(path: Raw) -> PathChange:
-    """Return a removed path."""
+    """Return the change of a path that the command removed."""
     return PathChange(path=raw(path), kind=Kind.DELETED)
 
 
@@ -130,12 +130,12 @@ def evidence(
 
 
 def trial(first: Evidence | Raw, again: Evidence | Raw | None = None) -> Trial:
-    """Return a command's runs in one variant. Bytes and text stand for evidence with this output alone."""
+    """Return a command's runs in one variant. Bytes or text stand for evidence with only this output."""
     return Trial(first=_evidence(first), again=None if again is None else _evidence(again))
 
 
 def executed(shows: Shown, command: Raw = b"true") -> Executed:
-    """Return a command with its trials by variant. A single trial belongs to the only variant, `one`."""
+    """Return a command with its trials by variant. A single trial belongs to a variant named `one`."""
     trials = shows if isinstance(shows, Mapping) else {"one": shows}
     return Executed(
         raw(command), {name: value if isinstance(value, Trial) else trial(value) for name, value in trials.items()}

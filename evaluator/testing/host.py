@@ -31,11 +31,11 @@ class ScriptedHost:
         self.calls: list[str] = []
 
     def has(self, program: str) -> bool:
-        """Return whether the table's machine has a program."""
+        """Return whether the program is one of `programs`."""
         return program in self.programs
 
     def run(self, *argv: str, timeout_s: float = 900) -> CompletedCommand:
-        """Return the command's next result, or repeat the last. A command without results succeeds without output."""
+        """Return the command's next result, or repeat its last one. Without results, the command prints nothing."""
         line = " ".join(argv)
         self.calls.append(line)
         for start, results in self.results.items():

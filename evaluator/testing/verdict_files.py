@@ -28,7 +28,7 @@ def header_of(board: SuiteBoard, **fields: Any) -> VerdictsHeader:
 
 
 def verdict_file(board: SuiteBoard, slug: str, **header: Any) -> VerdictFile:
-    """Return a submission's results as a verdict file, a line for each command of a task, without infra-errors."""
+    """Return a submission's results as a verdict file. Each line is for one command. Infra-errors are omitted."""
     lines: dict[tuple[str, str], PublishedVerdict] = {}
     for result in board.results:
         digest = command_digest(result.command or b"")

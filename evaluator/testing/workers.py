@@ -61,7 +61,7 @@ def _raising(error: BaseException) -> Act:
 class ScriptedWorkers:
     """A factory of workers that share one script of acts. After the end of the script, workers echo every job.
 
-    `jobs` holds the lines of jobs and `notices` the lines without an answer, in order. `started` and `closed` count
+    `jobs` holds the lines of jobs, and `notices` the lines that get no answer. `started` and `closed` count
     workers, and `pauses` holds the arguments of `sleep`.
     """
 

@@ -1,4 +1,4 @@
-"""Baseline programs. This package can generate each baseline's submission again, with exactly the same bytes."""
+"""Baseline programs. For each of them, this package can generate exactly the same submission again."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
 training instruction. Each such literal is replaced with a literal of the new instruction: the first literal of a kind
-with the first of that kind, the second with the second, and so on.
+with the new instruction's first literal of this kind, and so on.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def mask_literals(instruction: str) -> str:
 
 
 def transfer_literals(command: str, source: str, target: str) -> str:
-    """Replace the literals of the instruction `source` in `command` with those of the instruction `target`."""
+    """Replace the literals of the instruction `source` in `command` with the literals of the instruction `target`."""
     present = [literal for literal in find_literals(source) if _word(literal.text).search(command)]
     replacements = _pair(present, find_literals(target))
     if not replacements:

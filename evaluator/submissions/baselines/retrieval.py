@@ -36,7 +36,7 @@ def retrieve(tasks: Sequence[Task], pairs: Sequence[TrainingPair]) -> list[Predi
 
 
 def _features() -> FeatureUnion:
-    """Return the two vectorizers. Both return unit vectors, so half the dot product is the mean cosine similarity."""
+    """Return both vectorizers. Their vectors have length 1, so half the dot product is the mean cosine similarity."""
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD)
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
     return FeatureUnion([("words", words), ("letters", letters)])

@@ -68,7 +68,7 @@ def _inside_sed(text: str) -> str:
 
 
 def find_directory(instruction: str) -> str:
-    """Return the directory that the instruction names, or the current directory if it names none."""
+    """Return the directory that the instruction names, or the current directory if the instruction names none."""
     for match in _DIRECTORY.finditer(instruction):
         directory = next(group for group in match.groups() if group)
         if directory.lower() not in _NOT_A_NAME and not _FILE.fullmatch(directory):
@@ -77,7 +77,7 @@ def find_directory(instruction: str) -> str:
 
 
 def find_extension(lowered: str) -> str | None:
-    """Return the extension of the files that the instruction asks for, without the dot, or None if there is none."""
+    """Return the file extension that the instruction asks for, without its dot. Return None if it asks for none."""
     patterns = (
         r"\*\.(\w{1,6})\b",
         r"(?<![\w/])\.(\w{1,6})\b(?=[\s\"'`,]|$)",
@@ -93,7 +93,7 @@ def find_extension(lowered: str) -> str | None:
 
 
 def find_column(lowered: str) -> int | None:
-    """Return the column or field number (4 for "column 4" or "fourth field"), or None if there is none."""
+    """Return the number of the column or field (4 for "column 4" or "fourth field"). Return None if none is named."""
     ordinals = "|".join(_ORDINALS)
     match = re.search(r"\b(?:column|field)s?\s+(\d+)\b|\b(\d+)(?:st|nd|rd|th)\s+(?:column|field)", lowered)
     if match:
@@ -110,7 +110,7 @@ def find_numbers(lowered: str) -> list[int]:
 
 
 def find_accounts(instruction: str) -> Iterator[tuple[str, str]]:
-    """Yield the user, group and mode in the instruction, by slot name, quoted for the shell."""
+    """Yield slot names and values for the instruction's user, group and mode. Values are quoted for the shell."""
     patterns: Mapping[str, str] = {
         "user": r"\b(?:owned by|belong\w* to|user|owner(?: (?:to|of \S+ to))?)"
         r"\s+(?:the\s+)?(?:user\s+)?[\"'`]?([a-z_][\w-]*)",

@@ -76,7 +76,7 @@ def _repeated(pairs: list[tuple[str, object]]) -> list[str]:
 
 
 def _depth(text: str, enough: int) -> int:
-    """Return the nesting depth of brackets, or 0 if the text has too few brackets to exceed `enough`."""
+    """Return the nesting depth of brackets. If the text has too few brackets to exceed `enough`, return 0."""
     if text.count("[") + text.count("{") <= enough:
         return 0
     depth = deepest = 0

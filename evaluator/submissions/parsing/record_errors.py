@@ -1,4 +1,4 @@
-"""Parser of a JSON text to a record, with an error for every wrong field in words for contributors.
+"""Parser that converts a JSON text to a record, or reports every wrong field in words for contributors.
 
 Pydantic finds the errors, but its messages use terms of Python. Here each of its error types becomes one sentence: the
 location in the record, the expected value, and the actual value.
@@ -61,7 +61,7 @@ class FieldError(NamedTuple):
 
 
 def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, list[FieldError]]:
-    """Return the record in a syntactically valid JSON text, or None and the errors of its fields."""
+    """Convert valid JSON text to a record. If fields are wrong, return None and the errors of these fields."""
     try:
         return kind.model_validate_json(text, strict=True), []
     except ValidationError as error:
@@ -73,7 +73,7 @@ def read_record(kind: type[AnyRecord], text: str) -> tuple[AnyRecord | None, lis
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Return whether an array seems too short only because its invalid items, reported already, do not count."""
+    """Return whether an array seems too short only because its invalid items are not counted."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

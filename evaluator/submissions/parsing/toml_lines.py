@@ -34,7 +34,7 @@ def toml_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(location: Location, lines: dict[Location, int]) -> int:
-    """Return the line of a field. If it is unknown, return the line of the innermost known table around it, or 0."""
+    """Return the line of a field. If no line is known, return that of the innermost known table around it, or 0."""
     while location and location not in lines:
         location = location[:-1]
     return lines.get(location, 0)

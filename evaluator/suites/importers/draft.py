@@ -59,11 +59,11 @@ class UtilityCall(Protocol):
 
     @property
     def nested(self) -> Sequence[UtilityCall]:
-        """Return the utilities that this one runs."""
+        """Return the utility calls that this utility runs."""
         ...
 
     def walk(self) -> Iterator[UtilityCall]:
-        """Yield this utility and all nested ones."""
+        """Yield this utility call and all nested calls."""
         ...
 
 

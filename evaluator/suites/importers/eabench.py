@@ -139,7 +139,7 @@ def _convert(test: _Test, tools: Mapping[str, FileEntry], read: CommandReader) -
 
 
 def _answer(test: _Test) -> bytes:
-    """Return the passing answer: `bash.sh`, or else the only script that is not part of the test itself."""
+    """Return the passing answer: `bash.sh`, or otherwise the only script that does not belong to the test itself."""
     names = ["bash.sh"] if "bash.sh" in test.files else []
     others = [name for name in test.files if re.fullmatch(r"[\w-]+\.sh", name)]
     spare = {"prerequisite.sh", "evaluate.sh", "prologue.sh", "epilogue.sh", "bash.sh", "t.sh"}
@@ -153,7 +153,7 @@ def _answer(test: _Test) -> bytes:
 
 
 def _python_test(test: _Test) -> tuple[str, str, DraftWorld, str]:
-    """Return set-up, verifier, world and world name of a `bash_1` test, which has one program as its verifier."""
+    """Return set-up, verifier, world and world name of a `bash_1` test. Its verifier is one program."""
     setup = python_setup(test.name, test.files)
     before = test.text("prerequisite.sh")
     verify = python_verify(test.name, test.files["test.py"])

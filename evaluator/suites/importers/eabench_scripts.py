@@ -56,7 +56,7 @@ def python_build() -> str:
 
 
 def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's files into `code` and beside it, with an empty file for the answer."""
+    """Return the set-up that writes a test's files in `code` and in its parent folder. The answer's file is empty."""
     return (
         f"set -e\n{_PUT}{files_script('/app/code', files)}"
         f"touch /app/code/{name}.sh\ncd /app\ncp -P code/* .\nprintf 'cp code/* .\\n' > run.sh\n"
@@ -64,7 +64,7 @@ def python_setup(name: str, files: Mapping[str, FileEntry]) -> str:
 
 
 def python_verify(name: str, program: FileEntry) -> str:
-    """Return the verifier that runs the test's program. If the program runs the answer, it gets the recorded output."""
+    """Return the verifier that runs the test's program. Instead of the answer, a replay of the output runs."""
     replay = FileEntry(_REPLAY.encode(), 0o644)
     return (
         f"cd /app || exit 1\n{_PUT}{files_script('/app', {'test.py': program, f'{name}.sh': replay})}"
@@ -91,7 +91,7 @@ touch /var/lib/eabench/out /var/lib/eabench/err
 
 
 def home_setup(files: Mapping[str, FileEntry]) -> str:
-    """Return the set-up that writes a test's home folder, with empty files for the answer and missing driver parts."""
+    """Return the set-up that writes a test's home folder. The answer and the driver's missing parts are empty files."""
     own = {name: file for name, file in files.items() if name.startswith("home/")}
     return (
         f"set -e\n{_PUT}{files_script('', own)}cd /home/test\n"

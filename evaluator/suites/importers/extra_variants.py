@@ -228,7 +228,7 @@ def _modes(search: SearchSpec) -> Iterator[int]:
 
 
 def _other_case(search: SearchSpec, searches: TaskSearches) -> Iterator[str]:
-    """Yield files with names and words in the other letter case, and some files that the search must find."""
+    """Yield files whose names and words have the other letter case, and some files that the search must find."""
     case = [word.swapcase() for word in searches.words if word.swapcase() != word]
     for pattern in _patterns(search):
         name = _named(pattern, "Case")

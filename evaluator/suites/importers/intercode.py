@@ -1,6 +1,6 @@
 """Importer of InterCode-Bash and its fork InterCode-ALFA: lists of tasks, each list with a set-up script.
 
-A file system is one JSON list of tasks and one script that creates its files. Each becomes one world. The script is
+Each list of tasks has one script that creates a file system. Each file system becomes one world. The script is
 stored at the root under its own name, because tasks read it, and it runs on this project's base image. The publisher's
 packages and its one environment variable are kept. Other parts of its Dockerfiles only support its own detection of
 changes (a Git repository at the root) and are left out. Commands start at the root, as in the original.

@@ -59,7 +59,7 @@ class NumberPredicate:
         )
 
     def edges(self) -> Iterator[int]:
-        """Yield values on both sides of the predicate's limit, and of the limits for its count minus and plus 1."""
+        """Yield values on both sides of three limits: `count - 1`, `count` and `count + 1` units."""
         for count in (self.count - 1, self.count, self.count + 1):
             if self.up:
                 yield from (max(0, count * self.unit), max(0, count * self.unit + 1))
@@ -86,19 +86,19 @@ class SearchSpec:
 
     @property
     def size(self) -> int | None:
-        """Return a size in bytes that satisfies all size predicates, or None if no size or no predicate exists."""
+        """Return a size in bytes that satisfies all size predicates. Return None without such a size or predicate."""
         return _satisfying(self.sizes, ()) if self.sizes else None
 
     @property
     def age_s(self) -> int:
-        """Return an age in seconds that satisfies all age predicates, or the usual age if there is no such age."""
+        """Return an age in seconds that satisfies all age predicates. If no such age exists, return the usual age."""
         age = _satisfying(self.ages, (USUAL_AGE_S,))
         return USUAL_AGE_S if age is None else age
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSearches:
-    """The searches of all references of a task. `targets` are the files to which they redirect output."""
+    """The searches of all references of a task. `targets` are the files to which the references redirect output."""
 
     searches: tuple[SearchSpec, ...]
     files: tuple[str, ...]
@@ -168,7 +168,7 @@ def _plain_search(utility: UtilityCall) -> SearchSpec | None:
 
 
 def _glob(operand: str) -> tuple[str, str] | None:
-    """Return the folder and the pattern of a path with a pattern as its last part, else None."""
+    """Return the folder and the pattern of a path whose last part is a pattern. Return None for other paths."""
     folder, _, name = operand.rpartition("/")
     if not any(letter in name for letter in "*?") or "$" in operand or " " in name or "(" in operand:
         return None
@@ -218,5 +218,5 @@ def _age(name: str, value: str) -> NumberPredicate:
 
 
 def _is_writable(path: str) -> bool:
-    """Return whether the set-up may write to a path. It may not if the path contains an expansion or `..`."""
+    """Return whether the set-up may write to a path. Paths with an expansion or `..` are not allowed."""
     return bool(_PATH.fullmatch(path)) and not _NOT_WRITABLE.match(path)

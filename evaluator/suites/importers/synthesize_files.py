@@ -28,7 +28,7 @@ _BRACKETS: Final = re.compile(r"\[([!^]?)([^\]]+)\]")
 
 
 def required_paths(command: SimpleCommand) -> dict[str, bool]:
-    """Return the absolute paths that a command needs. The value of each path tells whether it must be a folder."""
+    """Return the absolute paths that a command needs. A path's value is true if the path must be a folder."""
     utility = command.utility
     flags = utility.flags
     paths = {path: _is_folder(utility, path) for operand in command.files for path in _paths(operand, HOME)}
@@ -62,7 +62,7 @@ def _is_folder(utility: UtilityCall, operand: str) -> bool:
 
 
 def _paths(pattern: str, root: str) -> Iterator[str]:
-    """Yield a path that the pattern matches, below `root` unless it is absolute. A pattern with `*` gives two paths."""
+    """Yield a path that matches the pattern. A relative pattern is below `root`. A pattern with `*` gives two paths."""
     for star in ("x", "long name") if "*" in pattern else ("x",):
         plain = _BRACKETS.sub(lambda match: "z" if match[1] else match[2][0], pattern.replace("\\", ""))
         plain = plain.replace("*", star).replace("?", "a").removeprefix("./")

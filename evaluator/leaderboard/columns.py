@@ -198,7 +198,7 @@ def topics_of(standings: Sequence[Standing]) -> Mapping[str, int]:
 
 def _topic_column(topic: str, asked: int) -> Column:
     def share(standing: Standing) -> float:
-        """Return the share passed, or -1, which sorts last, if the submission was not asked the topic."""
+        """Return the share passed, or -1, which sorts below all others, if the submission was not asked the topic."""
         tally = standing.topics.get(topic)
         return tally.passed / tally.asked if tally and tally.asked else -1
 

@@ -4,15 +4,17 @@ This is BLEU-4 of Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation
 smoothing, over words separated by white space. It is a score of a corpus: counts are summed over all tasks asked before
 any division. The score of one command has no meaning here. (The judge `bleu` is different: it compares characters.)
 
-NLTK computes the counts (`modified_precision`, `closest_ref_length`), so the score equals that of NLTK's `corpus_bleu`,
-which earlier papers in the field used. NLTK differs from other implementations in one term: a command with fewer than n
-words still adds 1 to the number of n-grams. sacreBLEU would be another dependency. Its main advantage, splitting
-newspaper sentences into words, is not needed here. The counts of each command are stored, because every board sums them
-again.
+The counts are those of NLTK (`modified_precision`, `closest_ref_length`), so the score equals that of its
+`corpus_bleu`, which earlier papers in the field used. NLTK differs from other implementations in one term: a command
+with fewer than n words still adds 1 to the number of n-grams. NLTK itself is not called, because its import takes
+longer than the counts of a thousand commands. sacreBLEU would be another dependency. Its main advantage, splitting
+newspaper sentences into words, is not needed here. The counts of each command are stored, because every board sums
+them again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,14 +32,25 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Bl
     >>> bleu_counts("ls -l -a".split(), ["ls -l".split(), "ls -a -t -r".split()])
     BleuCounts(matches=(3, 1, 0, 0), tokens=3, reference_tokens=2)
     """
-    from nltk.translate.bleu_score import closest_ref_length, modified_precision
-
-    one, two, three, four = (modified_precision(references, words, order).numerator for order in ORDERS)
+    one, two, three, four = (_matches(words, references, order) for order in ORDERS)
+    lengths = map(len, references)
     return BleuCounts(
         matches=(one, two, three, four),
         tokens=len(words),
-        reference_tokens=closest_ref_length(references, len(words)),
+        reference_tokens=min(lengths, key=lambda length: (abs(length - len(words)), length)),
     )
+
+
+def _matches(words: Sequence[str], references: Sequence[Sequence[str]], order: int) -> int:
+    """Count the n-grams that also occur in a reference, each at most as often as in the reference that has most."""
+    allowed: Counter[tuple[str, ...]] = Counter()
+    for reference in references:
+        allowed |= _ngrams(reference, order)
+    return (_ngrams(words, order) & allowed).total()
+
+
+def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))
 
 
 def corpus_bleu(frame: pl.DataFrame) -> pl.DataFrame:

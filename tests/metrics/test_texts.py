@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nltk.translate.bleu_score import closest_ref_length, modified_precision
 from nltk.translate.bleu_score import corpus_bleu as nltk_corpus_bleu
 
 from evaluator.metrics.bleu import bleu_counts, corpus_bleu
@@ -107,6 +108,14 @@ def test_every_likeness_implies_the_weaker_ones(command: str, references: list[s
 def test_normalising_twice_changes_nothing(command: str) -> None:
     """A normal text is its own."""
     assert normalised(normalised(command)) == normalised(command)
+
+
+@given(WORDS, st.lists(WORDS.filter(bool), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_counts_of_a_command_are_nltks(words: list[str], references: list[list[str]]) -> None:
+    found = bleu_counts(words, references)
+    assert list(found.matches) == [modified_precision(references, words, n).numerator for n in (1, 2, 3, 4)]
+    assert found.reference_tokens == closest_ref_length(references, len(words))
 
 
 @pytest.mark.filterwarnings("ignore:\\s*The hypothesis contains 0 counts:UserWarning")

@@ -123,7 +123,7 @@ def test_no_submissions_are_no_error(judged: Project) -> None:
 
 
 def test_it_works_from_any_folder_of_the_checkout(judged: Project) -> None:
-    found = run_in(judged.root / "submissions" / "good", "standings", "--json")
+    found = run_here(judged.root / "submissions" / "good", "standings", "--json")
     assert json.loads(found.stdout)[0]["submission"] == "good"
 
 

@@ -33,8 +33,8 @@ def frame_of(results: Sequence[Result]) -> pl.DataFrame:
     return results_frame(results, TASKS)
 
 
-def _shares() -> st.SearchStrategy[float]:
-    return st.integers(0, 20).map(lambda step: step / 20)
+# Strategies are built once, because building one takes longer than a draw from it.
+_SHARES = st.integers(0, 20).map(lambda step: step / 20)
 
 
 @st.composite
@@ -61,23 +61,29 @@ def runs(draw: st.DrawFn) -> RunMetrics:
     )
 
 
+_OUTCOMES = st.sampled_from(list(Outcome))
+_TEXTS = texts()
+_RUNS = st.none() | runs()
+_USAGE = st.none() | st.builds(Usage, latency_s=st.none() | _SHARES, output_tokens=st.integers(0, 50))
+
+
 @st.composite
 def submissions(draw: st.DrawFn, slug: str = "one") -> list[Result]:
     """Generate all results of one submission: one to five candidates per task, or no answer."""
     found = []
     for number in range(draw(st.integers(1, 8))):
-        usage = draw(st.none() | st.builds(Usage, latency_s=st.none() | _shares(), output_tokens=st.integers(0, 50)))
+        usage = draw(_USAGE)
         for rank in range(1, draw(st.integers(1, 5)) + 1):
-            outcome = draw(st.sampled_from(list(Outcome)))
+            outcome = draw(_OUTCOMES)
             found.append(
                 result(
                     f"t{number}",
                     outcome,
                     rank,
                     submission=slug,
-                    confidence=draw(_shares()),
-                    text=draw(texts()),
-                    run=draw(st.none() | runs()),
+                    confidence=draw(_SHARES),
+                    text=draw(_TEXTS),
+                    run=draw(_RUNS),
                     usage=usage,
                 )
             )

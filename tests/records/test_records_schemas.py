@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from pathlib import Path
@@ -19,10 +20,12 @@ from tests.records.test_records_bytes import evidences, predictions, verdicts
 ROOT = Path(__file__).parents[2]
 
 
+@functools.cache
 def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(schema_of(name))
 
 
+@functools.cache
 def documents() -> dict[str, list[Any]]:
     """What the repository itself holds, and a drawn board, by format."""
     core = ROOT / "fixtures" / "core"

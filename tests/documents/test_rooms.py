@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -27,25 +28,46 @@ MAY_IMPORT: Final[dict[str, set[str]]] = {
 ROOMS: Final = sorted({path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")})
 
 
-def imports(node: ast.AST) -> Iterator[str]:
-    """Rooms imported anywhere below a node, inside functions too, but not for the type checker alone."""
+class Import(NamedTuple):
+    """An import statement. `typing_only` says that it is for the type checker alone."""
+
+    statement: ast.Import | ast.ImportFrom
+    typing_only: bool
+
+
+@functools.cache
+def statements_of(path: Path) -> tuple[Import, ...]:
+    """Return all import statements of a file, inside functions too. Several tests read the same files."""
+    return tuple(_statements(ast.parse(path.read_text()), typing_only=False))
+
+
+def _statements(node: ast.AST, *, typing_only: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield Import(child, typing_only)
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):  # an expression holds no statement
+            guard = isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"
+            yield from _statements(child, typing_only=typing_only or guard)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Rooms imported anywhere in a file, inside functions too, but not for the type checker alone."""
+    for statement, typing_only in statements_of(path):
+        if typing_only:
             continue
-        if isinstance(child, ast.ImportFrom) and child.module == "evaluator":
-            yield from (name.name for name in child.names)
-        elif isinstance(child, ast.ImportFrom) and (child.module or "").startswith("evaluator."):
-            yield str(child.module).split(".")[1]
-        elif isinstance(child, ast.Import):
-            yield from (name.name.split(".")[1] for name in child.names if name.name.startswith("evaluator."))
-        yield from imports(child)
+        if isinstance(statement, ast.Import):
+            yield from (name.name.split(".")[1] for name in statement.names if name.name.startswith("evaluator."))
+        elif statement.module == "evaluator":
+            yield from (name.name for name in statement.names)
+        elif (statement.module or "").startswith("evaluator."):
+            yield str(statement.module).split(".")[1]
 
 
 def imported_by(room: str) -> dict[str, set[str]]:
     """The rooms that a room's files import, each with the files that do."""
     found: dict[str, set[str]] = {}
     for path in [PACKAGE / f"{room}.py", *(PACKAGE / room).rglob("*.py")]:
-        for name in imports(ast.parse(path.read_text())) if path.is_file() else ():
+        for name in imports(path) if path.is_file() else ():
             found.setdefault(name, set()).add(str(path.relative_to(PACKAGE)))
     return {name: files for name, files in found.items() if name != room}
 
@@ -59,8 +81,8 @@ def test_no_relative_import_goes_round_this() -> None:
     relative = [
         str(path)
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and node.level
+        for statement, _ in statements_of(path)
+        if isinstance(statement, ast.ImportFrom) and statement.level
     ]
     assert relative == []
 
@@ -77,8 +99,8 @@ PIPELINE: Final = (
 
 def joined_by(path: Path) -> set[str]:
     """The pipeline's own rooms that a file of it imports."""
-    nodes = ast.walk(ast.parse(path.read_text()))
-    modules = [str(node.module).split(".") for node in nodes if isinstance(node, ast.ImportFrom)]
+    statements = (each.statement for each in statements_of(path))
+    modules = [str(each.module).split(".") for each in statements if isinstance(each, ast.ImportFrom)]
     return {names[2] for names in modules if names[:2] == ["evaluator", "pipeline"] and len(names) > 2}
 
 

@@ -45,7 +45,7 @@ RunKey = tuple[str, int]
 
 
 class JudgedVerdict(NamedTuple):
-    """A verdict with the parts of its cache key, so that a later verdict can explain what changed."""
+    """A verdict with the parts of its cache key. The parts show the reason why a later verdict differs."""
 
     verdict: Verdict
     parts: Mapping[str, str]
@@ -118,7 +118,7 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _select(self, columns: str, table: str, keys: Iterable[str]) -> Iterator[Any]:
-        """Yield the rows of a table that have these keys. Query in batches, because SQLite limits the parameters."""
+        """Yield the rows of a table that have these keys. Query in batches: SQLite limits the parameters of a query."""
         iterator = iter(keys)
         while batch := list(islice(iterator, _BATCH)):
             marks = ",".join("?" * len(batch))
@@ -150,7 +150,7 @@ class Store:
         return {key: _VERDICT.validate_json(record) for key, record in rows}
 
     def earlier(self, suite: str, task: str, command: str) -> list[JudgedVerdict]:
-        """Return all stored verdicts on a command for a task, under any cache key."""
+        """Return all stored verdicts on a command for a task, including verdicts under different cache keys."""
         query = "SELECT record, parts FROM verdicts WHERE suite = ? AND task = ? AND command = ? ORDER BY key"
         rows = self._rows(query, (suite, task, command))
         return [JudgedVerdict(_VERDICT.validate_json(record), json.loads(parts)) for record, parts in rows]

@@ -85,7 +85,7 @@ def open_folder(folder: Path, most: int) -> Iterator[OpenFolder]:
 
 
 def names_beside(folder: Path) -> list[str]:
-    """Return the names of the other entries in the parent folder of `folder`, which is an absolute path."""
+    """Return the names of all entries beside `folder` in its parent folder. `folder` is an absolute path."""
     return [beside.name for beside in folder.parent.iterdir() if beside.name != folder.name]
 
 

@@ -1,6 +1,6 @@
 """Two submissions that test the benchmark itself instead of a system.
 
-One submission copies references and must pass every task. The other submission does nothing and must fail.
+One submission copies references and must pass every task. The other submission does nothing and must fail every task.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Literals of an instruction (paths, quoted text, numbers, names), and their transfer to a retrieved command.
+"""This module finds the literals of an instruction (paths, quoted text, numbers, names) and puts them into a command.
 
 The retrieval baseline copies the command of a similar training instruction. That command contains literals of the
-training instruction. Each such literal is replaced with a literal of the new instruction: the first literal of a kind
-with the new instruction's first literal of this kind, and so on.
+training instruction. A literal of the new instruction replaces each of them. Both literals have the same kind and the
+same position among the literals of this kind.
 """
 
 from __future__ import annotations

@@ -23,9 +23,7 @@ def extract(prediction: Prediction, extraction: Extraction) -> Prediction:
 
 
 def command_in(text: str, extraction: Extraction) -> str:
-    """Return the content of the first fenced block. Return the whole text without a block, or if the rule is not
-    `markdown`.
-    """
+    """Return the content of the first fenced block. Without a block or without MARKDOWN, return all text."""
     block = first_block(text) if extraction is Extraction.MARKDOWN else None
     return text if block is None else block
 

@@ -53,8 +53,9 @@ def blob_names(connection: Connection, commit: str, paths: Iterable[str]) -> dic
 def commit_files(connection: Connection, branch: str, onto: str, files: Files, message: str) -> str:
     """Commit `files` on top of `onto` and return the new commit, or return `onto` if nothing changes.
 
-    The push is never forced. Raises MovedError and changes nothing if the branch is not at `onto` or moves during the
-    call. If an earlier identical call succeeded but its response was lost, the commit of that call is returned.
+    The push is never forced. If the branch is not at `onto` or moves during the call, this function changes nothing and
+    raises MovedError. If an earlier identical call succeeded but its response was lost, the commit of that call is
+    returned.
 
     Raises UsageError for a file larger than `LARGEST`. Raises PermissionMissingError. Raises GitHubError, for example
     if a protected branch rejects the token.

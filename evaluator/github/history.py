@@ -53,7 +53,7 @@ def _oldest(connection: Connection, path: str, tip: str) -> Commit | None:
 
 
 def _merged_pull(connection: Connection, commit: Commit, branch: str) -> HostedPull | None:
-    """Return the first merged pull request that added a commit to this repository's branch, or None."""
+    """Return the first pull request that merged a commit into this repository's branch, or None without one."""
     # GitHub also lists open pull requests, and those merged elsewhere, with this commit
     merged = [
         (pull.merged_at, pull.number, pull)

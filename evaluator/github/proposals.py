@@ -59,7 +59,7 @@ def propose(
 
 
 def _commit_to_branch(connection: Connection, branch: str, base: str, files: Files, message: str) -> tuple[str, bool]:
-    """Point the branch to one commit on top of the base. Return the commit, and whether the branch was moved."""
+    """Point the branch to one commit on top of the base. Return the commit, and true if the branch was moved."""
     origin = find_ref(connection, base)
     if origin is None:
         raise UsageError(f"{connection.name}: there is no branch {printable(base)!r} to propose to")
@@ -76,7 +76,7 @@ def _commit_to_branch(connection: Connection, branch: str, base: str, files: Fil
 
 
 def _open_pull(connection: Connection, branch: str, base: str) -> HostedPull | None:
-    """Return the open pull request from this repository's branch, or None. Ignore forks with the same branch name."""
+    """Return the open pull request from this repository's branch, or None. Ignore forks with a branch of this name."""
     owner = connection.name.partition("/")[0]
     name = connection.name.casefold()
     for pull in connection.hosted.get_pulls(state="open", base=base, head=f"{owner}:{branch}"):

@@ -152,7 +152,7 @@ def _is_own_branch(hosted: HostedPull) -> bool:
 
 
 def _repository_id(repository: Repository | None) -> int | None:
-    """Return the id of a repository, or None if the repository was deleted. The library's types omit this case."""
+    """Return the id of a repository, or None if the repository was deleted. The library's types do not allow None."""
     return repository.id if repository is not None else None
 
 

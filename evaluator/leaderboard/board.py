@@ -1,4 +1,4 @@
-"""The input of the site: the records of one suite, and the indexes for its pages.
+"""This module defines the input of the site: the records of one suite, and indexes for the pages of this suite.
 
 The pipeline builds a `SuiteBoard` for each suite. `index_board` reads each board once, so the cost of a page does not
 depend on the size of the board. It also rejects inconsistent records before any file is written.

@@ -101,9 +101,10 @@ def has_horizon(standings: Sequence[Standing]) -> bool:
 
 
 def horizon_chart(standings: Sequence[Standing]) -> Chart:
-    """Draw accuracy within one, two and four times a person's time, for systems that report latencies.
+    """Draw the share of tasks passed within one, two and four times a person's time.
 
-    Each system has a row, in board order. A bar marks its accuracy without a time limit.
+    Each system that reports latencies has a row, in board order. A bar marks the system's accuracy without a time
+    limit.
     """
     timed = [(row, points) for row in standings if (points := _whole_horizon(row))][:MAX_ROWS]
     order = _names([row for row, _ in timed])
@@ -138,7 +139,7 @@ def _whole_horizon(standing: Standing) -> Mapping[int, float]:
 def _system_axis(names: Sequence[str]) -> alt.Y:
     """Return an axis with one row per system.
 
-    The width for names depends only on their lengths, because readers' fonts differ from those of the drawing.
+    The width for names depends only on their lengths, because readers' fonts differ from the fonts of the drawing.
     """
     room = 8 + 7 * max((len(name) for name in names), default=0)
     axis = alt.Axis(minExtent=room, labelLimit=room, domain=False, ticks=False)

@@ -30,7 +30,7 @@ class _Layout(Extension):
     """A Jinja extension that removes a template's layout. A comment keeps each removed line break, for tracebacks."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        """Return the source of a template without line breaks outside of comments and code."""
+        """Return the source of a template. Only comments and code keep their line breaks."""
 
         def join(match: re.Match[str]) -> str:
             if match[1]:
@@ -44,7 +44,7 @@ class _Layout(Extension):
 
 
 def _data_value(value: str | float | None) -> Markup:
-    """Return the `data-value` attribute for scripts that sort and filter, or nothing if the cell's text is enough."""
+    """Return the `data-value` attribute, by which scripts sort and filter, or nothing if the cell's text suffices."""
     if value is None:
         return Markup()
     text = f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

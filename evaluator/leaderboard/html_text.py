@@ -94,7 +94,7 @@ def web_link(address: str) -> Markup:
 
 
 def _escaped(html_text: str) -> Markup:
-    """Mark HTML whose text is escaped, so that a template does not escape it again."""
+    """Mark HTML in which all text is already escaped, so that a template does not escape the HTML again."""
     return Markup(html_text)  # noqa: S704 - every caller escapes
 
 

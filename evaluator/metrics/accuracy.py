@@ -103,8 +103,8 @@ def wilson_interval(passed: pl.Expr, asked: pl.Expr, level: float = CONFIDENCE_L
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference", Journal of the American
     Statistical Association 22, 209-212. With p = passed / n and z the normal quantile of the level: (p + z²/2n ± z
-    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). Unlike the textbook interval, its width is above 0 even if p is 0 or 1.
-    Example: 222 of 300 gives 0.688 to 0.786.
+    √(p(1 - p)/n + z²/4n²)) / (1 + z²/n). If p is 0 or 1, the textbook interval has the width 0, but this interval is
+    wider. Example: 222 of 300 gives 0.688 to 0.786.
 
     The formula works on whole columns. SciPy's `binomtest(…).proportion_ci` takes one submission at a time, and
     importing it doubles the time to score an unchanged board. statsmodels would be another dependency. The tests check

@@ -1,4 +1,4 @@
-"""Graded candidates as a Polars frame: the common input of all metrics over submissions.
+"""This module puts graded candidates into a Polars frame, which is the input of all metrics over submissions.
 
 A frame has one row per candidate. The row also holds the properties of its task (topic, difficulty, human time). The
 references of a task call several utilities, so utilities have their own frame, `utilities_frame`. Null means not
@@ -125,7 +125,7 @@ def tasks_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
 
 
 def utilities_frame(tasks: Mapping[str, TaskFacts]) -> pl.DataFrame:
-    """Return a sorted frame with one row per task and utility of its references: columns task, utility, calls."""
+    """Return sorted rows, one per task and utility that the references call: columns task, utility, calls."""
     rows = [(name, utility, calls) for name, facts in tasks.items() for utility, calls in facts.calls.items()]
     schema = {"task": pl.String, "utility": pl.String, "calls": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("task", "utility")

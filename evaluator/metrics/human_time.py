@@ -20,11 +20,11 @@ _TOKEN: Final = re.compile(rb"[|&;<>()]+|(?:\\.|[^\s|&;<>()])+", re.DOTALL)
 
 
 def count_tokens(command: bytes) -> int:
-    r"""Count the tokens of a command, at least 0.
+    r"""Count the tokens of a command.
 
-    A token is a run of the shell's operator characters, or a run of other characters between blanks. Quotes do not
-    group, because people type the words of a quoted program one by one too. A backslash makes the next character
-    ordinary. No command raises an error.
+    A token is a run of the shell's operator characters, or a run of other characters between blanks. A quoted text can
+    have several tokens, because people also type the words of a quoted program one by one. A backslash makes the next
+    character an ordinary character. The function accepts every command.
 
     >>> count_tokens(b"find . -name '*.log' -type f | wc -l")
     9

@@ -31,7 +31,7 @@ class JudgeError(NamedTuple):
 def measured_error(figures: Iterable[JudgeFigures]) -> JudgeError | None:
     """Return the range of one judge's rates over its published sets of pairs, or None if a rate was never measured.
 
-    Example: 26 equivalent pairs pass and 0 fail in one set, 101 and 13 in another. Sensitivity is from 0.886 to 1.
+    Example: of the equivalent pairs, 26 of 26 pass in one set, and 101 of 114 in another. Sensitivity is 0.886 to 1.
     """
     sets = list(figures)
     sensitivity = [_share(each.equivalent_passed, each.equivalent_failed) for each in sets]

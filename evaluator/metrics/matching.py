@@ -41,8 +41,8 @@ def verbatim_rate(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the share of first candidates that equal a reference byte for byte: columns suite, submission, verbatim.
 
     The share is in [0, 1], and its denominator is the tasks asked. It is null if the texts of any task were not
-    compared. White space around a command is ignored. References are public, so a board shows the share that repeats
-    them. A high share alone proves nothing, because short commands have one natural spelling.
+    compared. White space around a command is ignored. References are public, so a board shows the share of answers that
+    repeat a reference. A high share alone proves nothing, because short commands have one natural spelling.
 
         verbatim = first candidates that are a reference / tasks asked
 

@@ -75,7 +75,7 @@ class Counts(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Return the first submission's share of passes minus the second's, in [-1, 1], or 0 if there is no task."""
+        """Return the share that the first submission passes minus the share of the second, or 0 without tasks."""
         return (self.only_first - self.only_second) / self.tasks if self.tasks else 0.0
 
     @property
@@ -280,7 +280,7 @@ def paired_counts(pairs: pl.DataFrame) -> Counts:
 
 
 def paired_counts_by(pairs: pl.DataFrame, groups: pl.DataFrame) -> dict[str, Counts]:
-    """Return the four counts of every group with tasks, sorted by group name.
+    """Return the four counts of each group that has tasks. The groups are sorted by name.
 
     `groups` has the columns task and group, with one row for each group of a task.
     """

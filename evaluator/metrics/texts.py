@@ -83,7 +83,7 @@ def normalised(command: str) -> str:
     """Return a command's text with one blank between its words and operators, and with the simplest quotes.
 
     Quotes are removed if the shell would read the same without them. They become single quotes if both kinds mean the
-    same. A text with a here-document or an unclosed quote is only stripped, because white space matters in it.
+    same. From a text with a here-document or an unclosed quote, only blanks at both ends are removed.
 
     >>> normalised('find .  -name "*.txt"|wc -l ')
     "find . -name '*.txt' | wc -l"
@@ -107,7 +107,7 @@ def kind_of(argument: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def template(command: str) -> str | None:
-    """Return a command with arguments replaced by their kind and flags sorted, or None if it cannot be parsed.
+    """Return the template of a command: arguments become kinds, and flags are sorted. Return None on a parse error.
 
     The template lists the utilities in call order, with nested utilities in brackets, and then the operators between
     them. The predicates of `find` keep their order, because they form an expression.
@@ -158,7 +158,7 @@ def compare_texts(command: bytes, references: Sequence[bytes]) -> TextMetrics:
 
 
 def calls_of_references(references: Sequence[bytes]) -> dict[str, float]:
-    """Return the utilities that references call, including nested ones, with the mean number of calls per reference.
+    """Map each utility that references call, also inside other calls, to its mean number of calls per reference.
 
     The result is sorted by name. A reference that cannot be parsed adds no calls.
 

@@ -22,7 +22,7 @@ MAX_SITTINGS: Final = 500
 
 
 class AttemptResult(NamedTuple):
-    """The result of a command: whether it passed, the verdict in words, and its output in one variant of the world."""
+    """The result of a command: pass or no pass, the verdict in words, and the output in one variant of the world."""
 
     passed: bool
     verdict: str

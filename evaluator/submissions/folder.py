@@ -1,4 +1,4 @@
-"""The only module that reads a submission's folder from disk.
+"""This module reads a submission's folder from disk. No other module does.
 
 The folder is untrusted. It may contain links to other places, a FIFO that blocks, a sparse file of a terabyte, or names
 with control characters. This module follows no link, never waits for data, and never reads more than the limit.

@@ -30,7 +30,7 @@ class SuiteInfo:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Return all versions of the suite, the current one first."""
+        """Return all versions of the suite. The current version is first."""
         return (self.version, *self.earlier_versions)
 
     def asks_other_tasks_than(self, version: str) -> bool:

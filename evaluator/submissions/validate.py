@@ -37,7 +37,7 @@ class CheckedSubmission(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Return whether at least one problem is an error."""
+        """Return whether any problem is an error."""
         return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 

@@ -51,7 +51,7 @@ Mark = tuple[str, str]
 
 
 def mutants_of_task(task: Task, make: Callable[[bytes], Iterable[tuple[str, bytes]]]) -> Iterator[AskedMutant]:
-    """Yield each mutant once, unless it equals a reference. `make` yields pairs of an operator and a command."""
+    """Yield each mutant once, except mutants that equal a reference. `make` yields pairs (operator, command)."""
     seen = set(task.references)
     for number, reference in enumerate(task.references, 1):
         for operator, command in make(reference):

@@ -42,7 +42,7 @@ def echoes() -> Act:
 
 
 def fails(error: BaseException | None = None) -> Act:
-    """Raise `error`, or by default the error of an engine that disappeared."""
+    """Raise `error`. The default is the error of an engine that disappeared."""
     return _raising(error or EngineError("the engine went away"))
 
 

@@ -215,5 +215,5 @@ def _by_hand(slug: str, preview: Preview | None) -> str:
 
 
 def _name(slug: str) -> str:
-    """Return a slug for use in a command, or a placeholder if the slug is invalid."""
+    """Return the slug to show in a command. Return a placeholder if the slug is invalid."""
     return slug if re.fullmatch(SLUG_PATTERN, slug, re.ASCII) else "your-system"

@@ -64,7 +64,7 @@ def withdrawal_sections() -> list[Section]:
 
 
 def change_section(change: ChangeKind) -> Section:
-    """Return a note about the change of a published submission, or an empty section for any other change."""
+    """Return a note if `change` changes a published submission. Otherwise return an empty section."""
     if change is not ChangeKind.UPDATES:
         return Section("")
     return Section(

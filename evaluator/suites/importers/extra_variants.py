@@ -174,7 +174,7 @@ def _deep(search: SearchSpec, searches: TaskSearches, text: str) -> Iterator[str
 
 
 def _misses(pattern: str) -> Iterator[str]:
-    """Yield names that nearly match a pattern: with another beginning, ending or letter case, or without the dot."""
+    """Yield names that nearly match a pattern: another beginning, ending or letter case, or no dot."""
     name = _named(pattern, "miss")
     if pattern == "*":
         return

@@ -95,8 +95,8 @@ def _above(path: str) -> Iterator[str]:
 def build_script(paths: Mapping[str, bool], words: Iterable[str], accounts: Mapping[str, str]) -> str:
     """Return the script that builds a world with these paths. Objects of the base image stay unchanged.
 
-    `words` are patterns that commands search for, and most files contain some of them. `accounts` are users and groups,
-    and each owns a file.
+    `words` are patterns that commands search for. Most files contain some of these words. `accounts` are users and
+    groups. Each of them owns a file.
     """
     lines = [
         *("#!/bin/bash", "# shellcheck disable=all", f"mkdir -p {HOME}", f"cd {HOME}", "umask 022"),

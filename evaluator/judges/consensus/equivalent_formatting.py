@@ -1,4 +1,4 @@
-"""Known equivalent formats of one answer: extra labels and numbers, and spellings of paths and sizes.
+"""Recognise equivalent formats of one answer: extra labels and numbers, and other spellings of paths and sizes.
 
 The references of a task show only some equivalent layouts. This module adds common formats: line numbers, words of the
 question, and a total of the rows above. It also accepts two spellings of the same path or of the same exact size. The
@@ -113,7 +113,7 @@ def _counts_up(rows: Sequence[Fields]) -> bool:
 
 
 def has_total(rows: Sequence[Fields]) -> bool:
-    """Return whether the last of three or more rows is `N total`, and N is the sum of the other rows' first fields.
+    """Return whether the last row is `N total`, and N is the sum of the first fields of at least two other rows.
 
     `wc` and `du -c` print this row. The row adds no information, because the judge compares all rows above it.
     """
@@ -171,7 +171,7 @@ def without_directory(field: bytes, cwd: bytes) -> bytes:
 
 
 def _without_titles(rows: Sequence[Fields]) -> list[Fields]:
-    """Return the rows without the title row of `df`. The title row names the unit of the amounts below."""
+    """Return the rows without the title row of `df`, which names the unit of the amounts in the other rows."""
     remaining = [row for row in rows if not _DISK_TITLES.fullmatch(b" ".join(row))]
     return remaining if len(remaining) == len(rows) - 1 else list(rows)
 
@@ -180,8 +180,9 @@ def same_amounts(candidate: Sequence[Fields], reference: Sequence[Fields]) -> bo
     """Return whether the rows are equal if `80K` in one text counts as `80` blocks of 1,024 bytes in the other.
 
     The utilities `du`, `df` and `ls -s` print such amounts. The other fields identify the row and must be equal. A
-    rounded amount is not equal: `1.5M` is exactly 1,536 blocks. A near miss that measures something else therefore has
-    other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090 bytes rounded up.
+    rounded amount does not match, because `1.5M` counts as exactly 1,536 blocks. A near miss that measures something
+    else therefore has other amounts. The function does not compare bytes with larger units, because `4.0K` may be 4,090
+    bytes rounded up.
     """
     left, right = _amounts_by_label(candidate), _amounts_by_label(reference)
     if left is None or right is None or left.keys() != right.keys() or not left:

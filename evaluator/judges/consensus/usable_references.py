@@ -1,11 +1,12 @@
-"""The references that can serve for a comparison, and a test for commands that fail if no comparison is possible.
+"""Select the references that a comparison can use, and find commands that fail even if no comparison is possible.
 
-A usable reference ends by itself and shows an effect or output. If no reference shows an effect or output, an equal
-candidate proves nothing: a command that does nothing looks the same. Only the exact bytes of a reference still pass.
+A usable reference ends by itself and does more than report errors. If no reference shows an effect or output, equal
+evidence proves nothing, because a command that does nothing looks the same. Then a candidate passes only if it has the
+same bytes or the same words as a reference.
 
-Many wrong commands fail in the same way as the right one, or do nothing without an error. One error message still
-proves a failure: it names a missing file that neither the task nor any reference mentions. A correct command could not
-know of that file.
+Many wrong commands fail in the same way as the right one, or do nothing without an error. An error message still proves
+a failure if it names a missing file that neither the task nor a reference mentions. A correct command could not know of
+that file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from evaluator.records import Ending, Evidence, Finding, Outcome, OutputMode, St
 
 
 def usable_references(case: Case) -> tuple[Executed, ...]:
-    """Return the references that end by themselves in every variant, except those that only report errors.
+    """Return the references that end by themselves in every variant, except references that only report errors.
 
     A reference that ran into a limit says nothing about the task. A reference only reports errors if every run exits
     with an error and a message but shows no effect. In that case, the world of the task lacks a necessary part, and
@@ -36,10 +37,10 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 
 
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
-    """Return whether no command shows an effect or output that the task compares, in any variant.
+    """Return whether the commands show no effect and no output that the task compares, in all variants.
 
     The result is always false if the task observes more than files and output. The author of such a task chose to
-    observe these dimensions because commands differ in them.
+    observe more because commands differ there.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()

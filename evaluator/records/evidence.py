@@ -1,4 +1,4 @@
-"""The observed results of executing a command."""
+"""Define the records of the observed results of executing a command."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class PathChange(Record):
 
 
 class Output(Record):
-    """The bytes of a stream up to the limit, with the size and digest of the full stream."""
+    """The first bytes of a stream, up to a size limit, with the size and digest of the full stream."""
 
     data: Bytes = b""
     size: int = 0

@@ -1,4 +1,4 @@
-"""The quality of a judge: its results on pairs with known labels, and its agreement with people."""
+"""Define the records of a judge's quality: its results on pairs with known labels, and its agreement with people."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class JudgeFigures(Record):
 
     @property
     def equivalent(self) -> int:
-        """Return the number of equivalent pairs."""
+        """Return the number of pairs that are labelled equivalent."""
         return self.equivalent_passed + self.equivalent_failed + self.equivalent_undecided
 
     @property
     def wrong(self) -> int:
-        """Return the number of wrong pairs."""
+        """Return the number of pairs that are labelled wrong."""
         return self.wrong_passed + self.wrong_failed + self.wrong_undecided
 
     @property
@@ -116,7 +116,7 @@ class JudgeFigures(Record):
 
     @property
     def accuracy(self) -> float | None:
-        """Return the share of right decisions. Undecided counts as failed, as the paper's heuristics always decide."""
+        """Return the share of right decisions. Undecided pairs count as failed, as in the paper."""
         return _ratio(self.equivalent_passed + self.wrong_failed + self.wrong_undecided, self.equivalent + self.wrong)
 
     @property

@@ -1,4 +1,4 @@
-"""The judges from the literature that use a model. They are registered and pure like all other judges.
+"""Provide the judges from the literature that use a model. Like all other judges, they are registered and pure.
 
 Without the panel, they decide only the cases that need no model. All other cases stay undecided until the pipeline asks
 the panel. Grading therefore needs no network, and a board without a panel reports the number of undecided cases.

@@ -1,4 +1,4 @@
-"""The panel's questions, by judge. `consensus` asks about undecided evidence, `llm` and `exec-llm` ask as in the paper.
+"""Write the panel's questions. `consensus` asks about undecided evidence. `llm` and `exec-llm` ask as in the paper.
 
 The paper, NL2SH-ALFA (Westenfelder et al. 2025, "LLM-Supported Natural Language to Bash Translation"), asks a model at
 temperature 0 with seed 123 whether the second command accomplishes the task. The model sees the task, both commands
@@ -88,7 +88,7 @@ class Question:
 
 
 def questions(judge: str, case: Case, finding: Finding, evidence: str) -> tuple[Question, ...]:
-    """Return the questions of `judge` about an undecided case. The candidate passes if any of the answers is yes.
+    """Return the questions of `judge` about an undecided case. The candidate passes if at least one answer is yes.
 
     Raises KeyError if the judge has no questions.
     """

@@ -147,7 +147,7 @@ class ModelClient:
         raise RequestRefusedError(f"{request.model.name} did not answer: {problem}")
 
     def _backoff(self, attempt: int) -> float:
-        """Return the seconds to wait before an attempt: 0 before the first, then a random time. Its mean doubles."""
+        """Return the pause in seconds before an attempt: 0 before the first attempt. Later pauses double on average."""
         longest = min(LONGEST_PAUSE_S, self._settings.pause_s * 2**attempt) if attempt else 0.0
         return longest - self._random.random() * longest / 2
 

@@ -1,4 +1,4 @@
-"""The options and operands that the NLC2CMD reference program of 2020 knew, read from `nlc2cmd.toml`."""
+"""Load from `nlc2cmd.toml` the options and operands that the NLC2CMD reference program of 2020 knew."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _grammar(entry: Mapping[str, Any]) -> Grammar:
 def option_table_2020() -> Mapping[str, Options]:
     """Return the option table, but with the reference program's grammar for the utilities that the program knew.
 
-    With this table, a refused command is read with the same flags as a command that the program accepted.
+    With this table, a command that the program refused gets the same flags as a command that it accepted.
     """
     table = dict(option_table())
     for name, grammar in grammar_2020().items():

@@ -47,7 +47,7 @@ def table_4_pairs(tasks: Sequence[Task]) -> Iterator[Pair]:
 
 
 def near_miss_pairs(tasks: Iterable[Task]) -> Iterator[Pair]:
-    """Yield a pair for each near miss of each task. It is compared with all references of the task."""
+    """Yield a pair for each near miss of each task. The judge compares it with all references of the task."""
     for task in tasks:
         yield from (Pair(task.id, command, None, False) for command in task.near_misses)
 

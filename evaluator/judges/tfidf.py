@@ -23,7 +23,7 @@ class Tfidf:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if its similarity to some reference is above the threshold."""
+        """Pass the command if its similarity to at least one reference is above the threshold."""
         return judge_texts(case, self.similarity)
 
     def similarity(self, command: str, reference: str) -> float:
@@ -39,7 +39,7 @@ class ExecTfidf:
     basis: Final = EvidenceNeed.RUN
 
     def judge(self, case: Case) -> Finding:
-        """Pass the command if, for some reference, the lowest similarity over all variants is above the threshold."""
+        """Pass the command if, for one reference, the lowest similarity over all variants is above the threshold."""
         return judge_outputs(case, cosine)
 
 

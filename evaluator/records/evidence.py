@@ -49,9 +49,9 @@ class PathChange(Record):
 
     For deletions only `path` and `kind` are set. `mode` holds permission bits. `content` is the digest of a regular
     file's bytes (of the first 64 MB), and `text` holds these bytes if the task lists the path. `members` lists the
-    entries of an archive or compressed file, and `packing` names its format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
+    entries of an archive or compressed file, and `packing` names the format (`tar`, `gzip+tar`, `zip`, `gzip`, ...).
     `target` is the text of a symbolic link. The `old_` fields hold the values before the command, for changes of the
-    kinds modified, mode and type. From them a judge knows which values the command set.
+    kinds modified, mode and type. They show which values the command set.
     """
 
     path: Bytes

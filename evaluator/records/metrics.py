@@ -19,8 +19,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class BleuCounts(Record):
     """A command's contribution to the BLEU score of a corpus (Papineni et al. 2002).
 
-    `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is its
-    length. `reference_tokens` is the length of the reference with the nearest length.
+    `matches` counts the n-grams, for n = 1 to 4, that the command shares with its task's references. `tokens` is the
+    command's length. `reference_tokens` is the length of the reference with the nearest length.
     """
 
     matches: tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt] = (0, 0, 0, 0)

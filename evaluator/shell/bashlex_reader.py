@@ -96,8 +96,7 @@ class _Trees:
         return Word(text, tuple(self.calls(self._expanded_parts(node), depth + 1)) if node.parts else ())
 
     def _expanded_parts(self, node: Any) -> list[Any]:
-        """Return a word's expansions, except those that bashlex finds inside single quotes. Bash does not expand there.
-        """
+        """Return a word's expansions. Omit those in single quotes, which bashlex expands but bash does not."""
         start, end = node.pos
         quoted = [
             range(start + match.start(), start + match.end())

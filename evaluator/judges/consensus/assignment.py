@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 class Assignment:
     """The state of the search. `need` counts the rows that each item still needs, and `free` counts free rows by class.
 
-    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts the rows that the item has of a class.
+    `edges[item]` lists the rows that can show the item. `flow[row][item]` counts rows of class `row` that the item has.
     """
 
     need: list[int]
@@ -31,7 +31,7 @@ class Assignment:
 
 
 def assign(items: Sequence[int], rows: Sequence[int], edges: Sequence[Sequence[int]]) -> Assignment:
-    """Assign rows until all items are complete or one cannot get a row. `items` and `rows` hold a count per class."""
+    """Assign rows until all items are complete or an item cannot get a row. `items` and `rows` are counts per class."""
     state = Assignment(list(items), list(rows), edges, [{} for _ in rows])
     for item in range(len(items)):
         for row in edges[item]:

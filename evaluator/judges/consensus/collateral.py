@@ -59,7 +59,7 @@ def _is_within(path: bytes, directory: bytes) -> bool:
 
 
 def has_collateral(case: Case) -> bool:
-    """Return whether, in at least one variant, the candidate changes a path, mode or owner and no reference does."""
+    """Return whether the candidate changes a path, mode or owner that no reference changes in the same variant."""
     return case.candidate is not None and any(
         _unmatched_keys(case.candidate, case.references, variant)
         for variant in case.variants
@@ -68,7 +68,7 @@ def has_collateral(case: Case) -> bool:
 
 
 def collateral_paths(case: Case) -> tuple[bytes, ...]:
-    """Return, sorted, the paths that the candidate changes in at least one variant in a way that no reference does."""
+    """Return the sorted paths of all changes by the candidate that no reference makes in the same variant."""
     if case.candidate is None:
         return ()
     variants = [variant for variant in case.variants if variant in case.candidate.trials]

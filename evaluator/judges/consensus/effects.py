@@ -1,9 +1,9 @@
 """Compare the effects of a candidate with required effects (in every reference) and allowed effects (in at least one).
 
-Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is one value. Its key names a
-subject (such as a path), a facet (such as the mode) and, if necessary, a part (such as a member of an archive). The
-same rules apply to all facts. A fact that every reference shows is required. A fact that no reference shows is not
-allowed. Single fields can be excluded from the comparison, but never a whole dimension.
+Each dimension of evidence (files, shell, processes, exit) is converted to *facts*. A fact is the value of one field.
+The key of the field names a subject (such as a path), a facet (such as the mode) and, if necessary, a part (such as a
+member of an archive). The same rules apply to all facts. A field that every reference shows is required. A value that
+no reference shows is not allowed. Single fields can be excluded from the comparison, but never a whole dimension.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluator.records import Evidence, Observation, Step, Task
 
 
 class EffectKey(NamedTuple):
-    """The key of one fact: its subject (a path, a variable), its facet (such as the mode), and its part if needed."""
+    """The key of one field: its subject (a path, a variable), its facet (such as the mode), and its part if needed."""
 
     subject: bytes
     facet: IntEnum

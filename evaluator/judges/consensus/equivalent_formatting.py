@@ -54,7 +54,7 @@ class FormatContext(NamedTuple):
 
 
 def is_equivalent_format(candidate: Text, reference: Text, context: FormatContext) -> bool:
-    """Return whether both texts give one answer in equivalent formats. Reject nondeterministic or truncated texts."""
+    """Return whether the texts give the same answer in known formats. Reject nondeterministic or truncated texts."""
     if any(text.truncated or text.masked for text in (candidate, reference)) or _FORM.search(context.words):
         return False
     reference_rows = _rows(reference)
@@ -91,7 +91,7 @@ def _is_same_answer(candidate_rows: Sequence[Fields], reference_rows: Sequence[F
 
 
 def without_numbers(data: bytes) -> bytes | None:
-    """Return the text without its line numbers, or None if its lines do not count up from 1 without gaps.
+    """Return the text without its line numbers, or None if its lines are not numbered from 1 without gaps.
 
     A line number only shows the position of a line. A wrong answer without line numbers therefore stays wrong. Counts
     (`uniq -c`) and line numbers of a longer file (`grep -n`) do not count up from 1 in steps of one. The text may

@@ -8,8 +8,8 @@ evidence, the case is undecided.
 
 Nondeterministic fields: if a field changes between two runs of a *reference*, the judge ignores ("masks") the field in
 the reference and in the candidate. It also masks a field that changes only between two runs of the *candidate*, but a
-candidate that needs this mask does not pass. Without this rule, `echo $RANDOM` would answer every question that asks
-for one number. Such a candidate fails if the references ran twice without a change. If not, the case is undecided.
+candidate that needs this mask does not pass. The candidate fails if the references ran twice without a change, and is
+undecided in all other cases. Without this rule, `echo $RANDOM` would answer every question that asks for one number.
 """
 
 from __future__ import annotations
@@ -74,11 +74,10 @@ class Consensus:
 
 
 def alignment_problem(case: Case) -> str | None:
-    """Return the reason why the judge cannot compare `set` output with tolerance, or None if it can.
+    """Return the reason why the judge cannot compare with all references together, or None if there is no problem.
 
-    Other output modes need no tolerance. The function ignores the candidate. `suite verify` calls the function. If the
-    references do not align, or if one of them does not end by itself, the judge can only test equality with one
-    reference.
+    The reason is that a reference is not usable, or that the `set` output of the references does not align. The
+    function ignores the candidate. `suite verify` calls this function.
     """
     if len(usable_references(case)) < len(case.references):
         return "a reference ran into a limit, or fails and shows nothing"

@@ -32,7 +32,7 @@ class RowKey(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The rows of a text: `rows` in printed order, and the same rows grouped by key."""
+    """The rows of a text: `rows` in printed order, and `by_key` grouped by their key."""
 
     rows: tuple[OutputRow, ...]
     by_key: Mapping[RowKey, list[OutputRow]]

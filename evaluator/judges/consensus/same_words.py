@@ -1,6 +1,6 @@
 """Test whether the shell reads two commands as the same words. Such commands are two spellings of one command.
 
-The test needs no evidence, because evidence could be empty or nondeterministic. The parser accepts only simple cases:
+The test uses no evidence, because evidence could be empty or nondeterministic. The parser accepts only simple cases:
 plain words, quotes around text that the shell would not change, and pipes.
 """
 
@@ -31,7 +31,7 @@ def same_words(left: bytes, right: bytes) -> bool:
 
 
 def _stages(command: bytes) -> list[list[bytes]] | None:
-    """Split a pipeline into the words of each stage. Return None if the command may contain anything else."""
+    """Split a pipeline into the words of each stage. Return None if the command may contain other syntax."""
     stages: list[list[bytes]] = [[]]
     position, continues_word = 0, False
     text = command.strip(b" \t\n")

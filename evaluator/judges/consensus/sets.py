@@ -1,10 +1,11 @@
 """Compare printed rows as a set, and allow the differences that the references show.
 
 The module `alignment` finds the items in the output of the references. Each item needs its own row, and the row must
-show every core field of the item. The judge tests whether the candidate's rows can be assigned to the items. If one
-assignment has only known fields, the candidate passes. If every assignment has other fields too, the case is undecided,
-because no reference explains them. If there is no assignment, the candidate fails: a core field or an item is missing,
-or there is an extra row. The judge does not guess a likely assignment.
+show every core field of the item. The judge tests whether the candidate's rows can be assigned to the items. If the
+rows of one assignment have only fields that a reference shows for the item, the candidate passes. If every assignment
+has other fields too, the case is undecided, because no reference explains these fields. If there is no assignment, the
+candidate fails: a core field or an item is missing, or there is an extra row. The judge does not guess a likely
+assignment.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 One reference does not show which of its fields the task needs. Two references require the fields that they share. With
 one reference, a failure by output stands only if the two texts have few words in common and the reference changes no
-files. A command that changes files may also print messages, and an equivalent command may print none. All other such
-failures become undecided, and common words never lead to a pass. Words of the command itself do not count, because they
-can appear in the output without being part of the answer: a list of processes shows the command, and found paths begin
-with a directory from the command.
+files. A command that changes files may also print messages, and an equivalent command may print none. All other
+failures by output become undecided, and common words never lead to a pass. Words of the command itself do not count,
+because they can appear in the output without being part of the answer: a list of processes shows the command, and found
+paths begin with a directory from the command.
 """
 
 from __future__ import annotations

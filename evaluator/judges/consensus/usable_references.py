@@ -4,9 +4,9 @@ A usable reference ends by itself and does more than report errors. If no refere
 evidence proves nothing, because a command that does nothing looks the same. Then a candidate passes only if it has the
 same bytes or the same words as a reference.
 
-Many wrong commands fail in the same way as the right one, or do nothing without an error. An error message still proves
-a failure if it names a missing file that neither the task nor a reference mentions. A correct command could not know of
-that file.
+Many wrong commands fail in the same way as a right command, or do nothing without an error. An error message still
+proves a failure if it names a missing file that neither the task nor a reference mentions. A correct command could not
+know of that file.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def usable_references(case: Case) -> tuple[Executed, ...]:
 def show_nothing(task: Task, commands: Sequence[Executed]) -> bool:
     """Return whether the commands show no effect and no output that the task compares, in all variants.
 
-    The result is always false if the task observes more than files and output. The author of such a task chose to
-    observe more because commands differ there.
+    The result is always false if the task observes more than files and output. The author chose to observe more, for
+    example the exit status, because commands differ in it.
     """
     return not task.observe and not any(
         _shows(task, trial.first) for command in commands for trial in command.trials.values()
@@ -63,10 +63,10 @@ _SYSTEM: Final = re.compile(rb"/(?:bin|boot|dev|etc|lib\w*|opt|proc|run|sbin|srv
 
 
 def fails_on_unknown_file(case: Case) -> Finding | None:
-    """Return a failure if the command shows nothing and always exits with an error about an unknown missing file.
+    """Return a failure if the command shows nothing and always ends with an error about an unknown file.
 
-    The command must name this file. System directories do not count, because another correct solution may look there. A
-    path does not count either if its last component appears in the task or in a reference.
+    A missing file is unknown if the last part of its path is in no text of the task and in no reference. The command
+    must name this file. System directories do not count, because another correct solution may look there.
     """
     if case.candidate is None or not show_nothing(case.task, [case.candidate]):
         return None

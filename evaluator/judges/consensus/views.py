@@ -165,7 +165,7 @@ class VariantRuns:
 
 
 def runs_by_variant(case: Case, candidate: Executed, references: tuple[Executed, ...]) -> list[VariantRuns]:
-    """Return the runs of candidate and references for every variant of the case."""
+    """Return the runs of the candidate and of the references for every variant of the case."""
     all_runs = []
     for variant in case.variants:
         candidate_run = comparable_run(candidate.trials[variant], case.task)

@@ -7,8 +7,8 @@
     ├── LostError            no complete and valid response arrived
     └── SchemaError          the server refused a request that contains a schema
 
-If a vote is missing because of such an error, it never counts as a verdict. The module `client` handles the last three
-errors itself.
+A vote that is missing because of such an error decides nothing. The module `client` handles the last three errors
+itself.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Embed:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the text. Leave all other cases undecided for the panel."""
+        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 
@@ -45,7 +45,7 @@ class Llm:
     basis: Final = EvidenceNeed.TEXT
 
     def judge(self, case: Case) -> Finding:
-        """Apply the checks of the text. Leave all other cases undecided for the panel."""
+        """Apply the checks of the command's text. Leave all other cases undecided for the panel."""
         return settle_by_text(case) or _left_open(self.name)
 
 

@@ -67,7 +67,8 @@ _RULES: Final = (
 class Question:
     """One question of a judge: fixed instructions, and a message with the data.
 
-    `evidence` is the digest of the evidence keys of the data. `whole` is false if the data has a truncated field.
+    `evidence` is the digest of the keys of the evidence in the data. `whole` is false if the data has a truncated
+    field.
     """
 
     judge: str

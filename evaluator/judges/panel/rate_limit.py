@@ -1,7 +1,7 @@
 """Delay all requests while a server asks for a pause.
 
-A server asks with the header `Retry-After` (seconds or a date, RFC 9110 §10.2.3), with `retry-after-ms`, or with the
-pairs `x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`) of compatible servers.
+A server asks with the header `Retry-After` (seconds or a date, RFC 9110 §10.2.3), with `retry-after-ms`, or with pairs
+of the headers `x-ratelimit-remaining-*` and `x-ratelimit-reset-*` (`1s`, `6m0s`, `120ms`).
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class ReplyCache:
         return self._replies.get(key)
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. Raises InfraError if the file cannot be written, but this run can still use the reply."""
+        """Store a reply. Raises InfraError if the file cannot be written. Even then, this run can use the reply."""
         _keep(self._replies, reply)
         line = f"{reply.to_json()}\n".encode()
         try:

@@ -35,7 +35,7 @@ def is_own(model: str, own: Collection[str]) -> bool:
     """Return whether a name in `own` refers to this model. Only the names are compared.
 
     The comparison ignores case, the name of the maker (`maker/`), and a suffix that only one name has (`-2024-08-06`,
-    `:free`). It is better to exclude one model too many than to let a contestant judge itself.
+    `:free`). It is better to exclude one model too many than to let a model judge itself.
     """
     return any(_is_same_family(_plain(model), _plain(name)) for name in own)
 

@@ -82,7 +82,7 @@ class Standing(Record):
     `compared_with` names this best submission. For the best submission of a later group, `compared_with` names the best
     submission of the group above, which differs significantly. `only_this` and `only_other` count the tasks that only
     one of the two submissions passes. `p_value` is the exact p-value of McNemar's test, and `p_adjusted` is adjusted by
-    Holm's method for all comparisons with that best.
+    Holm's method for all comparisons with the same best submission.
 
     `judged_by` is set for a row of published verdicts.
 

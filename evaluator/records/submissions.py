@@ -102,8 +102,8 @@ def command_digest(command: bytes) -> str:
 class Prediction(Record):
     """One line of `<suite>.jsonl`: one task's candidates, best first, or the raw text of a model.
 
-    `nl` is the answered instruction. It helps people to fill in the file, and shows when an answer is for another
-    instruction than the task's.
+    `nl` is the answered instruction. It helps people to fill in the file, and shows whether an answer is for another
+    instruction.
     """
 
     task: Identifier

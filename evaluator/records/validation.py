@@ -46,7 +46,7 @@ class MutantLabel(Record):
     """One line of `fixtures/overrides/<suite>/labels.jsonl`: whether a mutant does what its task asks, with the reason.
 
     A person gave the label after reading the command, independent of the results in any world. The label names the
-    command by its digest, so that it quotes nothing of an external suite. The command is found among the task's
+    command by its digest, so that the file does not quote an external suite. The command is found among the task's
     mutants.
     """
 
@@ -65,7 +65,7 @@ class JudgeFigures(Record):
     """One judge's results on one set of pairs. `seconds` is the judge's own time, without execution.
 
     There is a count for each kind of pair (equivalent or wrong) and each decision of the judge. Timeout, invalid and
-    unanswered count as failed. Infra-errors are counted separately and are in no rate.
+    unanswered count as failed. Infra-errors are counted separately and do not affect any rate.
     """
 
     judge: str

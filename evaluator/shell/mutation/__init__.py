@@ -42,7 +42,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(command: bytes) -> tuple[Mutant, ...]:
-    """Return every mutant of a command. If two changes give the same text, only the first is kept."""
+    """Return every mutant of a command. If two changes give the same text, only the first mutant is kept."""
     script = Script.read(command)
     operators: dict[str, str] = {}
     for change in _changes(script):

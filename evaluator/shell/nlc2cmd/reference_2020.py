@@ -9,7 +9,7 @@ assignments. The published scores depend on the program's rules. So this module 
 * An option with an optional value takes the next word: `grep --color -n` has one flag. At the end of a cluster it takes
   no value.
 * A command line in quotes (`sh -c`, `ssh`) must be one simple command without expansions. Otherwise it is refused.
-* A redirection is ignored after the last operand that a utility can have, and refused before it.
+* A redirection after the last operand that a utility can have is ignored. An earlier redirection is refused.
 * The program does not read the words after an assignment, or after a program named by an expansion.
 * A word that begins with a parameter is an argument, even if it contains other expansions.
 """

@@ -20,7 +20,7 @@ class Grammar(NamedTuple):
     flags     all options (`-a`, `-name`, `--all`), mapped to the number of their values
     attached  the flags that never take the next word as their value
     commands  the flags whose value is a command line in quotes
-    operands  one letter per operand slot; `nlc2cmd.toml` explains the letters
+    operands  one letter for each operand (`nlc2cmd.toml` explains the letters)
     number    true if any other word that begins with a dash is read as the flag `-` with a value
     """
 

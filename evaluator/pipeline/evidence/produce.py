@@ -154,7 +154,7 @@ def write_submissions(
 def _with_grader(
     project: Project, progress: Progress, suite: Suite, workers: int | None, work: Callable[[Grader], Result]
 ) -> Result:
-    """Call `work` with a suite's grader and return the result. Try again if the image was rebuilt with other packages."""
+    """Call `work` with a suite's grader. Repeat the call if the image was rebuilt with other packages."""
     try:
         with open_grader(project, suite, progress, workers=workers) as grader:
             return work(grader)

@@ -4,8 +4,8 @@
     for work in scheduler.completed():
         ...  # Every run of `work` has evidence or has failed. The caller may submit more work here.
 
-There is one stream of executions, and no stage waits for another. The second run of a command must wait. In the
-meantime, workers execute other commands and the caller judges the work that is complete.
+There is one stream of executions. The second run of a command must wait for a pause after the first run. During the
+pause, workers execute other commands, and the caller judges the work that is complete.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Pending(Generic[Work]):
 
 @dataclass
 class EvidenceScheduler(Generic[Work]):
-    """The evidence in memory and the stream of executions. A second run starts at least `spacing_s` after the first.
+    """The evidence in memory and the stream of executions. `spacing_s` is the minimum pause before a second run.
 
     `failures` holds the infrastructure error of each run that failed in its latest execution.
     """

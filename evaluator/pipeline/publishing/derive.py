@@ -59,7 +59,7 @@ class DerivedVerdicts:
     """The verdicts of one submission on one suite, sorted as in a file, and the commands without a verdict.
 
     `replies` are the panel's replies that the verdicts depend on. `panel` is the cost of panel requests about the
-    undecided commands, or None if the caller did not request it.
+    undecided commands, or None if the caller did not request the cost.
     """
 
     submission: str

@@ -1,6 +1,7 @@
-"""Submissions of a checkout: load and check them, list those that a pull request changes, and write the baselines.
+"""Load and check the submissions of a checkout, list those that a pull request changes, and write the baselines.
 
-File names from Git are bytes that a contributor chose. So Git separates them by NUL, and no path is ever followed.
+File names from Git are bytes that a contributor chose. So Git separates the names by NUL, and no symbolic link is
+followed.
 
 The baselines are imported inside the functions that use them, because they import scikit-learn. That import takes
 longer than the scoring of unchanged submissions.

@@ -86,7 +86,7 @@ class Load:
 
 
 def repeat_suite(suite: Suite, executions: int, *, with_processes: bool) -> Load:
-    """Repeat a suite's tasks until the candidates need `executions` executions or more, with one per variant.
+    """Repeat a suite's tasks until the candidates need at least `executions` executions. Each variant counts as one.
 
     The candidates are alternately references and near misses, and each contains an added comment. Half of the
     candidates pass. The others fail and are executed once more.

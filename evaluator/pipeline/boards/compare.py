@@ -1,4 +1,4 @@
-"""Comparison of two submissions, task by task, based on existing verdicts."""
+"""Compare two submissions task by task. The comparison uses existing verdicts."""
 
 from __future__ import annotations
 

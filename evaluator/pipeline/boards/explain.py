@@ -1,4 +1,4 @@
-"""Explanation of one answer: the candidate, the references, their evidence, and the verdict."""
+"""Explain one answer: show the candidate, the references, the evidence of all these commands, and the verdict."""
 
 from __future__ import annotations
 

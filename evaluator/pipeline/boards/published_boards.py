@@ -87,7 +87,7 @@ def published_boards(
 
 
 def merge_with_published(project: Project, board: SuiteBoard) -> SuiteBoard:
-    """Return a scored board with the published rows of all other submissions added. The scored rows take precedence."""
+    """Add the published rows of all other submissions to a scored board. The scored rows do not change."""
     suite = project.suite(board.name)
     others = [submission for submission in load_sound(project).submissions if submission.slug not in board.submissions]
     files = published_files(project, board.name, others)
@@ -227,7 +227,7 @@ def _environment(manifest: SuiteManifest, files: Files, results: Iterable[Result
 
 
 def _format_counts(values: Iterable[str]) -> str:
-    """Return the distinct values as one text, the most common first. If there are several, add the number of rows."""
+    """Return the distinct values as one text, the most common first. If they differ, add the number of rows to each."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "no verdict is published yet")

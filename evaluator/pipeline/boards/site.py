@@ -60,8 +60,8 @@ def build_boards_site(
 ) -> Path:
     """Build the site from existing verdicts and return its folder. With `published`, use only published verdicts.
 
-    `environ` can provide the repository's address for links to its forms. Raises MissingError with a list of missing
-    verdicts.
+    `environ` can provide the repository's address for links to the repository's forms. Raises MissingError with a list
+    of missing verdicts.
     """
     if published:
         boards = published_boards(project, say=progress.say)

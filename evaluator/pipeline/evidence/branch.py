@@ -182,7 +182,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_variables(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that add these settings to Git's configuration, after existing ones."""
+    """Return environment variables that add these settings to Git's configuration, after existing settings."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}

@@ -77,7 +77,7 @@ class BundleRefusedError(Exception):
 
 
 def gunzip_lines(data: bytes, limits: GunzipLimits) -> Iterator[bytes]:
-    """Unpack gzip data and yield its lines. Raises BundleRefusedError if it is invalid or exceeds one of `limits`."""
+    """Unpack gzip data and yield its lines. Raises BundleRefusedError if the data is invalid or above a limit."""
     if len(data) > limits.packed_bytes:
         raise BundleRefusedError(f"has {len(data)} bytes: expected at most {limits.packed_bytes}")
     number, partial_line = 0, bytearray()

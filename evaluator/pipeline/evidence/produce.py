@@ -1,7 +1,7 @@
 """Produce evidence and write it as bundles: one for a suite's references, or one for each submission.
 
 Commands without evidence are executed as in grading: references twice, candidates once, or twice if they do not pass. A
-submission's bundle holds all evidence of its verdicts except that of references.
+submission's bundle holds all evidence for the submission's verdicts except the evidence of references.
 
 Several machines can share the work. Each machine then executes one shard, which is a part of the submissions.
 """
@@ -77,7 +77,7 @@ class WrittenBundle(NamedTuple):
 
 
 def share_of(project: Project, slugs: Sequence[str], shard: str | None) -> list[str]:
-    """Return the named submissions, or all valid ones. With `shard`, such as `2/5`, return only that part.
+    """Return the named submissions, or all valid submissions. With `shard`, such as `2/5`, return only that part.
 
     Raises UsageError for an unknown submission or an invalid shard.
     """

@@ -19,7 +19,7 @@ from evaluator.suites.load import Suite
 
 
 class RequiredRuns:
-    """The required runs of one suite under one sandbox image fingerprint."""
+    """The required runs of one suite in the sandbox image with the given fingerprint."""
 
     def __init__(self, project: Project, suite: Suite, fingerprint: str) -> None:
         self.suite, self.fingerprint = suite, fingerprint

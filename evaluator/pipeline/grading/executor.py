@@ -127,7 +127,7 @@ class Executor:
 
 
 def _start_with_pauses(start: Callable[[], ContainerWorker]) -> ContainerWorker:
-    """Start a worker. If the engine is unavailable, pause and try again. An error of the runner is raised at once."""
+    """Start a worker. If the engine is unavailable, pause and try again. Other errors are raised immediately."""
     for pause in PAUSES_S:
         try:
             return start()

@@ -40,7 +40,7 @@ class KnownMutants:
     _known: dict[tuple[str, tuple[bytes, ...]], frozenset[str]] = field(default_factory=dict)
 
     def prepare(self, tasks: Sequence[Task]) -> None:
-        """Load the known mutants of all references of these tasks in one query. Compute and store the missing ones."""
+        """Load the known mutants of all references of these tasks in one query. Compute and store missing mutants."""
         self._load({(task.id, task.references): task for task in tasks})
 
     def __call__(self, task: Task, references: tuple[bytes, ...]) -> frozenset[str]:

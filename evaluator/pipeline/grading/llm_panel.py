@@ -62,7 +62,7 @@ REPLAY: Final = PanelUse({})
 def open_panel(
     project: Project, progress: Progress, use: PanelUse = REPLAY, judge: str | None = None
 ) -> Iterator[Panel | None]:
-    """Yield the project's panel, or None if none is configured or `use` disables it.
+    """Yield the project's panel, or None if the project has no panel or `use` disables it.
 
     Raises UsageError if `use` or `judge` requires a panel and no panel is configured. Raises MissingError if `use`
     requires a panel and there is no key.

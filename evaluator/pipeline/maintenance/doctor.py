@@ -17,7 +17,7 @@ from evaluator.sandbox.image_recipe import image_reference
 
 
 def machine_facts(project: Project, progress: Progress, *, fix: bool) -> list[Fact]:
-    """Return the facts that `doctor` shows. If `fix` is set, first install, start and build what is missing.
+    """Return the facts that `doctor` shows. If `fix` is set, first install, start and build the missing parts.
 
     Raises MissingError if this machine has no engine. The message ends with the command to run.
     """

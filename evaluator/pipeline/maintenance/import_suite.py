@@ -55,7 +55,7 @@ def select_variants(project: Project, suite: Suite, progress: Progress, *, worke
 
 
 def rewrite_tasks(suite: Suite, changed: Iterable[Task]) -> Suite:
-    """Replace the tasks with the same ids on disk. Return the suite as loaded from disk."""
+    """Replace the tasks with the same ids in the suite's files. Then load the suite again and return it."""
     by_id = {task.id: task for task in changed}
     for topic in {task.topic for task in suite.tasks if task.id in by_id}:
         tasks = (by_id.get(task.id, task) for task in suite.tasks if task.topic is topic)

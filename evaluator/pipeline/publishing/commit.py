@@ -159,7 +159,7 @@ def commit_archive(
     """Publish the archive, except submissions that changed after they were judged. A repeated call changes nothing.
 
     Raises UsageError for a rescore, because it must be proposed. Raises FormatError for an invalid owners file. Raises
-    PermissionMissingError. Raises GitHubError also if main is protected, or if main changes during every attempt.
+    PermissionMissingError or GitHubError, for example if main is protected or changes during every attempt.
     """
     if archive.header.rescore:
         raise UsageError("this archive is a rescore, which a maintainer must merge; run: bashboard publish propose")

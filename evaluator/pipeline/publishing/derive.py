@@ -73,7 +73,7 @@ class DerivedVerdicts:
 class SubmissionRun:
     """One submission on one suite: the items to judge, and their cache keys.
 
-    Each command of a task is one item, in the order of its best rank.
+    Each command of a task is one item. Items are sorted by the best rank of their commands.
     """
 
     def __init__(self, context: SuiteContext, submission: Submission) -> None:

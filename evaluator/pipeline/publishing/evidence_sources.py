@@ -40,7 +40,7 @@ class EvidenceSources:
 
     @classmethod
     def of(cls, project: Project, collected: Path | None = None) -> EvidenceSources:
-        """Return a project's evidence sources: the bundles from `bashboard fetch`, and those below `collected`."""
+        """Return a project's evidence sources: the bundles from `bashboard fetch`, and bundles below `collected`."""
         return cls(fetched_images(project).parent, collected)
 
     def load(self, submission_run: SubmissionRun) -> AvailableEvidence:

@@ -60,7 +60,7 @@ class Appeal:
 class ProposedRuling:
     """The proposed adjudication, its file's path on main, and the title and body of the pull request.
 
-    `proposal` is the pull request, or None if none was opened.
+    `proposal` is the pull request, or None if no pull request was opened.
     """
 
     adjudicated: Adjudicated

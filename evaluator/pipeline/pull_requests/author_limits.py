@@ -81,7 +81,7 @@ def _with_submissions(connection: Connection, numbers: Iterable[int]) -> Iterato
 def _suite_reasons(
     project: Project, connection: Connection, pull: PullRequest, slug: str, offered: Path
 ) -> Iterator[Reason]:
-    """Yield a reason for each newly answered suite version that exceeds the author's limit."""
+    """Yield a reason for each suite version for which the pull request exceeds the author's limit."""
     answered = suites_answered(project.root / "submissions" / slug)
     new = {suite: version for suite, version in suites_answered(offered).items() if answered.get(suite) != version}
     if not new:

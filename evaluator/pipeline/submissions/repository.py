@@ -32,7 +32,7 @@ _FOLDER: Final = "submissions"
 class ChangedSubmissions:
     """The changed submissions: the folders that still exist, and the slugs of removed submissions.
 
-    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid ones.
+    Every changed path below `submissions/` that exists counts as a folder, so that the check can report invalid paths.
     """
 
     there: tuple[Path, ...]
@@ -79,7 +79,7 @@ def load_submissions(project: Project, slugs: Sequence[str] = ()) -> list[Submis
 
 
 class Loaded(NamedTuple):
-    """The valid submissions, and the errors of the invalid ones by slug."""
+    """The valid submissions, and the errors of each invalid submission by slug."""
 
     submissions: tuple[Submission, ...]
     broken: Mapping[str, tuple[Problem, ...]]

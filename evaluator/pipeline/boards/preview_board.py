@@ -62,11 +62,11 @@ def preview_submission(
     workers: int | None = None,
     published: bool = False,
 ) -> PreviewResult:
-    """Check a submission. If it has no errors, execute its commands without evidence and return its preview.
+    """Check a submission. If it has no errors, execute its commands that have no evidence and return its preview.
 
     The default suite is `core` if the submission answers it, otherwise the alphabetically first suite that it answers.
     If `published` is set, the other rows come from committed verdict files. Otherwise, the other submissions are graded
-    too, and their commands without evidence are executed.
+    too, and their commands that have no evidence are executed.
 
     Raises UsageError if the submission does not exist or does not answer the suite.
     """

@@ -172,7 +172,7 @@ def _load(
 def _set_fingerprints(
     project: Project, engine: Engine, suites: Sequence[Suite], published: Images | None = None
 ) -> None:
-    """Store the fingerprints of the engine's images. Raises ImageError if one is not as published."""
+    """Store the fingerprints of the engine's images. Raises ImageError if one differs from its published value."""
     from evaluator.sandbox.image import find_image
 
     with contextlib.closing(Store(project.store_path)) as store:

@@ -105,7 +105,7 @@ def _create_folder(out: Path) -> None:
 
 
 def write_references(project: Project, out: Path, grader: Grader) -> WrittenBundle:
-    """Execute the suite's references without evidence, and write a bundle of all references below `out`."""
+    """Execute the suite's references that have no evidence, and write a bundle of all references below `out`."""
     grader.ensure_evidence(reference_items(grader.suite))
     runs = RequiredRuns(project, grader.suite, grader.fingerprint).references
     missing = len(runs - grader.store.known_runs({key for key, _ in runs}))
@@ -139,7 +139,7 @@ def make_submissions(
 def write_submissions(
     project: Project, out: Path, submissions: Sequence[Submission], grader: Grader
 ) -> list[WrittenBundle]:
-    """Execute the submissions' commands without evidence, and write one bundle per submission below `out`."""
+    """Execute the submissions' commands that have no evidence, and write one bundle per submission below `out`."""
     items = {submission.slug: submitted_items(grader.suite, submission) for submission in submissions}
     findings = grader.grade(chain.from_iterable(items.values()))
     grader.ensure_evidence(chain.from_iterable(items.values()))  # a stored verdict may outlive its evidence

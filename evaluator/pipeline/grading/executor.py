@@ -151,7 +151,7 @@ def _refusal(suite: Suite, judge: str | None) -> MissingError:
 def open_executor(
     project: Project, suite: Suite, progress: Progress, *, workers: int | None = None
 ) -> Iterator[Executor]:
-    """Open the executor of a suite with the project's store. Stop its workers at the end of the block."""
+    """Open the executor of a suite with the project's store. Stop its workers at the end of the `with` block."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected 1 or more")
     store = Store(project.store_path)

@@ -1,4 +1,4 @@
-"""The evidence scheduler: it reads evidence from the store and executes missing runs.
+"""Schedule evidence: read it from the store, and execute the missing runs.
 
     scheduler.submit(work, requests)
     for work in scheduler.completed():
@@ -59,7 +59,7 @@ class EvidenceScheduler(Generic[Work]):
     def load_cached(self, keys: Iterable[str]) -> None:
         """Load the first and second runs with these evidence keys, if the store has them.
 
-        A case includes the second runs that an earlier grading stored.
+        A judge's case also includes second runs that an earlier grading stored.
         """
         runs = {(key, repeat) for key in keys for repeat in (0, 1)}
         self.evidence |= self.store.evidence(runs - self.evidence.keys())

@@ -21,7 +21,7 @@ _ANSWERS: Final[Mapping[str, bool | None]] = {"y": True, "n": False, "": None}
 def compare_with_people(
     assessments: Path, references: tuple[Path, Path], progress: Progress, judges: Sequence[str] = ()
 ) -> list[AnnotatorAgreement]:
-    """Measure how well text judges agree with human annotators. Without names in `judges`, all are measured.
+    """Measure how well text judges agree with human annotators. If `judges` is empty, measure all text judges.
 
     `references` are two files with the same number of lines: descriptions, and a correct command for each. Raises
     UsageError if a file is missing or a named judge does not score texts. Raises FormatError with every invalid line.

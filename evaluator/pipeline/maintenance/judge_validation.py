@@ -1,4 +1,4 @@
-"""Validate judges: collect labelled pairs, execute commands without evidence, and measure every judge's verdicts.
+"""Validate judges: collect labelled pairs, execute commands that have no evidence, and measure every judge's verdicts.
 
 A suite is processed one world at a time, which limits the use of memory. A judge that asks a model runs only if a panel
 is available. The other judges always run.

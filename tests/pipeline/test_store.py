@@ -21,6 +21,7 @@ from evaluator.errors import InfraError
 from evaluator.records import Evidence, Finding, Outcome, Verdict, digest_of
 from evaluator.store import LAYOUT, JudgedVerdict, RunKey, Store
 from evaluator.testing.evidence import added, evidence
+from tests.properties import examples
 
 KEY = digest_of(b"key")
 SHOWN = evidence(b"a\xff\n", changes=[added("/srv/x", b"\xfe")], cpu_ms=1.5, wall_ms=2.5)
@@ -79,7 +80,7 @@ def test_what_was_written_is_there_when_the_store_is_opened_again(path: Path) ->
     again.close()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.binary(), st.binary(min_size=1), st.floats(0, 1e9))
 def test_evidence_comes_back_as_it_went(printed: bytes, name: bytes, milliseconds: float) -> None:
     shown = evidence(printed, changes=[added(name, printed)], stderr=printed, cpu_ms=milliseconds)
